@@ -1,0 +1,189 @@
+"""The law: every ticket has exactly one fate, and a shard that does not balance is not committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from benchbuilder.errors import AccountsError
+from benchbuilder.ports.stage import Filter, Gather, Map, Stage
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept, NotApplicable, Screened
+from benchbuilder.records.table import Table
+
+FATES = pa.schema(
+    [
+        pa.field(name, pa.string(), nullable=False)
+        for name in ("port", "row", "slot", "fate", "reason", "detail", "out", "partition", "file")
+    ]
+    + [pa.field("line", pa.int64(), nullable=False)]
+)
+"""One line per ticket: which row of which port, its fate, the row it became, and where the row comes from."""
+
+
+@dataclass(slots=True)
+class Shard:
+    """What one shard of a step made: rows, the fate of every ticket, and what was counted besides."""
+
+    rows: Table[Any]
+    fates: pa.Table
+    tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def counts(self) -> Counter[tuple[str, str, str]]:
+        """Tickets by (partition, fate, reason), the unused rows of whole ports left out."""
+        return Counter(
+            (partition, fate, reason)
+            for partition, fate, reason in zip(
+                self.fates.column("partition").to_pylist(),
+                self.fates.column("fate").to_pylist(),
+                self.fates.column("reason").to_pylist(),
+                strict=True,
+            )
+            if fate != "unused"
+        )
+
+
+def fate_line(port: str, row: Row | Mapping[str, Any], fate: Fate) -> dict[str, Any]:
+    """The line of the fates table for one ticket of `row` (or of its envelope as plain data)."""
+    if isinstance(row, Row):
+        row_id, partition, file, line = row.id, row.partition, row.origin.file, row.origin.line
+    else:
+        row_id, partition = row["id"], row["partition"]
+        file, line = row["origin"]["file"], row["origin"]["line"]
+    reason = detail = out = ""
+    if isinstance(fate, Kept):
+        name, out = "kept", fate.row.id
+    elif isinstance(fate, Dropped):
+        name, reason, detail = "dropped", fate.reason, fate.detail
+    elif isinstance(fate, NotApplicable):
+        name, reason = "not_applicable", fate.reason
+    else:
+        name, detail = "failed", fate.error
+    return {
+        "port": port, "row": row_id, "slot": fate.slot, "fate": name, "reason": reason, "detail": detail, "out": out,
+        "partition": partition, "file": file, "line": line,
+    }  # fmt: skip
+
+
+def _refuse(step: str, what: str, why: str) -> AccountsError:
+    return AccountsError(
+        f"the accounts of step {step!r} do not balance: {what}",
+        why=why,
+        next="this is a bug in the kind of the step; nothing of the shard was committed: report it with this message",
+    )
+
+
+def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate]) -> None:
+    """Each ticket of a row exactly one fate, reasons from the closed list; AccountsError otherwise."""
+    step = stage.context.step
+    slots = [fate.slot for fate in fates]
+    declared = stage.slots if isinstance(stage, Map) else "many" if isinstance(stage, Gather) else ("",)
+    if declared == "many":
+        if not fates:
+            raise _refuse(step, f"row {row_id} has no ticket", "a row of `many` slots needs at least one fate")
+        if len(set(slots)) != len(slots):
+            raise _refuse(step, f"row {row_id} has two fates in one slot", f"slots: {slots}")
+    elif sorted(slots) != sorted(declared):
+        raise _refuse(step, f"row {row_id} has tickets {sorted(slots)}", f"the kind declares {sorted(declared)}")
+    for fate in fates:
+        if isinstance(fate, Dropped | NotApplicable) and fate.reason not in stage.reasons:
+            raise _refuse(step, f"row {row_id} has the undeclared reason {fate.reason!r}",
+                          f"declared: {', '.join(stage.reasons) or 'none'}")  # fmt: skip
+
+
+def check_unique(step: str, ids: Iterable[str]) -> None:
+    """Ids are unique in a table; AccountsError otherwise."""
+    counted = Counter(ids)
+    if twice := [row_id for row_id, n in counted.items() if n > 1]:
+        raise _refuse(
+            step,
+            f"{len(twice)} ids occur twice, for instance {twice[0]}",
+            "equal rows must come from different parents",
+        )
+
+
+def settle_map(stage: Map, rows: Sequence[Row], outcomes: Sequence[Sequence[Fate]], output: type[Row]) -> Shard:
+    """The balanced shard of a map."""
+    lines: list[dict[str, Any]] = []
+    kept: list[Row] = []
+    for row, fates in zip(rows, outcomes, strict=True):
+        check_fates(stage, row.id, fates)
+        lines += [fate_line("each", row, fate) for fate in fates]
+        kept += [fate.row for fate in fates if isinstance(fate, Kept)]
+    return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=FATES))
+
+
+def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard:
+    """The balanced shard of a filter: one verdict a row."""
+    step, count = stage.context.step, len(table)
+    if len(screened.reasons) != count or len(screened.details) != count:
+        raise _refuse(step, f"{count} rows but {len(screened.reasons)} verdicts", "a filter gives one verdict a row")
+    if unknown := {reason for reason in screened.reasons if reason is not None} - set(stage.reasons):
+        raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+    kept = [reason is None for reason in screened.reasons]
+    ids = table.ids()
+    fates = {
+        "port": ["each"] * count,
+        "row": ids,
+        "slot": [""] * count,
+        "fate": ["kept" if keep else "dropped" for keep in kept],
+        "reason": [reason or "" for reason in screened.reasons],
+        "detail": screened.details,
+        "out": [row_id if keep else "" for row_id, keep in zip(ids, kept, strict=True)],
+        "partition": table.column("partition"),
+        "file": table.column("origin.file"),
+        "line": table.column("origin.line"),
+    }
+    rows = Table(table.arrow.filter(pa.array(kept, pa.bool_())), table.row)
+    return Shard(rows, pa.Table.from_pydict(fates, schema=FATES), screened.tallies)
+
+
+def settle_gather(stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gathered, output: type[Row]) -> Shard:
+    """The balanced result of a gather: every `each` row has its fates, every `whole` row is a parent or unused."""
+    step = stage.context.step
+    envelopes = {port: _envelopes(table) for port, table in tables.items() if stage.ports[port].mode != "lookup"}
+    each = envelopes.pop("each")
+    check_unique(step, (row_id for row_id, _ in gathered.fates))
+    if {row_id for row_id, _ in gathered.fates} != set(each):
+        missing = set(each).symmetric_difference(row_id for row_id, _ in gathered.fates)
+        raise _refuse(step, f"{len(missing)} rows of port each without fates or unknown", f"such as {min(missing)}")
+    lines: list[dict[str, Any]] = []
+    kept: list[Row] = []
+    for row_id, fates in gathered.fates:
+        check_fates(stage, row_id, fates)
+        lines += [fate_line("each", each[row_id], fate) for fate in fates]
+        kept += [fate.row for fate in fates if isinstance(fate, Kept)]
+    used = {parent for row in kept for parent in row.parents} | {row.id for row in kept}
+    for port, rows in envelopes.items():
+        unused = gathered.unused.get(port, {})
+        if lost := set(rows) - used - set(unused):
+            raise _refuse(
+                step, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named"
+            )
+        if both := (set(unused) & used) | (set(unused) - set(rows)):
+            raise _refuse(step, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}")
+        if unknown := set(unused.values()) - set(stage.reasons):
+            raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+        lines += [
+            {**fate_line(port, rows[row_id], Dropped(reason)), "fate": "unused"} for row_id, reason in unused.items()
+        ]
+    return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=FATES), notes=gathered.notes)
+
+
+def _envelopes(table: Table[Any]) -> dict[str, dict[str, Any]]:
+    columns = table.arrow.select(["id", "partition", "origin"]).to_pylist()
+    return {row["id"]: row for row in columns}
+
+
+def failed_rows(fates: pa.Table) -> set[str]:
+    """Ids of the `each` rows that have a failed ticket."""
+    return {
+        row
+        for row, fate in zip(fates.column("row").to_pylist(), fates.column("fate").to_pylist(), strict=True)
+        if fate == "failed"
+    }

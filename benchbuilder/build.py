@@ -1,0 +1,193 @@
+"""The loop: reuse what the store has, make what it lacks, wait for people, write the outputs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import resource
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.errors import WaitingForPeople
+from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.kinds import create
+from benchbuilder.ledger import account_of, write_ledger
+from benchbuilder.making import Workshop
+from benchbuilder.plan import Node, Plan, Status
+from benchbuilder.ports.exporter import Exporter, Finished
+from benchbuilder.progress import Watcher
+from benchbuilder.records.table import Table
+from benchbuilder.store.folder import Store, point
+from benchbuilder.store.manifest import Manifest
+
+
+@dataclass
+class BuildReport:
+    """What a build did. `waiting` holds what people still have to do, by step."""
+
+    folder: Path
+    made: list[str] = field(default_factory=list[str])
+    reused: list[str] = field(default_factory=list[str])
+    blocked: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+    waiting: dict[str, WaitingForPeople] = field(default_factory=dict[str, WaitingForPeople])
+    written: list[Path] = field(default_factory=list[Path])
+    manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+
+
+def build(
+    plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset()
+) -> BuildReport:
+    """Bring every step of `plan` up to date and write the outputs.
+
+    What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
+    report says what is missing. Raises DataError, TooManyFailures and the like; everything committed stays.
+    """
+    with store.locked():
+        run = _Run(plan, store, watcher, refresh)
+        run.steps()
+        run.outputs(recipe_yaml)
+        run.log()
+        return run.report
+
+
+class _Run:
+    def __init__(self, plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str]) -> None:
+        self.plan, self.store, self.watcher = plan, store, watcher
+        recipe = plan.recipe
+        self.shop = Workshop(
+            store, LocalExecutor(recipe.run.workers), recipe.run.shard_rows, recipe.tolerate.failed_rows, watcher
+        )
+        self.statuses = plan.statuses(store, refresh)
+        self.refresh = refresh
+        self.report = BuildReport(store.folder, manifests=self.shop.manifests)
+        self.times: dict[str, dict[str, float]] = {}
+        self.started = datetime.now(UTC)
+
+    def steps(self) -> None:
+        for name, node in self.plan.nodes.items():
+            if blocked := [up for up in node.upstream() if up not in self.shop.manifests]:
+                self.report.blocked.append(name)
+                self.watcher.end(name, f"waits for {', '.join(blocked)}")
+                continue
+            self._step(node, self.statuses[name])
+
+    def _step(self, node: Node, status: Status) -> None:
+        sealed = self.store.manifest(node.name, node.key)
+        fits = sealed is not None and sealed.inputs == self.shop.digests(node) and node.name not in self.refresh
+        if sealed is not None and fits and sealed.state == "sealed":
+            self.shop.manifests[node.name] = sealed
+            point(self.store.place(node.name, node.key))
+            self.report.reused.append(node.name)
+            if status.note:
+                self.report.notes.append(status.note)
+            self.watcher.end(node.name, f"reused   {_summary(sealed)}")
+            return
+        with self._timed(node.name):
+            try:
+                manifest = self.shop.retry(node, sealed) if sealed is not None and fits else self.shop.make(node)
+            except WaitingForPeople as waiting:
+                self.report.waiting[node.name] = waiting
+                self.watcher.end(node.name, f"waits for people: {waiting.what}")
+                return
+        self.shop.manifests[node.name] = manifest
+        self.report.made.append(node.name)
+        self.watcher.end(node.name, f"built    {_summary(manifest)}")
+
+    @contextlib.contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.times[name] = {
+                "seconds": round(time.perf_counter() - begin, 4),
+                "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            }
+
+    def outputs(self, recipe_yaml: str) -> None:
+        """Write what can be written, unless it was written for just these results."""
+        folder, recipe = self.store.folder, self.plan.recipe
+        state = {
+            "steps": {name: manifest.digest for name, manifest in self.shop.manifests.items()},
+            "recipe": recipe_yaml,
+            "waiting": {name: str(waiting) for name, waiting in self.report.waiting.items()},
+        }
+        mark = self.store.folder / "store" / "outputs.json"
+        text = json.dumps(state, ensure_ascii=False, sort_keys=True)
+        if mark.exists():
+            known = json.loads(mark.read_text(encoding="utf-8"))
+            files = [folder / name for name in known["files"]]
+            if known["state"] == text and all(file.exists() for file in files):
+                self.report.written = files
+                return
+            mark.unlink()
+        ledger = folder / "ledger.tsv"
+        write_ledger(self.shop.manifests, self.store, ledger)
+        finished = Finished(
+            tables=Tables(self.store, self.shop.manifests),
+            accounts=tuple(
+                account_of(manifest, self.plan.nodes[name].inputs) for name, manifest in self.shop.manifests.items()
+            ),
+            recipe=recipe.model_dump(mode="json", by_alias=True, exclude={"run"}),
+            recipe_yaml=recipe_yaml,
+            ledger=ledger,
+            items=recipe.items,
+            state="waiting" if self.report.waiting else "done",
+            waiting="\n".join(str(waiting) for waiting in self.report.waiting.values()),
+        )
+        (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
+        written = [folder / "recipe.yaml", ledger]
+        for spec in recipe.outputs.values():
+            exporter: Exporter = create("exporter", spec)
+            if exporter.ready(finished):
+                written += exporter.write(finished, folder)
+        self.report.written = written
+        names = [file.relative_to(folder).as_posix() for file in written]
+        mark.write_text(json.dumps({"state": text, "files": names}, ensure_ascii=False), encoding="utf-8")
+
+    def log(self) -> None:
+        """Append times, machine and memory to the run log: nothing of it is in any output."""
+        run = {
+            "started": self.started.isoformat(timespec="seconds"),
+            "seconds": round((datetime.now(UTC) - self.started).total_seconds(), 3),
+            "python": platform.python_version(),
+            "machine": platform.platform(),
+            "steps": self.times,
+            "reused": self.report.reused,
+            "waiting": {name: waiting.missing for name, waiting in self.report.waiting.items()},
+        }
+        with (self.store.folder / "run.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(run, ensure_ascii=False) + "\n")
+
+
+class Tables(Mapping[str, Table[Any]]):
+    """Tables of sealed steps by name, read when asked for."""
+
+    def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
+        self._store, self._manifests = store, manifests
+
+    def __getitem__(self, name: str) -> Table[Any]:
+        return self._store.rows(self._manifests[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._manifests)
+
+    def __len__(self) -> int:
+        return len(self._manifests)
+
+
+def _summary(manifest: Manifest) -> str:
+    fates = Counter[str]()
+    for _, fate, _, n in manifest.counts:
+        fates[fate] += n
+    parts = [f"{manifest.rows} rows"]
+    parts += [f"{fates[fate]} {fate.replace('_', ' ')}" for fate in ("dropped", "not_applicable", "failed")
+              if fates[fate]]  # fmt: skip
+    return ", ".join(parts)

@@ -1,0 +1,76 @@
+"""``why``, ``trace`` and ``peek``: looking into a build."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.table import Table
+
+from benchbuilder.cli.session import add_overrides, open_session
+from benchbuilder.inspection import Inspector
+from benchbuilder.records.envelope import Row
+
+_ENVELOPE = frozenset(Row.model_fields) - {"id"}
+
+
+def register_why(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``why``."""
+    parser.add_argument("id", help="a row's id, or a source unit as FILE:LINE (as the ledger names it)")
+    add_overrides(parser)
+
+
+def run_why(args: argparse.Namespace, console: Console) -> int:
+    """A line a branch."""
+    session = open_session(args, console)
+    for branch in Inspector(session.plan, session.store).why(args.id):
+        console.print(str(branch), highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+def register_trace(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``trace``."""
+    parser.add_argument("item", help="the id of an item, or of any other row")
+    add_overrides(parser)
+
+
+def run_trace(args: argparse.Namespace, console: Console) -> int:
+    """From the item back to the source line."""
+    session = open_session(args, console)
+    rows = Inspector(session.plan, session.store).trace(args.item)
+    for step, row in rows:
+        console.print(f"{step}  {row.id}  made by {row.made_by.rule}", style="bold", highlight=False, markup=False)
+        for name, value in _shown(row).items():
+            console.print(f"    {name}: {value}", highlight=False, markup=False, soft_wrap=True)
+    origin = rows[0][1].origin
+    console.print(f"origin: {origin.file}:{origin.line}", highlight=False, markup=False)
+    return 0
+
+
+def register_peek(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``peek``."""
+    parser.add_argument("step", help="a step or a source")
+    parser.add_argument("-n", "--rows", type=int, default=5, help="how many rows (default 5)")
+    add_overrides(parser)
+
+
+def run_peek(args: argparse.Namespace, console: Console) -> int:
+    """The first rows of a step."""
+    session = open_session(args, console)
+    manifest, rows = Inspector(session.plan, session.store).peek(args.step, args.rows)
+    console.print(f"{args.step}: {manifest.rows} rows of {manifest.row}, kind {manifest.kind}", highlight=False)
+    for row in rows:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_row("id", row.id)
+        table.add_row("origin", f"{row.origin.file}:{row.origin.line}")
+        for name, value in _shown(row).items():
+            table.add_row(name, value)
+        console.print()
+        console.print(table, highlight=False, markup=False)
+    return 0
+
+
+def _shown(row: Row) -> dict[str, str]:
+    data = row.model_dump(mode="json", exclude=set(_ENVELOPE))
+    data.update(data.pop("payload", {}))
+    return {name: str(value) for name, value in data.items() if name != "id" and value not in ("", None, [], ())}

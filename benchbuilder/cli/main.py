@@ -1,0 +1,125 @@
+"""The entry point: parse, dispatch, and turn every failure into a message with a way on."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from rich.console import Console
+
+from benchbuilder import __version__
+from benchbuilder.errors import BenchbuilderError, Problem, RecipeError
+
+class Command(NamedTuple):
+    """A command: where it lives, what it does, and two examples."""
+
+    module: str
+    help: str
+    examples: tuple[str, str]
+    suffix: str = ""
+
+
+COMMANDS: dict[str, Command] = {
+    "build": Command(
+        "build", "build a benchmark (the same as giving no command)",
+        ("benchbuild recipe=care_mi", "benchbuild recipe=care_mi retriever.top_k=2 annotation.min_evidence=2"),
+    ),
+    "ls": Command("ls", "list recipes and kinds", ("benchbuild ls", "benchbuild ls --kinds")),
+    "show": Command(
+        "show", "print the resolved recipe with the origin of every value",
+        ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"),
+    ),
+    "check": Command(
+        "check", "validate files, prompts, kinds, wiring and columns; run nothing",
+        ("benchbuild check recipe=care_mi", "benchbuild check recipe=care_mi variant=reference"),
+    ),
+    "schema": Command(
+        "schema", "write a JSON Schema for recipe files, for editors",
+        ("benchbuild schema", "benchbuild schema --output recipe.schema.json"),
+    ),
+    "plan": Command(
+        "plan", "say what a build would reuse, and why the rest runs",
+        ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"),
+    ),
+    "why": Command(
+        "inspect", "say what became of a row: a line a branch",
+        ("benchbuild why sample/medqa.jsonl:3 recipe=care_mi", "benchbuild why fact-0123 recipe=care_mi"), "_why",
+    ),
+    "trace": Command(
+        "inspect", "follow an item back to its source line",
+        ("benchbuild trace item-0123 recipe=care_mi", "benchbuild trace candidate-0123 recipe=care_mi"), "_trace",
+    ),
+    "peek": Command(
+        "inspect", "show the first rows of a step",
+        ("benchbuild peek candidates recipe=care_mi", "benchbuild peek medqa -n 2 recipe=care_mi"), "_peek",
+    ),
+}  # fmt: skip
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code (see the exit codes in the reference)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    errors = Console(stderr=True)
+    try:
+        return _dispatch(words)
+    except BenchbuilderError as error:
+        errors.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        return error.exit_code
+    except KeyboardInterrupt:
+        errors.print("stopped; what was committed is kept, and the same command goes on", highlight=False)
+        return 130
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        sys.stdout.write(_help())
+        return 0
+    if words[0] == "--version":
+        sys.stdout.write(f"benchbuild {__version__}\n")
+        return 0
+    if words[0] in COMMANDS:
+        name, rest = words[0], words[1:]
+    elif "=" in words[0] or words[0].startswith("-"):
+        name, rest = "build", words
+    else:
+        close = get_close_matches(words[0], COMMANDS, n=1)
+        raise RecipeError(
+            [Problem(f"{words[0]!r} is neither a command nor key=value", where=f"command line: {words[0]}",
+                     allowed=", ".join(COMMANDS), hint=f"did you mean {close[0]!r}?" if close else "")]
+        )  # fmt: skip
+    command = COMMANDS[name]
+    module = importlib.import_module(f"benchbuilder.cli.{command.module}")
+    parser = argparse.ArgumentParser(
+        prog=f"benchbuild {name}",
+        description=command.help[0].upper() + command.help[1:] + ".",
+        epilog="examples:\n" + "".join(f"  {example}\n" for example in command.examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--recipes", action="append", metavar="DIR", help="a folder of recipes to look in first")
+    getattr(module, f"register{command.suffix}")(parser)
+    args = parser.parse_intermixed_args(rest)
+    run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
+    return run(args, Console())
+
+
+def _help() -> str:
+    lines = [
+        "usage: benchbuild recipe=NAME [key=value ...]",
+        "       benchbuild COMMAND ...",
+        "",
+        "Build a misinformation benchmark from a recipe.",
+        "",
+        "commands (benchbuild COMMAND --help says more):",
+        *(f"  {name:<8} {command.help}" for name, command in COMMANDS.items()),
+        "",
+        "exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures, 70 bug,",
+        "            75 waiting for people",
+        "",
+        "examples:",
+        *(f"  {example}" for example in COMMANDS["build"].examples),
+    ]
+    return "\n".join(lines) + "\n"

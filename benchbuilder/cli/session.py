@@ -1,0 +1,56 @@
+"""What the commands share: the recipe from the words of the command line, its plan and its store."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.checking import check
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.loading import Loaded, load_recipe
+from benchbuilder.plan import Plan, make_plan
+from benchbuilder.store.checksums import Checksums
+from benchbuilder.store.folder import Store
+
+
+@dataclass(frozen=True)
+class Session:
+    """A loaded and checked recipe with its plan and store."""
+
+    loaded: Loaded
+    plan: Plan
+    store: Store
+    console: Console
+
+
+def add_overrides(parser: argparse.ArgumentParser) -> None:
+    """Let a command take ``recipe=NAME key=value ...``."""
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe=NAME and any override")
+
+
+def add_refresh(parser: argparse.ArgumentParser) -> None:
+    """Let a command take ``--refresh STEP``."""
+    parser.add_argument("--refresh", action="append", metavar="STEP", help="run a sealed step again (repeatable)")
+
+
+def need_recipe(overrides: list[str]) -> None:
+    """RecipeError if no recipe is named."""
+    if not any(word.startswith("recipe=") for word in overrides):
+        raise RecipeError(
+            [Problem("no recipe is named", hint="write recipe=NAME; `benchbuild ls` lists the recipes")]
+        )
+
+
+def open_session(args: argparse.Namespace, console: Console) -> Session:
+    """Compose, validate and check the recipe, and plan it. RecipeError with every problem at once."""
+    need_recipe(args.overrides)
+    loaded = load_recipe(args.overrides, recipes=args.recipes)
+    check(loaded)
+    store = Store(loaded.recipe.folder(Path.cwd()))
+    checksums = Checksums(store.checksums)
+    plan = make_plan(loaded.recipe, store, checksums.of)
+    checksums.save()
+    return Session(loaded, plan, store, console)

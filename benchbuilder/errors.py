@@ -1,0 +1,137 @@
+"""Every exception that benchbuilder raises on purpose.
+
+::
+
+    BenchbuilderError            what, where, why, next; carries an exit code
+    ├── RecipeError         2    a recipe is wrong: a list of problems, all at once
+    ├── InstallationError   2    a kind, plugin or extra is missing or claimed twice
+    ├── DataError           3    a source file is missing or has the wrong shape
+    ├── StoreError          3    the store is locked or damaged
+    ├── ServiceError        4    a model or another service does not answer
+    ├── TooManyFailures     5    more rows failed than the recipe tolerates
+    ├── AccountsError      70    tickets do not balance: a bug in a kind
+    └── WaitingForPeople   75    judgements are missing: the build resumes when they are there
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in a recipe.
+
+    `key` is the dotted YAML key, `where` a ``file:line`` or the command-line text, `found` what stands there,
+    `allowed` what may stand there, `hint` what to do (often a did-you-mean).
+    """
+
+    message: str
+    key: str = ""
+    where: str = ""
+    found: str = ""
+    allowed: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{self.key}: {self.message}" if self.key else self.message]
+        for label, text in (
+            ("at", self.where),
+            ("found", self.found),
+            ("allowed", self.allowed),
+            ("hint", self.hint),
+        ):
+            if text:
+                lines.append(f"    {label + ':':<9}{text}")
+        return "\n".join(lines)
+
+
+class BenchbuilderError(Exception):
+    """The root: `what` happened, `where`, `why`, and what to do `next`."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, what: str, *, where: str = "", why: str = "", next: str = "") -> None:
+        super().__init__(what)
+        self.what, self.where, self.why, self.next = what, where, why, next
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.__dict__.copy())
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        for label, text in (("where", self.where), ("why", self.why), ("next", self.next)):
+            if text:
+                lines.append(f"  {label + ':':<7}{text}")
+        return "\n".join(lines)
+
+
+def _rebuild(cls: type[BenchbuilderError], state: dict[str, object]) -> BenchbuilderError:
+    error = cls.__new__(cls)
+    error.__dict__.update(state)
+    error.args = (state["what"],)
+    return error
+
+
+class RecipeError(BenchbuilderError):
+    """A recipe is wrong; `problems` lists everything that was found in one go."""
+
+    exit_code = 2
+
+    def __init__(self, problems: list[Problem] | tuple[Problem, ...], *, next: str = "") -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} in the recipe", next=next)
+
+    def __str__(self) -> str:
+        parts = [self.what, *(f"- {problem}" for problem in self.problems)]
+        if self.next:
+            parts.append(f"next: {self.next}")
+        return "\n".join(parts)
+
+
+class InstallationError(BenchbuilderError):
+    """A kind is not installed, is claimed by two distributions, or cannot be imported."""
+
+    exit_code = 2
+
+
+class DataError(BenchbuilderError):
+    """A source file is missing, unreadable or has the wrong shape."""
+
+    exit_code = 3
+
+
+class StoreError(BenchbuilderError):
+    """The store of a build is locked by another build, or damaged."""
+
+    exit_code = 3
+
+
+class ServiceError(BenchbuilderError):
+    """A model or another service refuses or does not answer."""
+
+    exit_code = 4
+
+
+class TooManyFailures(BenchbuilderError):
+    """More rows failed than the recipe tolerates."""
+
+    exit_code = 5
+
+
+class AccountsError(BenchbuilderError):
+    """The tickets of a step do not balance; nothing of the shard was committed."""
+
+    exit_code = 70
+
+
+class WaitingForPeople(BenchbuilderError):
+    """Judgements by people are missing; `missing` says how many of each sort."""
+
+    exit_code = 75
+
+    def __init__(self, what: str, *, missing: dict[str, int], where: str = "", why: str = "", next: str = "") -> None:
+        super().__init__(what, where=where, why=why, next=next)
+        self.missing = missing

@@ -1,0 +1,177 @@
+"""Looking into a build: what became of a row, where an item comes from, what a step holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.errors import DataError
+from benchbuilder.plan import Plan
+from benchbuilder.ports.stage import Stage
+from benchbuilder.records.envelope import Row
+from benchbuilder.store.folder import Store
+from benchbuilder.store.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch of a row's life: the steps it went through and how it ended."""
+
+    path: tuple[str, ...]
+    fate: str
+    reason: str = ""
+    detail: str = ""
+    sentence: str = ""
+
+    def __str__(self) -> str:
+        told = self.fate + (f" ({self.reason})" if self.reason else "")
+        why = ": ".join(part for part in (self.sentence, self.detail) if part)
+        return f"{' > '.join(self.path)}: {told}" + (f" - {why}" if why else "")
+
+
+class Inspector:
+    """Reads the sealed steps of a plan; what was not built is simply not there."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan, self.store = plan, store
+        found = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
+        self.manifests: dict[str, Manifest] = {name: seal for name, seal in found.items() if seal is not None}
+        if not self.manifests:
+            raise DataError(
+                f"nothing is built in {store.folder}",
+                why="the store has no step of this recipe as it stands now",
+                next=f"benchbuild recipe={plan.recipe.name} builds it",
+            )
+        self._fates: dict[str, pa.Table] = {}
+
+    def why(self, what: str) -> list[Branch]:
+        """Every branch of a row (by id), or of a source unit (``file:line``), to its end. DataError if unknown."""
+        file, _, line = what.rpartition(":")
+        if file and line.isdigit():
+            return self._unit(file, int(line))
+        for name in self.manifests:
+            if self._has(name, what):
+                return list(self._branches(name, what, (name,)))
+        raise self._unknown(what)
+
+    def _unit(self, file: str, line: int) -> list[Branch]:
+        branches: list[Branch] = []
+        for name in self.plan.recipe.sources:
+            if name not in self.manifests:
+                continue
+            fates = self._fates_of(name)
+            hit = fates.filter(pc.and_(pc.equal(fates.column("file"), file), pc.equal(fates.column("line"), line)))
+            for ticket in hit.to_pylist():
+                if ticket["out"]:
+                    branches += self._branches(name, ticket["out"], (name,))
+                else:
+                    branches.append(self._end(name, ticket, (name,)))
+        if branches:
+            return branches
+        files = sorted({file for name in self.plan.recipe.sources if name in self.manifests
+                        for file in self._fates_of(name).column("file").unique().to_pylist()})  # fmt: skip
+        raise DataError(
+            f"no source of this build has a unit {file}:{line}",
+            why=f"its files: {', '.join(files)}",
+            next="name the file as the ledger does",
+        )
+
+    def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+        if node == self.plan.recipe.items:
+            yield Branch(path, "item", detail=row)
+            return
+        ended = True
+        for name, step in self.plan.nodes.items():
+            for port, names in step.inputs.items():
+                if node not in names or not isinstance(step.maker, Stage):
+                    continue
+                mode = step.maker.ports[port].mode
+                if mode in ("parent", "lookup"):
+                    continue
+                ended = False
+                if name not in self.manifests:
+                    yield Branch((*path, name), "not built yet")
+                elif mode == "each":
+                    yield from self._tickets(name, row, (*path, name))
+                else:
+                    yield from self._use(name, port, row, (*path, name))
+        if ended:
+            yield Branch(path, "kept", detail=f"{row}; no step takes it further")
+
+    def _tickets(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+        fates = self._fates_of(name)
+        mine = pc.and_(pc.equal(fates.column("row"), row), pc.equal(fates.column("port"), "each"))
+        for ticket in fates.filter(mine).to_pylist():
+            if ticket["fate"] == "kept":
+                yield from self._branches(name, ticket["out"], path)
+            else:
+                yield self._end(name, ticket, path)
+
+    def _use(self, name: str, port: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+        fates = self._fates_of(name)
+        mine = pc.and_(pc.equal(fates.column("row"), row), pc.equal(fates.column("port"), port))
+        tickets = fates.filter(mine).to_pylist()
+        if tickets:
+            yield self._end(name, tickets[0], path)
+            return
+        table = self.store.rows(self.manifests[name])
+        children = [child for child, parents in zip(table.ids(), table.column("parents"), strict=True) if row in parents]
+        yield Branch(path, "used", detail=f"{port} of {', '.join(children)}")
+
+    def _end(self, name: str, ticket: Mapping[str, Any], path: tuple[str, ...]) -> Branch:
+        sentence = self.manifests[name].reasons.get(ticket["reason"], "")
+        return Branch(path, ticket["fate"].replace("_", " "), ticket["reason"], ticket["detail"], sentence)
+
+    def trace(self, item: str) -> list[tuple[str, Row]]:
+        """An item's rows from itself back to its source row, each with the step that made it."""
+        row = self._find(item)
+        if row is None:
+            raise self._unknown(item)
+        made = [row]
+        for parent in row[1].parents:
+            if (ancestor := self._find(parent)) is not None:
+                made.append(ancestor)
+        return made
+
+    def peek(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
+        """The manifest and the first rows of a step."""
+        if step not in self.plan.nodes:
+            close = get_close_matches(step, self.plan.nodes, n=1)
+            raise DataError(
+                f"there is no step or source {step!r}",
+                why=f"this recipe has: {', '.join(self.plan.nodes)}",
+                next=f"did you mean {close[0]!r}?" if close else "name one of these",
+            )
+        if step not in self.manifests:
+            raise DataError(f"step {step!r} is not built yet", next=f"benchbuild recipe={self.plan.recipe.name}")
+        table = self.store.rows(self.manifests[step])
+        rows = [table.row.model_validate(data) for data in table.arrow.slice(0, count).to_pylist()]
+        return self.manifests[step], rows
+
+    def _find(self, row: str) -> tuple[str, Row] | None:
+        for name, manifest in self.manifests.items():
+            table = self.store.rows(manifest)
+            position = pc.index(table.arrow.column("id"), row).as_py()
+            if position >= 0:
+                return name, table.row.model_validate(table.arrow.slice(position, 1).to_pylist()[0])
+        return None
+
+    def _has(self, name: str, row: str) -> bool:
+        return pc.index(self.store.rows(self.manifests[name]).arrow.column("id"), row).as_py() >= 0
+
+    def _fates_of(self, name: str) -> pa.Table:
+        if name not in self._fates:
+            self._fates[name] = self.store.fates(self.manifests[name])
+        return self._fates[name]
+
+    def _unknown(self, row: str) -> DataError:
+        return DataError(
+            f"no row of this build has the id {row!r}",
+            why=f"looked in {len(self.manifests)} steps of {self.store.folder}",
+            next="ids stand in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
+        )

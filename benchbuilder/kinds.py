@@ -1,0 +1,160 @@
+"""Kinds: slot plus name to class, from a built-in table and entry points, imported only when asked for."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from benchbuilder.errors import InstallationError
+from benchbuilder.records.candidate import Candidate
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.evidence import Evidence
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.item import Item
+from benchbuilder.records.passage import Passage
+from benchbuilder.records.question import Question
+from benchbuilder.records.statement import Statement
+
+SLOTS = ("source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "exporter")
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "payload": {
+        "triple": "benchbuilder.records.fact:Triple",
+        "choice": "benchbuilder.records.fact:Choice",
+        "claim": "benchbuilder.records.item:Claim",
+    },
+    "source": {
+        "triples": "benchbuilder.sources.triples:Triples",
+        "triple_tables": "benchbuilder.sources.triple_tables:TripleTables",
+        "multiple_choice": "benchbuilder.sources.multiple_choice:MultipleChoice",
+        "corpus": "benchbuilder.sources.corpus:Corpus",
+    },
+    "tokenizer": {
+        "jieba": "benchbuilder.tokenizers.jieba:Jieba",
+        "whitespace": "benchbuilder.tokenizers.whitespace:Whitespace",
+    },
+    "retriever": {"bm25": "benchbuilder.retrievers.bm25:Bm25"},
+    "model": {"none": "benchbuilder.models.none:NoModel"},
+    "votes": {
+        "files": "benchbuilder.votes.files:FileVotes",
+        "none": "benchbuilder.votes.none:NoVotes",
+    },
+    "stage": {
+        "convert_script": "benchbuilder.stages.convert_script:ConvertScript",
+        "clean_choice": "benchbuilder.stages.clean_choice:CleanChoice",
+        "split_stem": "benchbuilder.stages.split_stem:SplitStem",
+        "screen": "benchbuilder.stages.screen:Screen",
+        "topic": "benchbuilder.stages.topic:Topic",
+        "deduplicate": "benchbuilder.stages.deduplicate:Deduplicate",
+        "state_choice": "benchbuilder.stages.state_choice:StateChoice",
+        "state_triple": "benchbuilder.stages.state_triple:StateTriple",
+        "negate": "benchbuilder.stages.negate:Negate",
+        "negate_triple": "benchbuilder.stages.negate_triple:NegateTriple",
+        "replace": "benchbuilder.stages.replace:Replace",
+        "replace_triple": "benchbuilder.stages.replace_triple:ReplaceTriple",
+        "ask_tf": "benchbuilder.stages.ask_tf:AskTf",
+        "ask_tf_triple": "benchbuilder.stages.ask_tf_triple:AskTfTriple",
+        "ask_oe": "benchbuilder.stages.ask_oe:AskOe",
+        "ask_oe_triple": "benchbuilder.stages.ask_oe_triple:AskOeTriple",
+        "assemble": "benchbuilder.stages.assemble:Assemble",
+        "paragraphs": "benchbuilder.stages.paragraphs:Paragraphs",
+        "retrieve": "benchbuilder.stages.retrieve:Retrieve",
+        "annotate": "benchbuilder.stages.annotate:Annotate",
+    },
+    "exporter": {
+        "jsonl": "benchbuilder.exporters.jsonl:Jsonl",
+        "parquet": "benchbuilder.exporters.parquet:Parquet",
+        "tsv": "benchbuilder.exporters.tsv:Tsv",
+        "card": "benchbuilder.exporters.card:Card",
+        "report": "benchbuilder.exporters.report:Report",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind that is known by name; `load` imports it."""
+
+    slot: str
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+    def load(self) -> type[Any]:
+        """The class; InstallationError if it cannot be imported."""
+        module, _, attribute = self.target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise InstallationError(
+                f"the {self.slot} kind {self.name!r} of {self.distribution} cannot be imported",
+                where=self.target,
+                why=str(error),
+                next=f"reinstall {self.distribution}, with the extra that this kind needs",
+            ) from error
+
+
+@cache
+def known(slot: str) -> dict[str, Kind]:
+    """Every kind of `slot` by name; imports nothing. A name claimed twice raises InstallationError."""
+    from benchbuilder import __version__
+
+    kinds = {name: Kind(slot, name, target, "benchbuilder", __version__) for name, target in BUILT_IN[slot].items()}
+    for entry in entry_points(group=f"benchbuilder.{slot}"):
+        kind = _plugged(slot, entry)
+        if (other := kinds.get(kind.name)) is not None:
+            raise InstallationError(
+                f"two distributions claim the {slot} kind {kind.name!r}: {other.distribution} and {kind.distribution}",
+                next=f"uninstall {other.distribution if other.distribution != 'benchbuilder' else kind.distribution}",
+            )
+        kinds[kind.name] = kind
+    return dict(sorted(kinds.items()))
+
+
+def _plugged(slot: str, entry: EntryPoint) -> Kind:
+    dist = entry.dist
+    return Kind(slot, entry.name, entry.value, dist.name if dist else "?", dist.version if dist else "?")
+
+
+def find(slot: str, name: str) -> Kind:
+    """The kind `name` of `slot`; InstallationError with a did-you-mean if there is none."""
+    kinds = known(slot)
+    if name not in kinds:
+        close = get_close_matches(name, kinds, n=1)
+        raise InstallationError(
+            f"there is no {slot} kind {name!r}",
+            why=f"installed: {', '.join(kinds)}",
+            next=f"did you mean {close[0]!r}?" if close else "benchbuild ls --kinds lists what is installed",
+        )
+    return kinds[name]
+
+
+def create(slot: str, spec: Any, *args: Any) -> Any:
+    """The object that `spec` (with its `kind`) describes: the kind's class called with `spec` and `args`."""
+    return find(slot, spec.kind).load()(spec, *args)
+
+
+ROLES: dict[str, type[Row]] = {role.name: role for role in (Statement, Question, Passage, Candidate, Evidence)}
+
+
+def row_name(cls: type[Row]) -> str:
+    """The name of a row class as manifests and messages write it: ``fact[triple]``, ``statement``."""
+    if "payload" not in cls.model_fields:
+        return cls.name
+    payload = cls.model_fields["payload"].annotation
+    return f"{cls.name}[{getattr(payload, 'kind', 'any')}]"
+
+
+@cache
+def row_class(name: str) -> type[Row]:
+    """The row class that `row_name` names."""
+    role, _, payload = name.rstrip("]").partition("[")
+    if not payload:
+        return ROLES[role]
+    generic: Any = {"fact": Fact, "item": Item}[role]
+    return generic[find("payload", payload).load()]

@@ -1,0 +1,58 @@
+"""The ledger: every ticket that was not kept, with its reason, and the books of each step."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.ports.exporter import StepAccount
+from benchbuilder.store.folder import Store
+from benchbuilder.store.manifest import Manifest
+
+COLUMNS = ("step", "fate", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
+
+
+def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) -> None:
+    """A TSV with one line per ticket that was dropped, failed, not applicable or left unused, in flow order."""
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, delimiter="\t", lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        for name, manifest in manifests.items():
+            for fate in lost(store.fates(manifest)):
+                writer.writerow({"step": name, **{key: _cell(value) for key, value in fate.items()}})
+    temporary.replace(path)
+
+
+def lost(fates: pa.Table) -> list[dict[str, Any]]:
+    """The tickets that were not kept."""
+    return fates.filter(pc.not_equal(fates.column("fate"), "kept")).to_pylist()
+
+
+def _cell(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return "'" + value
+    return value
+
+
+def account_of(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepAccount:
+    """The books of a sealed step, for reports."""
+    role = manifest.row.partition("[")[0]
+    return StepAccount(
+        step=manifest.step,
+        kind=manifest.kind,
+        role=role,
+        rows=manifest.rows,
+        inputs=inputs,
+        counts={(partition, fate, reason): n for partition, fate, reason, n in manifest.counts},
+        units={(file, fate, reason): n for file, fate, reason, n in (*manifest.units, *manifest.auxiliary)},
+        tallies={(tally, partition, key): n for tally, partition, key, n in manifest.tallies},
+        notes=manifest.notes,
+        reasons=manifest.reasons,
+    )

@@ -1,0 +1,249 @@
+"""Making one node of the plan: read a source, run a step's shards, gather, and seal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.accounts import FATES, Shard, check_unique, failed_rows, fate_line, settle_gather
+from benchbuilder.errors import AccountsError, TooManyFailures
+from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.plan import Node
+from benchbuilder.ports.source import Source
+from benchbuilder.ports.stage import Gather, Stage
+from benchbuilder.progress import Watcher
+from benchbuilder.records.envelope import Origin, Row
+from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.records.table import Table, schema_of
+from benchbuilder.shards import Job, TableFiles
+from benchbuilder.store.folder import Draft, Store, digest_of
+from benchbuilder.store.manifest import Manifest, counted
+
+_UNITS = 10_000
+
+
+@dataclass
+class Workshop:
+    """What making needs: the store, the executor, the limits, somebody who watches, and the manifests so far."""
+
+    store: Store
+    executor: LocalExecutor
+    shard_rows: int
+    tolerated: float
+    watcher: Watcher
+    manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+
+    def make(self, node: Node) -> Manifest:
+        """Make `node` and seal it."""
+        shape = {"inputs": self.digests(node), "rows": 0 if isinstance(node.maker, Source) else self.shard_rows}
+        draft = self.store.draft(node.name, node.key, shape)
+        if isinstance(node.maker, Source):
+            return self._seal(node, draft, *self._read(node.maker, draft))
+        if isinstance(node.maker, Gather):
+            return self._seal(node, draft, [self._gather(node, node.maker, draft)])
+        return self._seal(node, draft, self._run(node, draft))
+
+    def digests(self, node: Node) -> dict[str, str]:
+        """The digest of each input."""
+        return {name: self.manifests[name].digest for name in node.upstream()}
+
+    def table(self, names: tuple[str, ...], row: type[Row]) -> Table[Any]:
+        """The union of the rows of `names`, in that order."""
+        return Table.concat((self.store.rows(self.manifests[name]) for name in names), row)
+
+    def _port(self, node: Node, port: str) -> Table[Any]:
+        names = node.inputs[port]
+        return self.table(names, self.store.rows(self.manifests[names[0]]).row)
+
+    # --- sources
+
+    def _read(self, source: Source, draft: Draft) -> tuple[list[Shard], list[EndOfFile]]:
+        name = source.name
+        self.watcher.begin(name, None, "units")
+        rows: list[Row] = []
+        lines: list[dict[str, Any]] = []
+        ends: list[EndOfFile] = []
+        for unit in source.read():
+            if isinstance(unit, EndOfFile):
+                ends.append(unit)
+                continue
+            _check_unit(source, unit)
+            if isinstance(unit.fate, Kept):
+                rows.append(unit.fate.row)
+                lines.append(fate_line("file", unit.fate.row, unit.fate) | {"row": ""})
+            else:
+                place = Origin(file=unit.file, line=unit.line)
+                envelope = {"id": "", "partition": name, "origin": place.model_dump()}
+                lines.append(fate_line("file", envelope, unit.fate))
+            if len(lines) % _UNITS == 0:
+                self.watcher.advance(name, _UNITS)
+        shard = Shard(Table.of(rows, source.output), pa.Table.from_pylist(lines, schema=FATES))
+        _check_files(source, shard, ends)
+        draft.commit(0, shard)
+        return [shard], ends
+
+    # --- steps
+
+    def _job(self, node: Node, stage: Stage) -> Job:
+        ports = {
+            port: TableFiles(
+                self.manifests[names[0]].row,
+                tuple(
+                    self.store.place(name, self.manifests[name].key) / f"part-{index:05d}.parquet"
+                    for name in names
+                    for index in range(self.manifests[name].shards)
+                ),
+            )
+            for port, names in node.inputs.items()
+            if port != "each"
+        }
+        return Job(stage, ports, self.manifests[node.inputs["each"][0]].row, node.row_name)
+
+    def _run(self, node: Node, draft: Draft) -> list[Shard]:
+        each = self._port(node, "each").arrow
+        self.watcher.begin(node.name, each.num_rows, "rows")
+        starts = range(0, each.num_rows, self.shard_rows)
+        done = [index for index in range(len(starts)) if draft.committed(index)]
+        todo = [(index, each.slice(start, self.shard_rows)) for index, start in enumerate(starts) if index not in done]
+        for index in done:
+            self.watcher.advance(node.name, min(self.shard_rows, each.num_rows - starts[index]))
+        if todo:
+            for index, shard in self.executor.map(self._job(node, _stage(node)), todo):
+                draft.commit(index, shard)
+                self.watcher.advance(node.name, min(self.shard_rows, each.num_rows - starts[index]))
+        return [draft.load(index, node.row) for index in range(len(starts))]
+
+    def _gather(self, node: Node, stage: Gather, draft: Draft) -> Shard:
+        tables = {port: self._port(node, port) for port in node.inputs}
+        self.watcher.begin(node.name, len(tables["each"]), "rows")
+        stage.open({port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"})
+        shard = settle_gather(stage, tables, stage.gather(tables), node.row)
+        draft.commit(0, shard)
+        return shard
+
+    # --- failures
+
+    def retry(self, node: Node, before: Manifest) -> Manifest:
+        """Run the rows of a partial step that failed, and put the outcome in their places."""
+        old_rows, old_fates = self.store.rows(before), self.store.fates(before)
+        failed = failed_rows(old_fates)
+        each = self._port(node, "each").arrow
+        again = each.filter(pc.is_in(each.column("id"), pa.array(sorted(failed), pa.string())))
+        self.watcher.begin(node.name, again.num_rows, "rows")
+        ((_, fresh),) = self.executor.map(self._job(node, _stage(node)), [(0, again)])
+        merged = _merge(each.column("id").to_pylist(), failed, Shard(old_rows, old_fates), fresh)
+        draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
+        draft.commit(0, merged)
+        return self._seal(node, draft, [merged])
+
+    # --- sealing
+
+    def _seal(self, node: Node, draft: Draft, shards: list[Shard], ends: list[EndOfFile] | None = None) -> Manifest:
+        rows = Table.concat((shard.rows for shard in shards), node.row)
+        check_unique(node.name, rows.ids())
+        counts, tallies = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+        notes: dict[str, Any] = {}
+        for shard in shards:
+            counts += shard.counts()
+            tallies += shard.tallies
+            notes |= shard.notes
+        failed = sum(n for (_, fate, _), n in counts.items() if fate == "failed")
+        maker = node.maker
+        manifest = Manifest(
+            step=node.name,
+            kind=node.kind,
+            row=node.row_name,
+            key=node.key,
+            asked=dict(node.asked),
+            inputs=self.digests(node),
+            digest=digest_of(rows.arrow),
+            rows=len(rows),
+            shards=len(shards),
+            counts=counted(counts),
+            unused=counted(_unused(shards)),
+            units=counted(_units(shards)) if isinstance(maker, Source) else (),
+            auxiliary=tuple(
+                (end.file, "auxiliary", what, n)
+                for end in ends or ()
+                for what, n in sorted((end.auxiliary or {}).items())
+            ),
+            tallies=counted(tallies),
+            notes=notes,
+            observed=dict(maker.observes()) if isinstance(maker, Stage) else {},
+            reasons=dict(maker.reasons),
+            state="partial" if failed else "sealed",
+        )
+        draft.seal(manifest)
+        self._tolerate(node, failed, sum(counts.values()))
+        return manifest
+
+    def _tolerate(self, node: Node, failed: int, tickets: int) -> None:
+        if failed > self.tolerated * tickets:
+            raise TooManyFailures(
+                f"{failed} of {tickets} tickets of step {node.name!r} failed",
+                why=f"the recipe tolerates {self.tolerated:.1%} (tolerate.failed_rows)",
+                next="the same command tries the failed rows again; what was kept is kept",
+            )
+
+
+def _stage(node: Node) -> Stage:
+    if isinstance(node.maker, Source):
+        raise TypeError(f"{node.name} is a source")
+    return node.maker
+
+
+def _check_unit(source: Source, unit: Unit) -> None:
+    if isinstance(unit.fate, Dropped) and unit.fate.reason not in source.reasons:
+        raise AccountsError(
+            f"source {source.name!r} drops {unit.file}:{unit.line} for the undeclared reason {unit.fate.reason!r}",
+            why=f"declared: {', '.join(source.reasons)}",
+            next="this is a bug in the source's kind: report it",
+        )
+
+
+def _check_files(source: Source, shard: Shard, ends: list[EndOfFile]) -> None:
+    """Every file reached its end, and its units are as many as the fates that were written down."""
+    seen = Counter(shard.fates.column("file").to_pylist())
+    ended = {end.file: end.units for end in ends if end.auxiliary is None}
+    auxiliary = {end.file for end in ends if end.auxiliary is not None}
+    for file in set(seen) | set(ended):
+        if file not in auxiliary and seen[file] != ended.get(file, -1):
+            raise AccountsError(
+                f"source {source.name!r} accounts for {seen[file]} units of {file}, which has {ended.get(file)}",
+                why="a source must name a fate for every unit and reach the end of every file",
+                next="this is a bug in the source's kind: report it",
+            )
+
+
+def _units(shards: list[Shard]) -> Counter[tuple[str, str, str]]:
+    counts = Counter[tuple[str, str, str]]()
+    for shard in shards:
+        columns = [shard.fates.column(name).to_pylist() for name in ("file", "fate", "reason")]
+        counts.update(zip(*columns, strict=True))
+    return counts
+
+
+def _unused(shards: list[Shard]) -> Counter[tuple[str, str, str]]:
+    counts = Counter[tuple[str, str, str]]()
+    for shard in shards:
+        columns = [shard.fates.column(name).to_pylist() for name in ("port", "fate", "partition", "reason")]
+        counts.update(
+            (port, partition, reason) for port, fate, partition, reason in zip(*columns, strict=True)
+            if fate == "unused"
+        )  # fmt: skip
+    return counts
+
+
+def _merge(order: list[str], failed: set[str], old: Shard, fresh: Shard) -> Shard:
+    """Rows and fates of `fresh` in the places of the failed rows of `old`, in the order of the `each` rows."""
+    fates = [f for f in old.fates.to_pylist() if f["row"] not in failed] + fresh.fates.to_pylist()
+    position = {row_id: index for index, row_id in enumerate(order)}
+    fates.sort(key=lambda fate: position[fate["row"]])
+    rows = {row["id"]: row for table in (old.rows, fresh.rows) for row in table.arrow.to_pylist()}
+    kept = [rows[fate["out"]] for fate in fates if fate["out"]]
+    table = pa.Table.from_pylist(kept, schema=schema_of(old.rows.row))
+    return Shard(Table(table, old.rows.row), pa.Table.from_pylist(fates, schema=FATES), old.tallies + fresh.tallies)

@@ -1,0 +1,69 @@
+"""Exporters: what is written when the build is done."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import KindSpec
+
+
+@dataclass(frozen=True)
+class StepAccount:
+    """The books of one step or source, as its manifest holds them.
+
+    `counts` maps (partition, fate, reason) to a number of tickets; fate is ``kept``, ``dropped``, ``not_applicable``
+    or ``failed``. `units` maps (file, fate, reason) to source units, for sources only. `tallies` and `notes` are what
+    the stage counted besides. `reasons` explains every reason of the step in a sentence.
+    """
+
+    step: str
+    kind: str
+    role: str
+    rows: int
+    inputs: Mapping[str, tuple[str, ...]]
+    counts: Mapping[tuple[str, str, str], int]
+    units: Mapping[tuple[str, str, str], int]
+    tallies: Mapping[tuple[str, str, str], int]
+    notes: Mapping[str, Any]
+    reasons: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished build, for exporters: tables by step name, the books in flow order, and the resolved recipe.
+
+    `recipe` is the resolved recipe as plain data. `ledger` iterates the drops as plain dicts. `state` is ``done`` or
+    ``waiting`` (for votes: no items yet). `items` names the step whose rows are the benchmark.
+    """
+
+    tables: Mapping[str, Table[Any]]
+    accounts: tuple[StepAccount, ...]
+    recipe: Mapping[str, Any]
+    recipe_yaml: str
+    ledger: Path
+    items: str
+    state: str
+    waiting: str = ""
+
+
+class Exporter(ABC):
+    """Writes files into the output folder. The same build gives the same bytes: no clocks, no machine names."""
+
+    kind: ClassVar[str]
+    spec_class: ClassVar[type[KindSpec]]
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+
+    def ready(self, finished: Finished) -> bool:
+        """Whether there is what it needs: while votes are missing there are candidates but no items."""
+        return finished.items in finished.tables
+
+    @abstractmethod
+    def write(self, finished: Finished, folder: Path) -> list[Path]:
+        """Write into `folder`; the files that were written."""

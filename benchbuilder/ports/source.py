@@ -1,0 +1,53 @@
+"""Sources: readers that account for every unit of every file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import EndOfFile, Unit
+from benchbuilder.spec.base import FileRef, KindSpec
+
+
+class SourceSpec(KindSpec):
+    """What every source says of itself: its language, its licence and where it is published (for the card)."""
+
+    language: str = ""
+    licence: str = ""
+    title: str = ""
+    url: str = ""
+    citation: str = ""
+
+
+class Source(ABC):
+    """Reads files into rows of class `output`.
+
+    `read` yields one Unit for each unit of the driving files, in order, and an EndOfFile when it has reached the end
+    of each file. A malformed unit is dropped with a reason of `reasons`; exact duplicates inside the source are
+    dropped naming the kept unit. A file that is missing or of the wrong shape raises DataError.
+    """
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+    spec_class: ClassVar[type[SourceSpec]]
+    output: ClassVar[type[Row]]
+    reasons: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, spec: Any, name: str, language: str) -> None:
+        self.spec = spec
+        self.name = name
+        self.language = spec.language or language
+
+    @abstractmethod
+    def files(self) -> list[FileRef]:
+        """Every file that is read, in order."""
+
+    @abstractmethod
+    def read(self) -> Iterator[Unit | EndOfFile]:
+        """The units of all files, and the end of each."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Look at the head of each file: raise DataError if it has the wrong shape. Reads a few lines at most."""

@@ -1,0 +1,107 @@
+"""Stages: the three shapes of work on rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.records.envelope import MadeBy, Row
+from benchbuilder.records.fates import Fate, Gathered, Screened
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import StepSpec
+
+
+@dataclass(frozen=True)
+class Port:
+    """Where rows enter a stage.
+
+    `row` is the role, with its payload where that matters (``Fact[Triple]``). `mode` is ``each`` (every row is a
+    ticket), ``parent`` (the ancestor of the row at hand, joined by id), ``lookup`` (the whole table, read-only, no
+    tickets) or ``whole`` (a gather's further input: every row is used or named as unused).
+    """
+
+    row: type[Row]
+    mode: Literal["each", "parent", "lookup", "whole"] = "each"
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a stage gets from the build besides its spec: plain data, so that it travels to other processes."""
+
+    seed: int
+    language: str
+    step: str
+    cache: Path
+    """Folder for indices and the like, named by fingerprint; may be emptied at any time."""
+    workplace: Path
+    """Folder that belongs to people: packets and votes."""
+
+
+class Stage(ABC):
+    """One verb. A stage is made from its spec, opened in the process that runs it, and must be picklable before.
+
+    `version` is bumped by hand whenever the output for the same input changes. `reasons` is the closed list of drop
+    (and not-applicable) reasons with a sentence for each. `output` is the class of the rows it makes; ``None`` means
+    that it emits rows of the class of its `each` port.
+    """
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+    spec_class: ClassVar[type[StepSpec]]
+    ports: ClassVar[Mapping[str, Port]]
+    output: ClassVar[type[Row] | None] = None
+    reasons: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        self.spec = spec
+        self.context = context
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of what shapes the output besides the spec (distributions, dictionaries), for the key."""
+        return {}
+
+    def observes(self) -> Mapping[str, str]:
+        """Hashes of what people or models contributed so far (vote files), by name.
+
+        A step that observes something is never run again once sealed, unless asked; a difference between these
+        hashes and those of the seal is reported. Exact steps observe nothing.
+        """
+        return {}
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Get ready to run in this process: open files, models, tokenizers. `lookups` holds the lookup ports."""
+
+    def made_by(self, rule: str = "") -> MadeBy:
+        """The mark for rows of this stage, made by `rule`."""
+        return MadeBy(rule=f"{self.kind}/{rule}" if rule else self.kind, version=str(self.version))
+
+
+class Filter(Stage):
+    """Keeps or drops rows as they are; works on a whole Arrow batch at a time."""
+
+    @abstractmethod
+    def screen(self, table: Table[Any]) -> Screened:
+        """For each row, ``None`` or the reason why it is dropped."""
+
+
+class Map(Stage):
+    """Turns each row into rows of its own, one row at a time, in any order, anywhere."""
+
+    slots: ClassVar[tuple[str, ...] | Literal["many"]] = ("",)
+    """The tickets of a row: declared slots, or ``many`` (n >= 1 fates, with distinct slots)."""
+
+    @abstractmethod
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """The fates of the row's tickets: exactly one for each slot. `parents` holds the parent ports' rows."""
+
+
+class Gather(Stage):
+    """Needs all rows at once and runs once."""
+
+    @abstractmethod
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+        """The fates of every row of the `each` port, and what was unused of the `whole` ports."""

@@ -1,0 +1,75 @@
+"""Progress of a build, for people who watch it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+
+class Watcher(Protocol):
+    """Is told what a build does."""
+
+    def begin(self, step: str, total: int | None, unit: str) -> None:
+        """Step `step` begins; it has `total` rows or units to go through, if that is known."""
+        ...
+
+    def advance(self, step: str, count: int) -> None:
+        """`count` more are done."""
+        ...
+
+    def end(self, step: str, summary: str) -> None:
+        """The step is sealed, reused or waiting; `summary` says so in a line."""
+        ...
+
+
+class Lines:
+    """A plain line when a step ends: for logs and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def begin(self, step: str, total: int | None, unit: str) -> None:
+        """Nothing is written before the end."""
+
+    def advance(self, step: str, count: int) -> None:
+        """Nothing is written before the end."""
+
+    def end(self, step: str, summary: str) -> None:
+        """One line a step."""
+        self._console.print(f"{step:<20} {summary}", highlight=False, soft_wrap=True, markup=False)
+
+
+class Bars:
+    """A bar for the step at work, and a line above it for each that is done: for terminals."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(),
+            TextColumn("{task.fields[unit]}"), TimeElapsedColumn(), console=console, transient=True,
+        )  # fmt: skip
+        self._tasks: dict[str, TaskID] = {}
+        self._lines = Lines(self._progress.console)
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def begin(self, step: str, total: int | None, unit: str) -> None:
+        """Show a bar."""
+        self._tasks[step] = self._progress.add_task(step, total=total, unit=unit)
+
+    def advance(self, step: str, count: int) -> None:
+        """Move the bar."""
+        if step in self._tasks:
+            self._progress.advance(self._tasks[step], count)
+
+    def end(self, step: str, summary: str) -> None:
+        """Replace the bar by a line."""
+        if step in self._tasks:
+            self._progress.remove_task(self._tasks.pop(step))
+        self._lines.end(step, summary)

@@ -1,0 +1,1 @@
+"""What flows between steps: the envelope, the roles in flow order, payloads, fates and tables."""

@@ -1,0 +1,99 @@
+"""The envelope that every row carries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Frozen(BaseModel):
+    """Frozen data that refuses fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Origin(Frozen):
+    """Where a row comes from: a source file (as the recipe names it) and its unit there, counted from 1."""
+
+    file: str
+    line: int
+
+
+class MadeBy(Frozen):
+    """What made a row: the rule, prompt or reader, and its version."""
+
+    rule: str
+    version: str = "1"
+
+
+class Span(Frozen):
+    """Half-open character range ``[start, end)`` of a text, in Unicode code points."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """The text inside the span.
+
+        >>> Span(start=1, end=3).of("abcd")
+        'bc'
+        """
+        return text[self.start : self.end]
+
+
+def content_id(name: str, identity: object, parent: str) -> str:
+    """Id of a row: its record name and 80 bits of a hash of (name, identity fields, driving parent).
+
+    >>> content_id("fact", {"a": 1}, "") == content_id("fact", {"a": 1}, "")
+    True
+    """
+    text = json.dumps([name, identity, parent], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"{name}-{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
+
+
+class Row(Frozen):
+    """The envelope. Roles add fields; the engine reads nothing else.
+
+    `of` is the driving parent (empty for a source row), `parents` every ancestor, nearest first, `slot` which of
+    several outputs of one parent this is, `partition` the source that the row counts under.
+    """
+
+    name: ClassVar[str] = "row"
+    identity: ClassVar[tuple[str, ...]] = ()
+
+    id: str = ""
+    of: str = ""
+    parents: tuple[str, ...] = ()
+    slot: str = ""
+    origin: Origin
+    made_by: MadeBy
+    language: str
+    partition: str
+
+    @classmethod
+    def build(cls, **fields: Any) -> Self:
+        """A row whose id is computed from its identity fields, its slot and its driving parent."""
+        row = cls(**fields)
+        dumped = row.model_dump(mode="json", include=set(cls.identity))
+        identity = [dumped, row.slot, "" if row.of else row.partition]
+        return row.model_copy(update={"id": content_id(cls.name, identity, row.of)})
+
+    @classmethod
+    def child(cls, parent: Row, *others: Row, made_by: MadeBy, slot: str = "", **fields: Any) -> Self:
+        """A row made from `parent` (which drives it) and `others`: origin, language and partition carry over."""
+        lineage = dict.fromkeys(
+            [*(row.id for row in (parent, *others)), *parent.parents, *(i for row in others for i in row.parents)]
+        )
+        envelope: dict[str, Any] = {
+            "of": parent.id,
+            "parents": tuple(lineage),
+            "slot": slot,
+            "origin": parent.origin,
+            "made_by": made_by,
+            "language": parent.language,
+            "partition": parent.partition,
+        }
+        return cls.build(**{**envelope, **fields})

@@ -1,0 +1,90 @@
+"""Tables: rows of one class as Arrow, with an exact schema."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from benchbuilder.records.envelope import Row
+
+R = TypeVar("R", bound=Row)
+_SCALARS: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def _type_of(annotation: Any) -> tuple[pa.DataType, bool]:
+    """Arrow type of an annotation and whether it may be null."""
+    if annotation in _SCALARS:
+        return _SCALARS[annotation], False
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return _type_of(type(args[0]))
+    if origin is tuple:
+        return pa.list_(_type_of(args[0])[0]), False
+    if origin in (Union, types.UnionType):
+        inner = [arg for arg in args if arg is not type(None)]
+        if len(inner) == 1:
+            return _type_of(inner[0])[0], True
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return pa.struct(_fields(annotation)), False
+    raise TypeError(f"a record field cannot be {annotation!r}: use str, int, float, bool, tuple or a frozen model")
+
+
+def _fields(cls: type[BaseModel]) -> list[pa.Field[Any]]:
+    fields: list[pa.Field[Any]] = []
+    for name, info in cls.model_fields.items():
+        arrow, nullable = _type_of(info.annotation)
+        fields.append(pa.field(name, arrow, nullable))
+    return fields
+
+
+@cache
+def schema_of(cls: type[Row]) -> pa.Schema:
+    """The exact Arrow schema of a row class."""
+    return pa.schema(_fields(cls))
+
+
+class Table(Generic[R]):
+    """Rows of class `row` held as Arrow; iterating makes rows one at a time."""
+
+    def __init__(self, arrow: pa.Table, row: type[R]) -> None:
+        self.arrow = arrow
+        self.row = row
+
+    @classmethod
+    def of(cls, rows: Iterable[R], row: type[R]) -> Table[R]:
+        """A table of `rows`; an empty one has the exact schema too."""
+        data = [item.model_dump() for item in rows]
+        return cls(pa.Table.from_pylist(data, schema=schema_of(row)), row)
+
+    @classmethod
+    def concat(cls, tables: Iterable[Table[R]], row: type[R]) -> Table[R]:
+        """The union of `tables`, in order."""
+        return cls(pa.concat_tables([schema_of(row).empty_table(), *(t.arrow for t in tables)]), row)
+
+    def __len__(self) -> int:
+        return self.arrow.num_rows
+
+    def __iter__(self) -> Iterator[R]:
+        for batch in self.arrow.to_batches(max_chunksize=4096):
+            for data in batch.to_pylist():
+                yield self.row.model_validate(data)
+
+    def column(self, name: str) -> list[Any]:
+        """One column as a list; `name` may go into structs by dots (``payload.head``)."""
+        head, *rest = name.split(".")
+        column = self.arrow.column(head)
+        if rest:
+            values = column.combine_chunks()
+            for part in rest:
+                values = values.field(part)  # pyright: ignore[reportAttributeAccessIssue]
+            return list(values.to_pylist())
+        return list(column.to_pylist())
+
+    def ids(self) -> list[str]:
+        """The ids, in row order."""
+        return self.column("id")

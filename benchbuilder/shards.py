@@ -1,0 +1,97 @@
+"""One shard of a step: what to run, on which rows, in whichever process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchbuilder.accounts import Shard, settle_filter, settle_map
+from benchbuilder.errors import AccountsError
+from benchbuilder.kinds import row_class
+from benchbuilder.ports.stage import Filter, Map, Stage
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.table import Table, schema_of
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """A table as files: the name of its row class and its Parquet parts in order."""
+
+    row: str
+    parts: tuple[Path, ...]
+
+    def load(self) -> Table[Any]:
+        """The table, memory-mapped."""
+        cls = row_class(self.row)
+        schema = schema_of(cls)
+        tables = [pq.read_table(part, schema=schema, memory_map=True) for part in self.parts]
+        return Table(pa.concat_tables([schema.empty_table(), *tables]), cls)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A map or filter and its inputs. Picklable before anything is opened.
+
+    `ports` holds the files of every port but `each`, `row` and `output` the names of the row classes of the `each`
+    port and of what comes out.
+    """
+
+    stage: Stage
+    ports: Mapping[str, TableFiles]
+    row: str
+    output: str
+
+
+class Worker:
+    """A job opened in this process: lookups loaded, parents indexed, the stage open."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        modes = {port: job.stage.ports[port].mode for port in job.ports}
+        job.stage.open({port: files.load() for port, files in job.ports.items() if modes[port] == "lookup"})
+        self._parents = {port: Parents(files.load()) for port, files in job.ports.items() if modes[port] == "parent"}
+
+    def run(self, table: pa.Table) -> Shard:
+        """The balanced shard of these rows of the `each` port."""
+        stage, rows = self.job.stage, Table(table, row_class(self.job.row))
+        if isinstance(stage, Filter):
+            return settle_filter(stage, rows, stage.screen(rows))
+        if not isinstance(stage, Map):
+            raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
+        rows = list(rows)
+        outcomes = [list(stage.map(row, self._joined(row))) for row in rows]
+        return settle_map(stage, rows, outcomes, row_class(self.job.output))
+
+    def _joined(self, row: Row) -> dict[str, Row]:
+        joined: dict[str, Row] = {}
+        for port, parents in self._parents.items():
+            ancestor = parents.find((row.id, *row.parents))
+            if ancestor is not None:
+                joined[port] = ancestor
+            elif not self.job.stage.ports[port].optional:
+                raise AccountsError(
+                    f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
+                    why="a parent port must be wired to a step that the row comes from",
+                    next="wire the port to an earlier step of the same branch",
+                )
+        return joined
+
+
+class Parents:
+    """Rows by id."""
+
+    def __init__(self, table: Table[Any]) -> None:
+        self._table = table
+        self._index = {row_id: position for position, row_id in enumerate(table.ids())}
+
+    def find(self, ids: Sequence[str]) -> Row | None:
+        """The row of the first of `ids` that is in the table."""
+        for row_id in ids:
+            if (position := self._index.get(row_id)) is not None:
+                return self._table.row.model_validate(self._table.arrow.slice(position, 1).to_pylist()[0])
+        return None

@@ -1,0 +1,120 @@
+"""Delimited text: rows of cells, with or without header, with or without quotation marks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchbuilder.sources.files import wrong_shape
+from benchbuilder.sources.lines import read_lines
+from benchbuilder.sources.reading import Column, RawRow
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a delimited file is cut into cells; `key` is the recipe's name for it, for messages."""
+
+    key: str
+    encoding: str
+    delimiter: str
+    quoting: bool
+    header: bool
+    width: int | None
+
+
+@dataclass(slots=True)
+class _Cells:
+    line: int
+    cells: list[str]
+    reason: str = ""
+    detail: str = ""
+
+
+def delimited_rows(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -> Iterator[RawRow]:
+    """The rows of a file. DataError if the header lacks a column; a row of another width is malformed."""
+    rows = _quoted(path, cut) if cut.quoting else _plain(path, cut)
+    header: list[str] | None = None
+    if cut.header:
+        first = next(rows, None)
+        header = [] if first is None else [cell.strip() for cell in first.cells]
+    places = _places(name, cut, columns, header)
+    width = cut.width or (len(header) if header is not None else None)
+    least = max(places, default=-1) + 1
+    for row in rows:
+        count = len(row.cells)
+        if row.reason:
+            yield RawRow(row.line, (), row.reason, row.detail)
+        elif (width is not None and count != width) or count < least:
+            expected = str(width) if width is not None else f"at least {least}"
+            yield RawRow(row.line, (), "malformed", f"{count} columns, expected {expected}")
+        else:
+            yield RawRow(row.line, [row.cells[place] for place in places])
+
+
+def _places(name: str, cut: Cut, columns: Sequence[Column], header: list[str] | None) -> list[int]:
+    places: list[int] = []
+    for column in columns:
+        if isinstance(column, int):
+            places.append(column)
+        elif header is None:
+            raise wrong_shape(
+                cut.key,
+                name,
+                expected=f"a header with the column {column!r}",
+                found="header: false in the recipe",
+                next="name the columns by index from 0, or set header: true",
+            )
+        elif column in header:
+            places.append(header.index(column))
+    missing = [column for column in columns if isinstance(column, str) and header is not None and column not in header]
+    short = header is not None and any(place >= len(header) for place in places)
+    if missing or short:
+        wanted = ", ".join(str(column) for column in columns)
+        raise wrong_shape(
+            cut.key,
+            name,
+            expected=f"a header with the columns {wanted}, separated by {cut.delimiter!r}",
+            found=f"the header {cut.delimiter.join(header or [])[:200]!r}",
+            next="check delimiter, header, encoding and columns in the recipe",
+        )
+    return places
+
+
+def _plain(path: Path, cut: Cut) -> Iterator[_Cells]:
+    delimiter = cut.delimiter
+    for number, text, problem in read_lines(path, cut.encoding):
+        if problem:
+            yield _Cells(number, [], "undecodable", problem)
+        elif text.strip(" "):
+            yield _Cells(number, text.split(delimiter))
+
+
+def _quoted(path: Path, cut: Cut) -> Iterator[_Cells]:
+    """Records of which one may span several lines; its number is that of its first line."""
+    problems: dict[int, str] = {}
+
+    def texts() -> Iterator[str]:
+        for line in read_lines(path, cut.encoding):
+            if line.problem:
+                problems[line.number] = line.problem
+            yield line.text + "\n"
+
+    reader = csv.reader(texts(), delimiter=cut.delimiter, strict=True)
+    while True:
+        start = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            end = f" (lines {start} to {reader.line_num})" if reader.line_num > start else ""
+            yield _Cells(start, [], "malformed", f"{error}{end}")
+            continue
+        problem = next((problems[n] for n in range(start, reader.line_num + 1) if n in problems), "")
+        problems.clear()
+        if problem:
+            yield _Cells(start, [], "undecodable", problem)
+        elif any(cell.strip(" ") for cell in cells) or len(cells) > 1:
+            yield _Cells(start, cells)

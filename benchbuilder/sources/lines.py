@@ -1,0 +1,54 @@
+"""Decoded lines of a text file, numbered as an editor numbers them."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        newline = codecs.lookup(name).incrementalencoder
+        plain = "\n".encode(name).removeprefix(codecs.BOM_UTF8) == b"\n"
+    except (LookupError, TypeError) as error:
+        raise ValueError(f"{name!r} is no encoding that Python knows") from error
+    if newline is None or not plain:
+        raise ValueError(f"{name!r} cannot be read line by line: convert the file to utf-8")
+    return name
+
+
+Encoding = Annotated[str, AfterValidator(_known_encoding)]
+"""Name of an encoding in which a line feed is one byte: utf-8 (with or without BOM), gb18030, cp1252, ..."""
+
+
+class Line(NamedTuple):
+    """A line without its end. `problem` says which bytes could not be decoded ("" if all could)."""
+
+    number: int
+    text: str
+    problem: str = ""
+
+
+def read_lines(path: Path, encoding: str) -> Iterator[Line]:
+    """The lines of a file, from 1. A line ends in LF or CRLF; a byte order mark is left out."""
+    with path.open("rb") as handle:
+        for number, raw in enumerate(handle, 1):
+            problem = ""
+            try:
+                text = raw.decode(encoding)
+            except UnicodeDecodeError as error:
+                text = raw.decode(encoding, errors="replace")
+                problem = undecodable(error, encoding)
+            if number == 1:
+                text = text.removeprefix("\ufeff")
+            yield Line(number, text.removesuffix("\n").removesuffix("\r"), problem)
+
+
+def undecodable(error: UnicodeDecodeError, encoding: str) -> str:
+    """What could not be decoded, in words."""
+    found = error.object[error.start : error.end].hex(" ")
+    return f"bytes {found} at position {error.start + 1} are not {encoding}"

@@ -1,0 +1,187 @@
+"""The source kind `multiple_choice`: questions with options of which one is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.source import SourceSpec
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Choice, Fact, Option
+from benchbuilder.records.fates import Dropped
+from benchbuilder.sources.files import Found
+from benchbuilder.sources.options import LETTERS, KeyAs, find_key, keyed, parse_options
+from benchbuilder.sources.reading import Column, TableSpec
+from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
+from benchbuilder.spec.base import Spec
+from benchbuilder.text.normalise import tidy_space
+from benchbuilder.text.patterns import Regex, find_all
+
+_SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
+
+
+class ChoiceColumns(Spec):
+    """Which column is what. `options` is one column, a list of columns (keyed A, B, ...) or a mapping key -> column."""
+
+    question: Column
+    options: Column | tuple[Column, ...] | dict[str, Column]
+    answer_key: Column | None = None
+    answer: Column | None = None
+    context: Column | None = None
+    category: Column | None = None
+    split: Column | None = None
+
+    @model_validator(mode="after")
+    def _an_answer(self) -> ChoiceColumns:
+        if self.answer_key is None and self.answer is None:
+            raise ValueError("name the column of the answer: answer_key, answer, or both")
+        return self
+
+
+class MultipleChoiceSpec(TableSpec):
+    """JSON, JSONL, CSV, TSV or Parquet with one question a row."""
+
+    columns: ChoiceColumns
+    key_as: KeyAs = "letter"
+    """What `columns.answer_key` holds; without that column, the text of `columns.answer` finds the option."""
+    option_mark: Regex | Annotated[str, Field(max_length=0)] = ""
+    """Pattern of what stands before an option inside a text, with its key as the only letters: ``A.`` or ``(A)``."""
+    categories: dict[str, bool] = {}
+    """Which categories are read; without it all. Files whose name says another category are not opened."""
+    splits: dict[str, bool] = {}
+    """Which splits are read; without it all."""
+    blank: Regex | None = None
+    """A question in which this pattern is not found is no question with a blank, and dropped."""
+    needs_image: Regex | None = None
+    """A question in whose context or text this pattern is found needs an image, and is dropped."""
+    options_count: Annotated[int, Field(ge=2)] | None = None
+    """How many options a valid question has (options without text do not count)."""
+    normalise_spaces: bool = False
+    """Whether every run of white space (ideographic ones too) becomes one space."""
+
+
+class MultipleChoice(RowSource[MultipleChoiceSpec]):
+    """Multiple-choice questions with one right option.
+
+    With both `answer_key` and `answer`, the option of the key must read like the answer.
+    """
+
+    kind: ClassVar[str] = "multiple_choice"
+    spec_class: ClassVar[type[SourceSpec]] = MultipleChoiceSpec
+    output: ClassVar[type[Row]] = Fact[Choice]
+    reasons: ClassVar[Mapping[str, str]] = {
+        **READING_REASONS,
+        "excluded": "The unit is of a category or split that the recipe leaves out.",
+        "options_count": "The question has another number of options than the recipe asks for.",
+        "no_answer_key": "No right answer is named.",
+        "multiple_answers": "More than one option is right.",
+        "key_not_in_options": "The named answer is none of the options.",
+        "answer_mismatch": "The option of the key does not read like the answer.",
+        "no_blank": "The question has no blank.",
+        "needs_image": "The question cannot be answered without an image.",
+    }
+
+    def selected(self) -> tuple[list[Found], list[Found]]:
+        """The files of the categories and splits that are read, and the others. DataError if a category has none."""
+        every, _ = super().selected()
+        chosen = [found for found in every if self._wanted(found.labels)]
+        for label, choice in (("category", self.spec.categories), ("split", self.spec.splits)):
+            held = {found.labels[label] for found in every if label in found.labels}
+            for name in (name for name, read in choice.items() if read and held and name not in held):
+                raise DataError(
+                    f"{self.key('path')}: no file of the {label} {name!r}",
+                    where=self.spec.path.path,
+                    why=f"expected {self.spec.files}; found the {label} {', '.join(sorted(held))}",
+                    next=f"put the file there, or leave {name} out of what this source reads",
+                )
+        if not chosen:
+            raise DataError(
+                f"{self.key('path')}: every file is left out by categories and splits",
+                where=self.spec.path.path,
+                why=f"found: {', '.join(found.name for found in every)}",
+                next="set at least one category and split to true",
+            )
+        return chosen, [found for found in every if found not in chosen]
+
+    def columns(self) -> Sequence[Column]:
+        """The single columns that the recipe names, then those of the options."""
+        columns = self.spec.columns
+        single = [getattr(columns, name) for name in self._single()]
+        options = columns.options
+        if isinstance(options, dict):
+            return [*single, *options.values()]
+        return [*single, *options] if isinstance(options, tuple) else [*single, options]
+
+    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+        """The fact of one row: the first thing that is wrong with it gives the reason."""
+        single = self._single()
+        raw = dict(zip(single, values, strict=False))
+        texts = {name: text_of(raw.get(name)) for name in ("question", "context", "category", "split")}
+        if (question := self._tidy(texts["question"] or "")) == "":
+            return Dropped("missing_field" if raw["question"] in (None, "") else "malformed", "question")
+        context = self._tidy(texts["context"] or "")
+        labels = {name: texts[name] or found.labels.get(name, "") for name in ("category", "split")}
+        if not self._wanted(labels):
+            return Dropped("excluded", ", ".join(filter(None, labels.values())))
+        options = self._options(values[len(single) :])
+        if isinstance(options, Dropped):
+            return options
+        right = self._right(raw, options)
+        if isinstance(right, Dropped):
+            return right
+        if (drop := self._invalid(context + question, question, options)) is not None:
+            return drop
+        choice = Choice(
+            context=context, question=question, options=options, answer_key=right.key, answer=right.text, **labels
+        )
+        return Fact[Choice].build(payload=choice, **self.envelope(found, line))
+
+    def _single(self) -> list[str]:
+        return [name for name in _SINGLE if getattr(self.spec.columns, name) is not None]
+
+    def _tidy(self, text: str) -> str:
+        return tidy_space(text) if self.spec.normalise_spaces else text.strip()
+
+    def _wanted(self, labels: Mapping[str, str]) -> bool:
+        pairs = (("category", self.spec.categories), ("split", self.spec.splits))
+        return all(not choice or not labels.get(label) or choice.get(labels[label], False) for label, choice in pairs)
+
+    def _options(self, values: Sequence[Any]) -> tuple[Option, ...] | Dropped:
+        layout, mark = self.spec.columns.options, self.spec.option_mark
+        if all(value is None or value == "" for value in values):
+            return Dropped("missing_field", "options")
+        if isinstance(layout, dict):
+            return keyed(list(zip(layout, values, strict=True)), mark, self._tidy)
+        if isinstance(layout, tuple):
+            return keyed(list(zip(LETTERS, values, strict=False)), mark, self._tidy)
+        return parse_options(values[0], mark, self._tidy)
+
+    def _right(self, raw: Mapping[str, Any], options: tuple[Option, ...]) -> Option | Dropped:
+        columns = self.spec.columns
+        if columns.answer_key is None:
+            key = find_key(raw["answer"], "text", options, self._tidy)
+        else:
+            key = find_key(raw["answer_key"], self.spec.key_as, options, self._tidy)
+        if isinstance(key, Dropped):
+            return key
+        right = next(option for option in options if option.key == key)
+        if columns.answer_key is not None and columns.answer is not None:
+            answer = self._tidy(text_of(raw["answer"]) or "")
+            if not answer:
+                return Dropped("missing_field", "answer")
+            if answer != right.text:
+                return Dropped("answer_mismatch", f"option {key} is {right.text!r}, the answer {answer!r}")
+        return right
+
+    def _invalid(self, text: str, question: str, options: tuple[Option, ...]) -> Dropped | None:
+        spec = self.spec
+        if spec.options_count is not None and len(options) != spec.options_count:
+            return Dropped("options_count", f"{len(options)} options, expected {spec.options_count}")
+        if spec.blank is not None and not find_all(spec.blank, question):
+            return Dropped("no_blank", "")
+        if spec.needs_image is not None and (spans := find_all(spec.needs_image, text)):
+            return Dropped("needs_image", spans[0].of(text))
+        return None

@@ -1,0 +1,88 @@
+"""Base classes of what YAML may say. Frozen, extra keys forbidden, no I/O in validators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Spec(BaseModel):
+    """Frozen configuration that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, regex_engine="python-re")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """Marks a field that changes how a step runs but not what it writes; knobs are left out of keys."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Marks a field that holds the spec of a kind of `slot`; ``null`` inherits the recipe's top-level `inherit`."""
+
+    slot: str
+    inherit: str = ""
+
+
+class FileRef(Spec):
+    """A file or folder that a recipe refers to: `path` as written, `at` where it was found (absolute).
+
+    A plain string in YAML is a path. The loader fills `at` by resolving the path against the file that wrote it;
+    in Python, `at` is taken from `path`.
+    """
+
+    path: str
+    at: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+    @property
+    def file(self) -> Path:
+        """Where the file is on this machine."""
+        return Path(self.at or self.path)
+
+
+class PromptRef(FileRef):
+    """A Jinja file under one of the prompt folders, for instance ``zh/qa2d.j2``."""
+
+
+class KindSpec(Spec):
+    """The spec of something that a kind makes: `kind` names it, the other keys are the kind's own."""
+
+    kind: str
+
+
+PortRefs = dict[str, tuple[str, ...]]
+
+
+class StepSpec(KindSpec):
+    """The spec of a step: its kind and where its rows come from.
+
+    `from` is a step, a list of steps (a union), or a mapping port -> step or list. ``sources.NAME`` is one source,
+    ``sources.PAYLOAD`` every source with that payload (for instance ``sources.triple``).
+    """
+
+    from_: Annotated[PortRefs, Field(alias="from")]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ports(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        data: dict[str, Any] = dict(value)  # pyright: ignore[reportUnknownArgumentType]
+        wired = data.get("from")
+        if isinstance(wired, str | list | tuple):
+            wired = {"each": wired}
+        if isinstance(wired, dict):
+            data["from"] = {
+                port: (refs,) if isinstance(refs, str) else refs
+                for port, refs in wired.items()  # pyright: ignore[reportUnknownVariableType]
+            }
+        return data

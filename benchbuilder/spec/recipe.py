@@ -1,0 +1,96 @@
+"""The recipe: what a resolved configuration may hold at its top level.
+
+Nodes that name a kind (sources, steps, tokenizer, retriever, model, annotation, outputs) are plain mappings here;
+the loader hands each to the spec class of its kind and puts the result in its place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from benchbuilder.spec.base import KindSpec, Knob, Slot, Spec, StepSpec
+
+
+class RunSpec(Spec):
+    """How a build runs here: all knobs, none of them changes what is written."""
+
+    dir: Annotated[str | None, Knob()] = None
+    """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
+    workers: Annotated[int, Knob(), Field(ge=1, le=256)] = 1
+    shard_rows: Annotated[int, Knob(), Field(ge=1)] = 50_000
+    """Rows per shard; a step commits shard by shard."""
+    executor: Annotated[Literal["local"], Knob()] = "local"
+
+
+class Threshold(Spec):
+    """Limits that the recipe sets on its own results."""
+
+    failed_rows: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of a step's tickets that may fail before the build stops with exit code 5."""
+
+
+class CardSpec(Spec):
+    """What only the author of a recipe can say for the dataset card."""
+
+    title: str
+    summary: str
+    licence: str
+    """Licence of the benchmark itself; never invented."""
+    correct_as_of: str
+    """Date until which the knowledge was checked, ISO 8601."""
+    intended_use: tuple[str, ...]
+    not_for: tuple[str, ...]
+    limitations: tuple[str, ...] = ()
+    personal_data: str
+    citation: str = ""
+    deviations: tuple[str, ...] = ()
+    """How the recipe differs from the paper that it follows."""
+    illustrative: bool = False
+    """Whether the sources are bundled sample data, not expert-checked."""
+
+
+class Recipe(Spec):
+    """A whole recipe, resolved and validated."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
+    seed: int
+    requires: dict[str, str] = {}
+    variant: str | None = None
+    paths: dict[str, str | None] = {}
+    sources: Annotated[dict[str, Any], Slot("source")]
+    tokenizer: Annotated[Any, Slot("tokenizer")]
+    model: Annotated[Any, Slot("model")]
+    retriever: Annotated[Any, Slot("retriever")]
+    annotation: Annotated[Any, Slot("votes")]
+    steps: Annotated[dict[str, Any], Slot("stage")]
+    items: str
+    """The step whose rows are the benchmark."""
+    outputs: Annotated[dict[str, Any], Slot("exporter")]
+    tolerate: Threshold = Threshold()
+    card: CardSpec
+    run: RunSpec = RunSpec()
+
+    @model_validator(mode="after")
+    def _names(self) -> Recipe:
+        if both := sorted(set(self.sources) & set(self.steps)):
+            raise ValueError(f"{', '.join(both)}: a source and a step cannot share a name")
+        return self
+
+    def node(self, name: str) -> KindSpec:
+        """The spec of source or step `name`."""
+        return self.sources[name] if name in self.sources else self.steps[name]
+
+    def wired(self, name: str) -> StepSpec:
+        """The spec of step `name`."""
+        return self.steps[name]
+
+    def folder(self, cwd: Path) -> Path:
+        """The folder of the build."""
+        if self.run.dir is not None:
+            return cwd / self.run.dir
+        return cwd / "builds" / (f"{self.name}-{self.variant}" if self.variant else self.name)

@@ -1,0 +1,172 @@
+"""Drop facts by named checks on their texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from benchbuilder import kinds
+from benchbuilder.errors import DataError
+from benchbuilder.ports.stage import Filter, Port
+from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Screened
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import KindSpec, Slot, Spec, StepSpec
+from benchbuilder.text.patterns import Mode, Regex, check_regex, find, find_all
+
+
+class Wording(Spec):
+    """Forms that a text may not hold; with `unless`, only where no regular expression of `unless` matches the text."""
+
+    find: Annotated[tuple[str, ...], Field(min_length=1)]
+    unless: tuple[Regex, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"find": (value,)} if isinstance(value, str) else value
+
+
+class Check(Spec):
+    """One check: of wording (`mode` and `patterns`) or of length (`longer_than`, `at_most`, in characters).
+
+    `fields` names texts of the payload; ``question+answer`` is both joined. A row fails if one of the fields does.
+    `patterns` maps names of your choice to a form or to a wording; ``null`` takes an inherited one away. `because`
+    is the sentence that reports print beside the reason.
+    """
+
+    because: str
+    fields: Annotated[tuple[str, ...], Field(min_length=1)]
+    mode: Mode = "substring"
+    patterns: dict[str, Wording | None] = {}
+    longer_than: int | None = None
+    at_most: int | None = None
+
+    @field_validator("patterns", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return {str(form): form for form in value} if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _wording_or_length(self) -> Check:
+        measures = self.longer_than is not None or self.at_most is not None
+        if measures == bool(self.patterns):
+            raise ValueError("a check has either `patterns` or a length (`longer_than`, `at_most`)")
+        if self.mode == "regex":
+            for wording in self.patterns.values():
+                for form in wording.find if wording else ():
+                    check_regex(form)
+        return self
+
+
+class ScreenSpec(StepSpec):
+    """`checks` by name, in order; the name is the drop reason, ``null`` takes an inherited check away.
+
+    `tokenizer` (default: the recipe's) says where words begin and end for checks of mode ``word``.
+    """
+
+    checks: dict[str, Check | None]
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+
+    @model_validator(mode="after")
+    def _names(self) -> ScreenSpec:
+        for name in self.checks:
+            if not name.isidentifier():
+                raise ValueError(f"{name!r} cannot be a drop reason: use letters, digits and underscores")
+        return self
+
+
+class Screen(Filter):
+    """Drops a row by the first check that it fails; the detail names the form that was found, or the length."""
+
+    kind: ClassVar[str] = "screen"
+    spec_class: ClassVar[type[StepSpec]] = ScreenSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
+    output: ClassVar[type[Row] | None] = None
+
+    spec: ScreenSpec
+
+    def __init__(self, spec: Any, context: Any) -> None:
+        super().__init__(spec, context)
+        self._checks = {name: check for name, check in self.spec.checks.items() if check is not None}
+        self.reasons = {name: check.because for name, check in self._checks.items()}  # pyright: ignore[reportIncompatibleVariableOverride, reportAttributeAccessIssue]
+        self._tokenizer: Tokenizer | None = None
+        if any(check.mode == "word" for check in self._checks.values()):
+            if self.spec.tokenizer is None:
+                raise DataError("a check of mode 'word' needs a tokenizer", where=f"steps.{context.step}.tokenizer")
+            self._tokenizer = kinds.create("tokenizer", self.spec.tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes the words, where a check asks for words."""
+        return {} if self._tokenizer is None else self._tokenizer.fingerprint()
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Load the tokenizer's dictionary."""
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def screen(self, table: Table[Any]) -> Screened:
+        """The first failed check of each row; tallies ``checks`` count what was found, by form."""
+        screened = Screened([], [])
+        tallies: Counter[tuple[str, str, str]] = screened.tallies
+        for row in table:
+            reason, detail = self._judge(row.payload.texts())
+            screened.reasons.append(reason)
+            screened.details.append(detail)
+            if reason is not None:
+                tallies[
+                    "checks", row.partition, f"{reason}: {detail}" if self._checks[reason].patterns else reason
+                ] += 1
+        return screened
+
+    def _judge(self, texts: Mapping[str, tuple[str, ...]]) -> tuple[str | None, str]:
+        for name, check in self._checks.items():
+            for text in (text for field in check.fields for text in _texts(texts, field)):
+                detail = self._found(check, text) if check.patterns else _measured(check, text)
+                if detail is not None:
+                    return name, detail
+        return None, ""
+
+    def _found(self, check: Check, text: str) -> str | None:
+        """The form of the check that `text` holds."""
+        tokens = self._tokenizer.tokens if self._tokenizer is not None else None
+        for wording in check.patterns.values():
+            if wording is None:
+                continue
+            for form in wording.find:
+                if spans := find(form, text, check.mode, tokens):
+                    if any(find_all(pattern, text) for pattern in wording.unless):
+                        break
+                    return spans[0].of(text)
+        return None
+
+
+def _measured(check: Check, text: str) -> str | None:
+    """The length of `text` in words, if it is out of bounds."""
+    size = len(text)
+    if check.longer_than is not None and size <= check.longer_than:
+        return f"{size} characters, not longer than {check.longer_than}"
+    if check.at_most is not None and size > check.at_most:
+        return f"{size} characters, more than {check.at_most}"
+    return None
+
+
+def _texts(texts: Mapping[str, tuple[str, ...]], field: str) -> tuple[str, ...]:
+    """The texts of `field`; of ``a+b`` the one text of both."""
+    names = field.split("+")
+    for name in names:
+        if name not in texts:
+            raise DataError(
+                f"the rows have no text {name!r}",
+                where=field,
+                why=f"their texts are {', '.join(texts)}",
+                next="name one of them in the check's `fields`",
+            )
+    if len(names) == 1:
+        return texts[field]
+    return ("".join(text for name in names for text in texts[name]),)

@@ -1,0 +1,80 @@
+"""Split the stem of a multiple-choice question into context and question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Choice, Fact
+from benchbuilder.records.fates import Dropped, Fate, Kept
+from benchbuilder.spec.base import StepSpec
+from benchbuilder.text.normalise import tidy_space
+from benchbuilder.text.patterns import Regex, replace_all
+from benchbuilder.text.punctuation import strip_marks, strip_marks_right
+from benchbuilder.text.sentences import sentence_spans
+
+
+class SplitStemSpec(StepSpec):
+    """How a stem is split.
+
+    `stops` end a sentence anywhere; `soft_stops` only where they are not part of a number, name or abbreviation
+    (`abbreviations`, written without the stop). `blank` matches the place for the answer. A question of more than
+    `max_question` characters is cut at its last `clause_mark`. `trailing` lists the marks that a question may not
+    begin or end with.
+    """
+
+    stops: tuple[str, ...]
+    soft_stops: tuple[str, ...]
+    abbreviations: tuple[str, ...]
+    blank: Regex | None
+    max_question: Annotated[int, Field(ge=1)]
+    clause_mark: str
+    trailing: tuple[str, ...]
+
+
+class SplitStem(Map):
+    """Makes the last sentence of a stem the question, and all before it the context.
+
+    The blank goes. Of a question that is too long only the last clause stays, the rest joins the context.
+    """
+
+    kind: ClassVar[str] = "split_stem"
+    spec_class: ClassVar[type[StepSpec]] = SplitStemSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
+    output: ClassVar[type[Row] | None] = None
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_question": "Nothing is left of the question beside the blank and marks.",
+    }
+
+    spec: SplitStemSpec
+
+    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """The fact with context and question apart."""
+        spec = self.spec
+        text = row.payload.question
+        if spec.blank is not None:
+            text = tidy_space(replace_all(spec.blank, "", text))
+        sentences = sentence_spans(text, spec.stops, spec.soft_stops, spec.abbreviations)
+        while sentences and not strip_marks(sentences[-1].of(text), spec.trailing):
+            sentences.pop()
+        if not sentences:
+            return [Dropped("no_question", row.payload.question)]
+        last = sentences[-1]
+        before = row.payload.context + text[: last.start].rstrip()
+        context, question = self._shorten(before, strip_marks(last.of(text), spec.trailing))
+        payload = row.payload.model_copy(update={"context": context, "question": question})
+        if payload == row.payload:
+            return [Kept(row)]
+        return [Kept(type(row).child(row, made_by=self.made_by(), payload=payload, original=row.original))]
+
+    def _shorten(self, context: str, question: str) -> tuple[str, str]:
+        """Context and question, the question cut to its last clause if it is too long."""
+        mark = self.spec.clause_mark
+        if len(question) <= self.spec.max_question or mark not in question:
+            return context, question
+        rest, _, clause = question.rpartition(mark)
+        return context + strip_marks_right(rest, self.spec.trailing) + mark, clause.strip()

@@ -1,0 +1,144 @@
+"""Keep the rows that a word list calls on topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.stage import Filter, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Screened
+from benchbuilder.records.passage import Passage
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.text.wordlist import WordFinder, load_words
+
+Hits = tuple[Any, Any]
+"""Row and word of each hit, as two integer arrays of equal length; a pair may stand twice."""
+
+
+class TopicSpec(StepSpec):
+    """`words` is the word list, one word a line.
+
+    `groups` maps names of your choice to text fields: a row is on topic if *every* group is hit, by *any* of its
+    fields. A field is hit if it is a word of the list (`match` ``exact``) or holds one (``contains``).
+    """
+
+    words: FileRef
+    match: Literal["exact", "contains"]
+    groups: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]
+
+
+class Topic(Filter):
+    """Drops rows that are off topic.
+
+    The tally ``words`` counts, by partition, the rows in which each word was found, kept or not; a word that was
+    found in none stands there with zero.
+    """
+
+    kind: ClassVar[str] = "topic"
+    spec_class: ClassVar[type[StepSpec]] = TopicSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
+    output: ClassVar[type[Row] | None] = None
+    reasons: ClassVar[Mapping[str, str]] = {"off_topic": "The texts hold no word of the word list."}
+
+    spec: TopicSpec
+
+    def __init__(self, spec: Any, context: Any) -> None:
+        super().__init__(spec, context)
+        self._words: tuple[str, ...] = ()
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Load the word list."""
+        self._words = load_words(self.spec.words.file)
+
+    def screen(self, table: Table[Any]) -> Screened:
+        """Every row, and the tally of the words."""
+        rows = len(table)
+        find = self._exact if self.spec.match == "exact" else self._contained
+        groups = {name: [find(*_values(table, field)) for field in fields] for name, fields in self.spec.groups.items()}
+        missing = np.zeros(rows, dtype=np.int64)
+        for bit, hits in enumerate(groups.values()):
+            group = np.ones(rows, dtype=bool)
+            for at, _ in hits:
+                group[at] = False
+            missing |= group.astype(np.int64) << bit
+        details = {code: self._detail(code) for code in set(missing.tolist())}
+        screened = Screened(
+            [("off_topic" if code else None) for code in missing.tolist()], [details[c] for c in missing.tolist()]
+        )
+        self._tally(screened, table, [hit for hits in groups.values() for hit in hits])
+        return screened
+
+    def _detail(self, code: int) -> str:
+        """Where no word was found, for the groups whose bits are set in `code`."""
+        fields = [f for bit, names in enumerate(self.spec.groups.values()) if code >> bit & 1 for f in names]
+        return f"no word in {', '.join(fields)}" if fields else ""
+
+    def _exact(self, at: Any, values: Any) -> Hits:
+        found = pc.index_in(values, value_set=pa.array(self._words, pa.string()))
+        words = found.fill_null(-1).to_numpy(zero_copy_only=False)
+        return at[words >= 0], words[words >= 0]
+
+    def _contained(self, at: Any, values: Any) -> Hits:
+        finder = WordFinder(self._words)
+        index = {word: number for number, word in enumerate(self._words)}
+        pairs = [
+            (row, index[word])
+            for row, text in zip(at.tolist(), values.to_pylist(), strict=True)
+            for word in finder.find(text)
+        ]
+        both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
+
+    def _tally(self, screened: Screened, table: Table[Any], hits: list[Hits]) -> None:
+        """Count each word once a row, however many fields and groups it hits."""
+        partition = table.arrow.column("partition").combine_chunks().dictionary_encode()
+        names = [str(name) for name in partition.dictionary.to_pylist()]
+        codes = partition.indices.to_numpy(zero_copy_only=False)
+        size = len(self._words)
+        pairs = np.unique(np.concatenate([at.astype(np.int64) * size + word for at, word in hits]))
+        counts = np.zeros((len(names), size), dtype=np.int64)
+        np.add.at(counts, (codes[pairs // size], pairs % size), 1)
+        for name, row in zip(names, counts.tolist(), strict=True):
+            for word, count in zip(self._words, row, strict=True):
+                screened.tallies["words", name, word] = count
+
+
+def _values(table: Table[Any], field: str) -> tuple[Any, Any]:
+    """The texts of `field` as an Arrow array, beside the row number of each."""
+    rows = np.arange(len(table), dtype=np.int64)
+    column = _column(table, field)
+    if column is not None and pa.types.is_string(column.type):
+        return rows, column
+    if column is not None and pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
+        return pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64), pc.list_flatten(column)
+    pairs = [(number, text) for number, row in enumerate(table) for text in _texts(row, field)]
+    return np.array([number for number, _ in pairs], dtype=np.int64), pa.array([t for _, t in pairs], pa.string())
+
+
+def _column(table: Table[Any], field: str) -> Any:
+    """The Arrow column of `field`, in the payload if there is one; ``None`` if the payload makes the text itself."""
+    if "payload" not in table.arrow.schema.names:
+        return table.arrow.column(field).combine_chunks() if field in table.arrow.schema.names else None
+    payload: Any = table.arrow.column("payload").combine_chunks()
+    return payload.field(field) if payload.type.get_field_index(field) >= 0 else None
+
+
+def _texts(row: Any, field: str) -> tuple[str, ...]:
+    texts: Mapping[str, tuple[str, ...]]
+    texts = {"title": (row.title,), "text": (row.text,)} if isinstance(row, Passage) else row.payload.texts()
+    if field not in texts:
+        raise DataError(
+            f"the rows have no text {field!r}",
+            where=field,
+            why=f"their texts are {', '.join(texts)}",
+            next="name one of them in the step's `groups`",
+        )
+    return texts[field]

@@ -1,0 +1,1 @@
+"""Where a build keeps what it made."""

@@ -1,0 +1,46 @@
+"""Edits of a text that keep the spans of its parts in step."""
+
+from __future__ import annotations
+
+from benchbuilder.records.envelope import Span
+
+
+def replace_span(text: str, span: Span, new: str) -> str:
+    """`text` with the part in `span` replaced by `new`.
+
+    >>> replace_span("a is b", Span(start=2, end=4), "is not")
+    'a is not b'
+    """
+    return text[: span.start] + new + text[span.end :]
+
+
+def shifted(span: Span | None, edited: Span, size: int) -> Span | None:
+    """Where `span` stands after `edited` became `size` characters; ``None`` if the edit touched it.
+
+    >>> shifted(Span(start=5, end=6), Span(start=2, end=4), 6)
+    Span(start=9, end=10)
+    """
+    if span is None or span.end <= edited.start:
+        return span
+    if span.start < edited.end:
+        return None
+    by = size - (edited.end - edited.start)
+    return Span(start=span.start + by, end=span.end + by)
+
+
+def without_end(text: str, end: str) -> str:
+    """`text` without `end` at its end, once.
+
+    >>> without_end("It is.", ".")
+    'It is'
+    """
+    return text.removesuffix(end) if end else text
+
+
+def ending(text: str, ends: tuple[str, ...]) -> str:
+    """The longest of `ends` that `text` ends in, or the empty string.
+
+    >>> ending("the first choice is", ("is", "choice is"))
+    'choice is'
+    """
+    return max((end for end in ends if end and text.endswith(end)), key=len, default="")
