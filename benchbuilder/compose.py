@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,30 +12,25 @@ from hydra import initialize_config_dir
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, HydraException
+from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.base import Container
 from omegaconf.basecontainer import BaseContainer
 from omegaconf.errors import OmegaConfBaseException
 
-from benchbuilder.complaints import (
-    Groups,
-    explain_composition,
-    explain_interpolation,
-    explain_word,
-    refuse_word,
-    unknown_option,
-)
+from benchbuilder import complaints
 from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.origins import Origins, collect_origins, parse_key
-from benchbuilder.recipe_file import Key, RecipeFile, dotted, read_recipe_file
-from benchbuilder.roots import Root, shown
+from benchbuilder.library import Library
+from benchbuilder.origins import Origins, collect_origins
+from benchbuilder.recipe_file import Key, dotted
+from benchbuilder.roots import Root
 
 PRIMARY = "benchbuild"
+_MOST_NODES = 100_000
+_DEEPEST = 30
 
 
 @dataclass(frozen=True)
@@ -57,42 +52,170 @@ def compose(words: Sequence[str], roots: Sequence[Root]) -> Composed:
     that cannot be read, the first broken file, a name that stands in two roots, or a choice that does not exist.
     Can be called any number of times in one process.
     """
+    library = Library(roots)
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(config_dir=str(roots[0].path), job_name="benchbuild", version_base="1.3"):
-            repository = _Guarded(roots)
+            loader: Any = GlobalHydra.instance().config_loader()
+            loader.repository = _Guarded(library)
             with _only_select():
-                return _compose(words, tuple(roots), repository)
+                return _compose(words, library)
     finally:
         GlobalHydra.instance().clear()
 
 
-def _compose(words: Sequence[str], roots: tuple[Root, ...], repository: _Guarded) -> Composed:
-    loader = GlobalHydra.instance().config_loader()
-    loader.repository = repository  # pyright: ignore[reportAttributeAccessIssue]
-    parsed = _parse(words, repository)
+def _compose(words: Sequence[str], library: Library) -> Composed:
+    parsed = _parse(words, library)
     recipe = _chosen(parsed, "recipe")
     if recipe is None:
-        raise RecipeError([repository.groups.no_recipe(words)])
-    asked = [_asked(word, recipe, repository) for word in parsed]
+        raise RecipeError([complaints.no_recipe(words, library)])
+    asked = [text for word in parsed if (text := _asked(word, recipe, library))]
     try:
         cfg = hydra_compose(PRIMARY, asked)
+        loader = GlobalHydra.instance().config_loader()
         defaults = loader.compute_defaults_list(PRIMARY, asked, RunMode.RUN).defaults
     except (ConfigCompositionException, OmegaConfBaseException, ValueError) as error:
-        raise RecipeError([explain_composition(error, words, repository.groups)]) from None
+        missing = getattr(error, "missing_cfg_file", None) or ""
+        text = str(error) or str(error.__cause__)
+        raise RecipeError([complaints.explain_composition(text, missing, words, library)]) from None
     except RecursionError:
         message = "the `defaults` of these files refer to each other in a circle"
-        raise RecipeError([Problem(message, found=", ".join(sorted(repository.groups.files)))]) from None
+        raise RecipeError([Problem(message, found=", ".join(library.read))]) from None
     layers = [
-        (repository.groups.files[path], one.package or "")
-        for one in defaults
-        if (path := one.config_path or "") in repository.groups.files and _brings_content(one.config_path, one.is_self, repository)
+        (library.read[one.config_path], one.package or "") for one in defaults if one.config_path in library.read
     ]
+    written = [(word.key_or_group, word.value(), word.input_line or "") for word in parsed if _sets(word, library)]
     raw: Any = OmegaConf.to_container(cfg, resolve=False)
-    written = [(word.key_or_group, word.value(), word.input_line or "") for word in parsed if not _is_group(word, repository)]
-    written += [(f"{_place(word)}.kind", None, word.input_line or "") for word in parsed if False]
     origins = collect_origins(layers, written, raw)
-    data, problems = _resolve(cfg, origins)
+    data, problems = _Resolver(origins).resolve(cfg)
     if (variant := _chosen(parsed, "variant")) is not None:
         data["variant"] = variant.removeprefix(f"{recipe}/")
-    return Composed(recipe, data, origins, tuple(problems), roots)
+    return Composed(recipe, data, origins, tuple(problems), library.roots)
+
+
+class _Guarded(ConfigRepository):
+    """Hydra's view of the files: every one is opened through the library, which checks it first."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        path = ConfigSearchPathImpl()
+        path.append("hydra", "pkg://hydra.conf")
+        for root in library.roots:
+            path.append("benchbuild", str(root.path))
+        path.append("schema", "structured://")
+        super().__init__(path)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Guarded:
+        return self
+
+    def load_config(self, config_path: str) -> ConfigResult | None:
+        if not config_path.startswith("hydra/") and self.library.open(config_path) is None:
+            return None
+        return super().load_config(config_path)
+
+
+@contextmanager
+def _only_select() -> Iterator[None]:
+    """No resolver but ``oc.select`` exists meanwhile: a recipe cannot read the environment."""
+    resolvers = BaseContainer._resolvers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    saved = dict(resolvers)
+    for name in saved:
+        if name != "oc.select":
+            OmegaConf.clear_resolver(name)
+    try:
+        yield
+    finally:
+        resolvers.clear()
+        resolvers.update(saved)
+
+
+def _parse(words: Sequence[str], library: Library) -> list[Override]:
+    """Every word, parsed; RecipeError with all that cannot be read or may not stand there."""
+    parser, parsed = OverridesParser.create(), list[Override]()
+    problems: list[Problem] = []
+    for text in words:
+        try:
+            word = parser.parse_override(text)
+        except HydraException:
+            problems.append(complaints.unreadable_word(text))
+            continue
+        problem = _refused(word, text, library)
+        if problem is not None:
+            problems.append(problem)
+        parsed.append(word)
+    if problems:
+        raise RecipeError(problems)
+    return parsed
+
+
+def _refused(word: Override, text: str, library: Library) -> Problem | None:
+    key = word.key_or_group
+    if word.is_sweep_override():
+        return complaints.sweep_word(text, key)
+    value: Any = word.value()
+    if _sets(word, library):
+        return complaints.refused_word(text, key, ())
+    names = [str(name) for name in value] if isinstance(value, list) else [str(value)]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(value, str | list) and not (key == "variant" and value is None) and not word.is_delete():
+        return complaints.not_a_name(text, key)
+    return complaints.refused_word(text, key, names)
+
+
+def _sets(word: Override, library: Library) -> bool:
+    """Whether a word sets a key; else it chooses from a group."""
+    return isinstance(word.value(), dict) or not library.is_group(word.key_or_group)
+
+
+def _chosen(parsed: Sequence[Override], group: str) -> str | None:
+    values = [word.value() for word in parsed if word.key_or_group == group and word.package is None]
+    return str(values[-1]) if values and values[-1] is not None else None
+
+
+def _asked(word: Override, recipe: str, library: Library) -> str:
+    """A word as Hydra gets it: choices as they are, ``variant=X`` as the recipe's own, other keys forced."""
+    text = word.input_line or ""
+    if word.is_delete():
+        return text
+    if _sets(word, library):
+        return text if word.package is not None else "++" + text.lstrip("+")
+    if word.key_or_group != "variant":
+        return text
+    name = word.value()
+    if name is None:
+        return ""
+    if "/" in str(name) and not str(name).startswith(f"{recipe}/"):
+        raise RecipeError([complaints.foreign_variant(text, recipe)])
+    return f"variant={recipe}/{str(name).removeprefix(f'{recipe}/')}"
+
+
+class _Resolver:
+    """Turns a composed tree into plain containers and notes every value that cannot be had."""
+
+    def __init__(self, origins: Origins) -> None:
+        self.origins = origins
+        self.problems: list[Problem] = []
+        self.nodes = 0
+
+    def resolve(self, cfg: DictConfig) -> tuple[dict[str, Any], list[Problem]]:
+        """The plain data, ``None`` where a value is missing, and the problems."""
+        return self._mapping(cfg, ()), self.problems
+
+    def _mapping(self, node: DictConfig, key: Key) -> dict[str, Any]:
+        return {str(name): self._child(node, name, (*key, str(name))) for name in node}
+
+    def _child(self, node: DictConfig | ListConfig, name: Any, key: Key) -> Any:
+        self.nodes += 1
+        where = str(self.origins.written(key))
+        if self.nodes > _MOST_NODES or len(key) > _DEEPEST:
+            raise RecipeError([Problem("references make this recipe endless", key=dotted(key[:4]), where=where)])
+        try:
+            value: Any = node[name]
+        except OmegaConfBaseException as error:
+            text = self.origins.written(key).text
+            self.problems.append(complaints.explain_reference(type(error).__name__, text, dotted(key), where))
+            return None
+        if isinstance(value, DictConfig):
+            return self._mapping(value, key)
+        if isinstance(value, ListConfig):
+            return [self._child(value, index, (*key, index)) for index in range(len(value))]
+        return value

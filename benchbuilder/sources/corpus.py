@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from benchbuilder.ports.source import SourceSpec
@@ -32,7 +33,7 @@ class CorpusSpec(TableSpec):
 class Corpus(RowSource[CorpusSpec]):
     """Passages (pages or paragraphs) of one knowledge base, named after the source.
 
-    A record without a document counts as its own: its document is the file and its number.
+    A record without a document counts as its own: its document is the file's name and its number.
     """
 
     kind: ClassVar[str] = "corpus"
@@ -60,7 +61,7 @@ class Corpus(RowSource[CorpusSpec]):
             return Dropped("missing_field", "text")
         if self._is_text(found):
             cells |= {"title": found.at.stem, "document": found.at.stem}
-        document = cells.get("document") or f"{found.name}:{line}"
+        document = cells.get("document") or f"{found.at.name}:{line}"
         return Passage.build(
             base=self.name, document=document, title=cells.get("title", ""), text=cells["text"],
             **self.envelope(found, line),
@@ -69,7 +70,7 @@ class Corpus(RowSource[CorpusSpec]):
     def content(self, row: Row) -> Hashable:
         """The id, or title and text where the record names no document."""
         assert isinstance(row, Passage)
-        numbered = row.document == f"{row.origin.file}:{row.origin.line}"
+        numbered = row.document == f"{PurePosixPath(row.origin.file).name}:{row.origin.line}"
         return (row.title, row.text) if numbered else row.id
 
     def _is_text(self, found: Found) -> bool:

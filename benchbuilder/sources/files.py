@@ -33,7 +33,7 @@ def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "
     """The files of `ref`, sorted by name: the file itself, the files of a folder, or the matches of a glob.
 
     Of a folder, those that match `pattern` whole (a path below the folder, with ``*`` and with ``{label}`` for parts
-    that become labels); without a pattern, those directly in it that end in one of `suffixes`. DataError names
+    that become labels, the first as long as it can be); without a pattern, those directly in it that end in one of `suffixes`. DataError names
     `key` if there is none.
     """
     path = ref.file
@@ -54,7 +54,7 @@ def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "
 
 
 def _in_folder(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: str) -> list[Found]:
-    below = path.rglob("*") if pattern else path.iterdir()
+    below = path.rglob("*") if "/" in pattern else path.iterdir()
     found: list[Found] = []
     for at in sorted(below):
         if not at.is_file() or at.name.startswith("."):
@@ -87,7 +87,7 @@ def _labels(pattern: str, name: str) -> dict[str, str] | None:
     end = 0
     for match in _PLACEHOLDER.finditer(pattern):
         parts.append(regex.escape(pattern[end : match.start()]))
-        parts.append(f"(?P<{match[1]}>[^/]+?)" if match[1] else "[^/]*")
+        parts.append(f"(?P<{match[1]}>[^/]+)" if match[1] else "[^/]*")
         end = match.end()
     matched = regex.fullmatch("".join([*parts, regex.escape(pattern[end:])]), name)
     return matched.groupdict() if matched else None

@@ -24,14 +24,14 @@ def jsonl_rows(path: Path, encoding: str, columns: Sequence[Column]) -> Iterator
         elif text.strip():
             try:
                 record = json.loads(text)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 yield RawRow(number, (), "malformed", f"no JSON: {error}")
                 continue
             yield _row(number, {"": record}, columns)
 
 
 def json_rows(
-    path: Path, name: str, key: str, encoding: str, records: str, columns: Sequence[Column]
+    path: Path, name: str, columns: Sequence[Column], *, key: str, encoding: str, records: str
 ) -> Iterator[RawRow]:
     """The records at path `records` (lists marked by ``[]``) of one JSON document, numbered from 1.
 
@@ -39,9 +39,7 @@ def json_rows(
     """
     data = _document(path, name, key, encoding)
     steps = [step for step in records.split(".") if step] or ["[]"]
-    number = 0
-    for levels, problem in _walk(data, steps, {}, ""):
-        number += 1
+    for number, (levels, problem) in enumerate(_walk(data, steps, {}, ""), 1):
         if problem and number == 1 and not levels:
             raise wrong_shape(
                 key,
@@ -64,7 +62,7 @@ def _document(path: Path, name: str, key: str, encoding: str) -> Any:
             why=undecodable(error, encoding),
             next="declare the file's encoding: in the recipe, for instance gb18030",
         ) from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise wrong_shape(
             key,
             name,

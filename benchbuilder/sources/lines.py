@@ -12,11 +12,10 @@ from pydantic import AfterValidator
 
 def _known_encoding(name: str) -> str:
     try:
-        newline = codecs.lookup(name).incrementalencoder
         plain = "\n".encode(name).removeprefix(codecs.BOM_UTF8) == b"\n"
     except (LookupError, TypeError) as error:
         raise ValueError(f"{name!r} is no encoding that Python knows") from error
-    if newline is None or not plain:
+    if not plain:
         raise ValueError(f"{name!r} cannot be read line by line: convert the file to utf-8")
     return name
 

@@ -83,6 +83,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         "no_blank": "The question has no blank.",
         "needs_image": "The question cannot be answered without an image.",
     }
+    shape_reasons: ClassVar[frozenset[str]] = RowSource.shape_reasons | {"no_answer_key", "key_not_in_options"}
 
     def selected(self) -> tuple[list[Found], list[Found]]:
         """The files of the categories and splits that are read, and the others. DataError if a category has none."""

@@ -40,10 +40,10 @@ def parse_options(value: Any, mark: str, tidy: Tidy) -> tuple[Option, ...] | Dro
 def keyed(pairs: Sequence[tuple[str, Any]], mark: str, tidy: Tidy) -> tuple[Option, ...] | Dropped:
     """Options from pairs of key and text; a mark at the beginning of a text is cut off and gives the key."""
     options: list[Option] = []
-    for key, value in pairs:
-        text = "" if value is None else text_of(value)
+    for given, value in pairs:
+        key, text = given, "" if value is None else text_of(value)
         if text is None:
-            return Dropped("malformed", f"option {key} is no text")
+            return Dropped("malformed", f"option {given} is no text")
         if mark and (spans := find_all(mark, text)) and spans[0].start == 0:
             key, text = _key(spans[0].of(text)), text[spans[0].end :]
         if text := tidy(text):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
+from math import isnan
 from typing import Any, ClassVar, Generic, TypeVar
 
 from benchbuilder.errors import DataError
@@ -20,9 +22,12 @@ from benchbuilder.sources.reading import SUFFIXES, Column, Format, RawRow, Table
 from benchbuilder.spec.base import FileRef
 
 S = TypeVar("S", bound=TableSpec)
+find_surrogate = re.compile("[\ud800-\udfff]").search
 
 HEAD_ROWS = 20
 """How many units `check` looks at."""
+LARGE_JSON_BYTES = 8_000_000
+"""A JSON document is parsed whole; `check` leaves out larger ones."""
 ENOUGH_ROWS = 3
 """How many units must be there, and all of them unusable, before the file counts as wrong-shaped."""
 
@@ -50,6 +55,8 @@ class RowSource(Source, Generic[S]):
     """Reads files unit by unit; `make` turns a unit's values into a row or a drop."""
 
     default_format: ClassVar[Format | None] = None
+    shape_reasons: ClassVar[frozenset[str]] = frozenset({"malformed", "undecodable", "missing_field"})
+    """Drops that speak of a wrong-shaped file if every unit of its head has them."""
     spec: S
 
     @abstractmethod
@@ -97,9 +104,10 @@ class RowSource(Source, Generic[S]):
         return [found.ref for found in self.selected()[0]]
 
     def check(self) -> None:
-        """Look at the first units of each file: DataError if none of them can be used."""
+        """Look at the first units of each file: DataError if none of them can be used. A large JSON is left to `read`."""
         for found in self.selected()[0]:
-            self._check(found)
+            if self.form(found) != "json" or found.at.stat().st_size <= LARGE_JSON_BYTES:
+                self._judge(list(islice(self._open(found), HEAD_ROWS)), found)
 
     def read(self) -> Iterator[Unit | EndOfFile]:
         """The units of all files; a file that the recipe leaves out ends at once, marked as excluded."""
@@ -108,9 +116,11 @@ class RowSource(Source, Generic[S]):
             yield EndOfFile(found.name, 0, {"excluded": 1})
         seen = Seen()
         for found in chosen:
-            self._check(found)
+            raws = self._open(found)
+            head = list(islice(raws, HEAD_ROWS))
+            self._judge(head, found)
             units = 0
-            for raw in self._open(found):
+            for raw in chain(head, raws):
                 units += 1
                 yield Unit(found.name, raw.line, self._fate(raw, found, seen))
             yield EndOfFile(found.name, units)
@@ -126,27 +136,30 @@ class RowSource(Source, Generic[S]):
     def _row(self, raw: RawRow, found: Found) -> Row | Dropped:
         return Dropped(raw.reason, raw.detail) if raw.reason else self.make(raw.values, found, raw.line)
 
-    def _check(self, found: Found) -> None:
+    def _judge(self, head: Sequence[RawRow], found: Found) -> None:
         drops: list[Dropped] = []
-        for raw in islice(self._open(found), HEAD_ROWS):
+        for raw in head:
             row = self._row(raw, found)
-            if not isinstance(row, Dropped) or row.reason not in ("malformed", "undecodable", "missing_field"):
+            if not isinstance(row, Dropped) or row.reason not in self.shape_reasons:
                 return
             drops.append(row)
         if len(drops) >= ENOUGH_ROWS:
+            encoding = f"set {self.key('encoding')} to the file's, for instance gb18030"
             raise wrong_shape(
                 self.key("path"),
                 found.name,
                 expected=f"units with {', '.join(map(str, self.columns()))}",
-                found=f"{drops[0].reason}: {drops[0].detail} (and so on, {len(drops)} of the first {len(drops)} units)",
-                next="check columns, delimiter, header, quoting and encoding in the recipe",
+                found=f"{drops[0].reason}: {drops[0].detail} (none of the first {len(drops)} units can be used)",
+                next=encoding
+                if drops[0].reason == "undecodable"
+                else "check columns, delimiter, header and quoting in the recipe",
             )
 
     def _open(self, found: Found) -> Iterator[RawRow]:
         spec, key, columns = self.spec, self.key("path"), self.columns()
         form = self.form(found)
         if form == "json":
-            return json_rows(found.at, found.name, key, spec.encoding, spec.records, columns)
+            return json_rows(found.at, found.name, columns, key=key, encoding=spec.encoding, records=spec.records)
         if form == "jsonl":
             return jsonl_rows(found.at, spec.encoding, columns)
         if form == "parquet":
@@ -173,9 +186,11 @@ class RowSource(Source, Generic[S]):
 
 
 def text_of(value: Any) -> str | None:
-    """A cell as text without white space around it; ``None`` if it is no text or number."""
+    """A cell as text without white space around it; ``None`` if it is neither a number nor text that can be encoded."""
     if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value.strip() if value.isascii() or not find_surrogate(value) else None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
         return None
     return str(value)

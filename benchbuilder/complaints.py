@@ -1,0 +1,212 @@
+"""What went wrong while composing, in our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from benchbuilder.errors import Problem
+from benchbuilder.library import Library, did_you_mean
+
+_RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
+
+
+def where_word(word: str) -> str:
+    """The place of a command-line word."""
+    return f"command line: {word}"
+
+
+def no_recipe(words: Sequence[str], library: Library) -> Problem:
+    """No ``recipe=NAME`` was given."""
+    names = [word.lstrip("+").partition("=")[0] for word in words]
+    typo = next((name for name in names if did_you_mean(name, ["recipe"])), "")
+    known = ", ".join(library.options("recipe"))
+    hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "for instance `benchbuild recipe=NAME`"
+    return Problem("no recipe was named", where=where_word(" ".join(words)), allowed=f"recipe=NAME with {known}", hint=hint)
+
+
+def unreadable_word(word: str) -> Problem:
+    """A word that the grammar of overrides cannot read."""
+    key, sign, value = word.partition("=")
+    if not sign:
+        hint = f"write {key}=VALUE, for instance recipe={key}" if re.fullmatch(r"\w+", key) else "write key=value"
+        return Problem("this word is no `key=value`", where=where_word(word), found=word, hint=hint)
+    if not key.isascii():
+        return Problem("keys are ASCII", where=where_word(word), found=key, allowed="letters, digits, _, - and .")
+    quoted = value.strip("'\"").replace('"', '\\"')
+    message = "a value that is not plain ASCII must be quoted" if not value.isascii() else "this value cannot be read"
+    hint = f"quote it twice, once for the shell and once for us: '{key}=\"{quoted}\"'"
+    return Problem(message, key=key.lstrip("+~"), where=where_word(word), found=value, hint=hint)
+
+
+def refused_word(word: str, key: str, choices: Sequence[str]) -> Problem | None:
+    """A word that may not stand there whatever it means; `choices` are the names chosen if the key is a group."""
+    where = where_word(word)
+    if key.split(".")[0].split("/")[0] == "hydra":
+        return Problem("Hydra itself cannot be configured", key=key, where=where, hint="leave this word out")
+    if match := _RESOLVER.search(word):
+        if match.group(1) != "oc.select":
+            return Problem(
+                "functions in ${...} are not available", key=key, where=where, found=f"${{{match.group(1)}:...}}",
+                hint="let the shell fill in the value",
+            )  # fmt: skip
+    bad = next((name for name in choices if ".." in name or name.startswith(("/", "~")) or "\\" in name), None)
+    if bad is not None:
+        return Problem(
+            "the name of a choice cannot lead out of the recipes", key=key, where=where, found=bad,
+            hint="use --recipes DIR to add a folder of recipes",
+        )  # fmt: skip
+    return None
+
+
+def sweep_word(word: str, key: str) -> Problem:
+    """Several values for one key."""
+    value = word.partition("=")[2]
+    hint = f"a list: '{key}=[{value}]'; a text: '{key}=\"{value}\"'"
+    return Problem("one key takes one value", key=key, where=where_word(word), found=value, hint=hint)
+
+
+def foreign_variant(word: str, recipe: str) -> Problem:
+    """``variant=OTHER/name``."""
+    return Problem(
+        f"a variant belongs to its recipe, and this one is not of {recipe!r}", key="variant", where=where_word(word),
+        found=word.partition("=")[2], hint=f"write variant=NAME for {recipe}/NAME",
+    )  # fmt: skip
+
+
+def not_a_name(word: str, key: str) -> Problem:
+    """A group choice that is no name."""
+    found = word.partition("=")[2]
+    return Problem("this key takes the name of a file", key=key, where=where_word(word), found=found)
+
+
+def unknown_option(path: str, words: Sequence[str], library: Library) -> Problem:
+    """``group/name`` was chosen and is not there."""
+    group, _, name = path.rpartition("/")
+    options = library.options(group)
+    what = f"there is no {group} {name!r}"
+    if group.startswith("variant/"):
+        what = f"the recipe {group.removeprefix('variant/')!r} has no variant {name!r}"
+    where = _chosen_at(group.split("/")[0], name, words, library)
+    hint = did_you_mean(name, options) or ("benchbuild ls lists them" if group == "recipe" else "")
+    return Problem(what, key=group.split("/")[0], where=where, found=name, allowed=", ".join(options) or "none", hint=hint)
+
+
+def _chosen_at(group: str, name: str, words: Sequence[str], library: Library) -> str:
+    for word in words:
+        key, _, value = word.partition("=")
+        if key.partition("@")[0] == group and name in re.split(r"[\[\],\s/]+", value):
+            return where_word(word)
+    for file in library.read.values():
+        for choice in file.choices:
+            if name in [text.rpartition("/")[2] for text in choice.names]:
+                return file.at(choice.line)
+    return ""
+
+
+def explain_composition(text: str, missing: str, words: Sequence[str], library: Library) -> Problem:
+    """Hydra's message `text`, translated; `missing` is the file that it did not find."""
+    if missing:
+        return unknown_option(missing, words, library)
+    rules = (
+        (r"Could not override '([^']+)'", _no_such_choice),
+        (r"looks like a config group\s+override, but config group '([^']+)'", _no_such_group),
+        (r"You must specify '([^']+)'", _not_chosen),
+        (r"Multiple values for (\S+)\.(?:\s|$)", _chosen_twice),
+        (r"(\S+) appears more than once", _chosen_twice),
+        (r"Override '([^' ]+) : [^']*' is defined before", _override_order),
+        (r"Could not delete[^']*'([^']+)'", _nothing_to_delete),
+        (r"Error merging override (.+)", _unmergeable_word),
+    )
+    for pattern, explain in rules:
+        if match := re.search(pattern, text):
+            return explain(match.group(1), text, words, library)
+    parent = re.search(r"In '([^']+)'", text)
+    file = library.read.get(parent.group(1)) if parent else None
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return Problem("the files of this recipe do not fit together", where=file.at(1) if file else "", found=first)
+
+
+def _place(key: str, text: str, words: Sequence[str], library: Library) -> str:
+    """Where `key` was overridden: in the file that the message names, else on the command line."""
+    parent = re.search(r"In '?([\w/-]+)'?:", text)
+    file = library.read.get(parent.group(1)) if parent else None
+    if file is not None:
+        for choice in file.choices:
+            if choice.group.split(" ")[-1].lstrip("/") == key or choice.group.split(" ")[-1].lstrip("/").split("@")[0] == key:
+                return file.at(choice.line)
+        return file.at(1)
+    return next((where_word(word) for word in words if word.lstrip("+~").startswith(f"{key}=")), "")
+
+
+def _no_such_choice(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    near = re.search(r"Did you mean to override (?:one of )?([^?\n]+)\?", text)
+    options = near.group(1).split(", ") if near else []
+    return Problem(
+        "nothing to choose here: the recipe's `defaults` have no such entry", key=key,
+        where=_place(key, text, words, library), allowed=", ".join(options), hint=did_you_mean(key, options),
+    )  # fmt: skip
+
+
+def _no_such_group(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    where = next((where_word(word) for word in words if word.lstrip("+~").startswith(f"{key}@")), "")
+    groups = library.groups()
+    return Problem(
+        "there is no such group of choices", key=key, where=where, allowed=", ".join(groups), hint=did_you_mean(key, groups)
+    )
+
+
+def _not_chosen(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    options = library.options(key)
+    recipe = next((file for name, file in library.read.items() if name.startswith("recipe/")), None)
+    return Problem(
+        f"the recipe does not choose a {key}", key=key, where=recipe.at(1) if recipe else "",
+        allowed=", ".join(options), hint=f"write `- override /{key}: NAME` in its `defaults`",
+    )  # fmt: skip
+
+
+def _chosen_twice(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    return Problem(
+        "this is chosen twice", key=key, where=_last_choice(key, library),
+        hint=f"to choose another, write `- override /{key}: NAME`",
+    )  # fmt: skip
+
+
+def _last_choice(key: str, library: Library) -> str:
+    group = key.partition("@")[0]
+    places = [
+        file.at(choice.line)
+        for file in library.read.values()
+        for choice in file.choices
+        if choice.group.split(" ")[-1].lstrip("/").partition("@")[0] == group
+    ]
+    return " and ".join(places)
+
+
+def _override_order(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    hint = "move the `override` lines below the others, `_self_` last"
+    return Problem("`override` stands above another entry", key=key, where=_last_choice(key, library), hint=hint)
+
+
+def _nothing_to_delete(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    where = next((where_word(word) for word in words if word.startswith(f"~{key}")), "")
+    return Problem("there is nothing to delete", key=key, where=where)
+
+
+def _unmergeable_word(word: str, text: str, words: Sequence[str], library: Library) -> Problem:
+    given = word.lstrip("+")
+    hint = "look at what stands there with `benchbuild show`"
+    return Problem("this value does not fit what the recipe holds there", where=where_word(given), hint=hint)
+
+
+def explain_reference(kind: str, text: str, key: str, where: str) -> Problem:
+    """A value that cannot be resolved; `kind` is the name of the exception, `text` the value as written."""
+    if kind == "MissingMandatoryValue":
+        return Problem("a value must be given here (`???`)", key=key, where=where, hint=f"write it there, or {key}=VALUE")
+    if kind == "InterpolationToMissingValueError":
+        return Problem("this refers to a key that still is `???`", key=key, where=where, found=text)
+    if kind == "InterpolationKeyError":
+        return Problem("this refers to a key that is not there", key=key, where=where, found=text)
+    if kind == "GrammarParseError":
+        return Problem("this reference cannot be read", key=key, where=where, found=text, allowed="${another.key}")
+    return Problem("this reference cannot be resolved", key=key, where=where, found=text, allowed="${another.key}")

@@ -1,0 +1,1 @@
+"""Exporters: the files that a build leaves for others."""

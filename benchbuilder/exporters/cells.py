@@ -1,0 +1,33 @@
+"""Cells of delimited text that survive spreadsheets and line-wise tools, and come back as they were."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
+_RISKY = ("=", "+", "-", "@", "'")
+
+
+def escape(text: str) -> str:
+    r"""`text` as one cell on one line.
+
+    Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
+    spreadsheet would read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``) gets an apostrophe in front, and
+    so does one that begins with an apostrophe, so that `unescape` gives back exactly what was there.
+
+    >>> escape("=1+1"), escape("two\nlines")
+    ("'=1+1", 'two\\nlines')
+    """
+    escaped = re.sub(r"[\\\t\n\r]", lambda match: _ESCAPES[match.group()], text)
+    return f"'{escaped}" if escaped.startswith(_RISKY) else escaped
+
+
+def unescape(cell: str) -> str:
+    r"""The text that `escape` made `cell` of.
+
+    >>> unescape(escape("-3 ℃\t(at night)"))
+    '-3 ℃\t(at night)'
+    """
+    bare = cell[1:] if cell.startswith("'") and cell[1:].startswith(_RISKY) else cell
+    return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match.group()], bare)

@@ -1,0 +1,86 @@
+"""Writes a triple as a negated sentence with the template of its relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row, Span
+from benchbuilder.records.fact import Fact, Triple
+from benchbuilder.records.fates import Dropped, Fate, Kept
+from benchbuilder.records.statement import Statement
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.text.edits import replace_span, shifted
+from benchbuilder.text.negation import SearchRule, search_negation
+from benchbuilder.text.relations import RelationTables
+from benchbuilder.text.templates import fill
+
+
+class NegateTripleSpec(StepSpec):
+    """How statements about triples are negated."""
+
+    relations: dict[str, FileRef]
+    """A relation table for each partition; ``default`` serves the others."""
+    method: Literal["table", "search"]
+    """``table``: the relation's own negated sentence; ``search``: an ordered text search in the true one."""
+    search: tuple[SearchRule, ...]
+    """For ``search``: the first that applies counts."""
+
+
+class NegateTriple(Map):
+    """A false statement of a triple: its relation's negated sentence, with the answer where the template puts it."""
+
+    kind = "negate_triple"
+    spec_class = NegateTripleSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
+    output: ClassVar[type[Row] | None] = Statement
+    reasons: ClassVar[Mapping[str, str]] = {
+        "unknown_relation": "The relation table has no row that serves this relation and its ends.",
+        "needs_model": "No rule can do it and the model is `none`.",
+        "same_as_true": "The result equals the true statement.",
+    }
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the relation tables; RecipeError with the line of each fault."""
+        spec: NegateTripleSpec = self.spec
+        self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """One ticket a statement."""
+        true: Statement = row
+        fact: Fact[Triple] = parents["fact"]
+        made = self._searched(true) if self.spec.method == "search" else self._written(fact)
+        if isinstance(made, Dropped):
+            return [made]
+        text, answer, rule = made
+        if text == true.text:
+            return [Dropped("same_as_true", text)]
+        false = Statement.child(
+            true,
+            made_by=self.made_by(rule),
+            polarity="false",
+            text=text,
+            joined="negation",
+            answer=answer,
+            context=true.context,
+            fact=true.fact,
+            checks=("differs_from_true", *(("answer_untouched",) if answer is not None else ())),
+        )
+        return [Kept(false)]
+
+    def _written(self, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
+        triple = fact.payload
+        entry = self._tables.find(fact.partition, triple.relation, triple.head, triple.tail)
+        if entry is None:
+            return Dropped("unknown_relation", triple.relation)
+        text, spans = fill(entry.negated, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
+        return text, spans[entry.answer_end], f"template:{entry.relation}"
+
+    def _searched(self, true: Statement) -> tuple[str, Span | None, str] | Dropped:
+        edit = search_negation(true.text, self.spec.search)
+        if edit is None:
+            return Dropped("needs_model", true.text)
+        span, new = edit
+        return replace_span(true.text, span, new), shifted(true.answer, span, len(new)), "search"

@@ -1,0 +1,107 @@
+"""Puts a wrong option in the place of a statement's answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row, Span
+from benchbuilder.records.fact import Choice, Fact
+from benchbuilder.records.fates import Dropped, Fate, Kept
+from benchbuilder.records.statement import Statement
+from benchbuilder.spec.base import StepSpec
+from benchbuilder.text.answers import locate, overlaps, same_key
+from benchbuilder.text.edits import replace_span
+from benchbuilder.text.patterns import Regex, find_all
+from benchbuilder.text.punctuation import strip_marks
+
+
+class ReplaceSpec(StepSpec):
+    """How the wrong option is chosen and put in."""
+
+    option: Literal["random", "first"]
+    """Which wrong option: by seed, or the first in order."""
+    place: Literal["span", "last_match"]
+    """``span``: where the statement says that its answer stands; ``last_match``: the answer's last literal place."""
+    rescue_distance: Annotated[int, Field(ge=0, le=5)]
+    """Edits within which a part of a model-made statement counts as its answer; 0: a literal place only."""
+    strict: bool
+    """Whether an option must differ from the right answer after normalisation, and neither may hold the other."""
+    ignore: str
+    """Characters that do not count when answers are compared."""
+    marks: str
+    """Marks that are taken off both ends of an option."""
+    not_options: tuple[Regex, ...]
+    """Options that do not fit behind a seam."""
+
+
+class Replace(Map):
+    """A false statement: the true one with a wrong option of its question in the answer's place."""
+
+    kind = "replace"
+    spec_class = ReplaceSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Choice], mode="parent")}
+    output: ClassVar[type[Row] | None] = Statement
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_answer_span": "The answer cannot be found in the statement.",
+        "no_wrong_option": "Every other option equals the right answer after normalisation, or fits no sentence.",
+        "ambiguous_option": "Every other option holds the right answer or is held by it, and might be true as well.",
+    }
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """One ticket a statement."""
+        true: Statement = row
+        choice: Choice = parents["fact"].payload
+        span = self._place(true, choice)
+        if span is None:
+            return [Dropped("no_answer_span", f"{choice.answer}: {true.text}")]
+        option = self._option(true, choice)
+        if isinstance(option, Dropped):
+            return [option]
+        checks = ("differs_from_true", "option_not_accepted", "no_containment") if self.spec.strict else (
+            "differs_from_true",
+        )
+        false = Statement.child(
+            true,
+            made_by=self.made_by(f"{self.spec.option}_option"),
+            polarity="false",
+            text=replace_span(true.text, span, option),
+            joined="replacement",
+            answer=Span(start=span.start, end=span.start + len(option)),
+            seam=true.seam if true.seam is not None and true.seam.end <= span.start else None,
+            context=true.context,
+            fact=true.fact,
+            checks=checks,
+        )
+        return [Kept(false)]
+
+    def _place(self, true: Statement, choice: Choice) -> Span | None:
+        if self.spec.place == "span" and true.joined != "model" and true.answer is not None:
+            return true.answer
+        distance = self.spec.rescue_distance if true.joined == "model" else 0
+        return locate(strip_marks(choice.answer, self.spec.marks), true.text, distance)
+
+    def _option(self, true: Statement, choice: Choice) -> str | Dropped:
+        """The text of the wrong option, or why there is none."""
+        spec: ReplaceSpec = self.spec
+        options = [strip_marks(option.text, spec.marks) for option in choice.wrong_options()]
+        if spec.option == "random":
+            random.Random(f"{self.context.seed}:{true.id}").shuffle(options)
+        accepted = same_key(choice.answer, spec.ignore)
+        answer = strip_marks(choice.answer, spec.marks)
+        reason = "no_wrong_option"
+        for option in options:
+            if not option or option == answer or any(find_all(pattern, option) for pattern in spec.not_options):
+                continue
+            key = same_key(option, spec.ignore)
+            if spec.strict and key == accepted:
+                continue
+            if spec.strict and overlaps(key, accepted):
+                reason = "ambiguous_option"
+                continue
+            return option
+        return Dropped(reason, " | ".join(options))
