@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchbuilder.errors import AccountsError
 from benchbuilder.ports.stage import Filter, Gather, Map, Stage
 from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept, NotApplicable, Screened
+from benchbuilder.records.fates import Dropped, Failed, Fate, Gathered, Kept, NotApplicable, Screened
 from benchbuilder.records.table import Table
 
 FATES = pa.schema(
@@ -36,16 +37,15 @@ class Shard:
 
     def counts(self) -> Counter[tuple[str, str, str]]:
         """Tickets by (partition, fate, reason), the unused rows of whole ports left out."""
-        return Counter(
-            (partition, fate, reason)
-            for partition, fate, reason in zip(
-                self.fates.column("partition").to_pylist(),
-                self.fates.column("fate").to_pylist(),
-                self.fates.column("reason").to_pylist(),
-                strict=True,
-            )
-            if fate != "unused"
-        )
+        tickets = self.fates.filter(pc.not_equal(self.fates.column("fate"), "unused"))
+        return count_by(tickets, ("partition", "fate", "reason"))
+
+
+def count_by(fates: pa.Table, names: tuple[str, str, str]) -> Counter[tuple[str, str, str]]:
+    """How many lines of a fates table share the values of three columns."""
+    grouped = fates.group_by(list(names), use_threads=False).aggregate([([], "count_all")])
+    columns = [grouped.column(name).to_pylist() for name in (*names, "count_all")]
+    return Counter({(a, b, c): n for a, b, c, n in zip(*columns, strict=True)})
 
 
 def fate_line(port: str, row: Row | Mapping[str, Any], fate: Fate) -> dict[str, Any]:
@@ -78,8 +78,11 @@ def _refuse(step: str, what: str, why: str) -> AccountsError:
     )
 
 
-def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate]) -> None:
-    """Each ticket of a row exactly one fate, reasons from the closed list; AccountsError otherwise."""
+def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate], output: type[Row]) -> None:
+    """Each ticket of a row exactly one fate, reasons from the closed list, rows of class `output` that come from it.
+
+    AccountsError otherwise.
+    """
     step = stage.context.step
     slots = [fate.slot for fate in fates]
     declared = stage.slots if isinstance(stage, Map) else "many" if isinstance(stage, Gather) else ("",)
@@ -91,20 +94,38 @@ def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate]) -> None:
     elif sorted(slots) != sorted(declared):
         raise _refuse(step, f"row {row_id} has tickets {sorted(slots)}", f"the kind declares {sorted(declared)}")
     for fate in fates:
+        if isinstance(fate, Kept):
+            _check_kept(step, row_id, fate.row, output)
+            continue
         if isinstance(fate, Dropped | NotApplicable) and fate.reason not in stage.reasons:
             raise _refuse(step, f"row {row_id} has the undeclared reason {fate.reason!r}",
                           f"declared: {', '.join(stage.reasons) or 'none'}")  # fmt: skip
+        said: object = fate.detail if isinstance(fate, Dropped) else fate.error if isinstance(fate, Failed) else ""
+        if not isinstance(said, str):
+            raise _refuse(step, f"row {row_id} has the detail {said!r}", "a detail is a string")
 
 
-def check_unique(step: str, ids: Iterable[str]) -> None:
-    """Ids are unique in a table; AccountsError otherwise."""
-    counted = Counter(ids)
-    if twice := [row_id for row_id, n in counted.items() if n > 1]:
+def _check_kept(step: str, row_id: str, row: Row, output: type[Row]) -> None:
+    if type(row) is not output:
+        raise _refuse(step, f"row {row_id} became a {type(row).__name__}", f"the step makes {output.__name__}")
+    if row.id != row_id and (row.of != row_id or row_id not in row.parents):
         raise _refuse(
-            step,
-            f"{len(twice)} ids occur twice, for instance {twice[0]}",
-            "equal rows must come from different parents",
-        )
+            step, f"row {row_id} became {row.id}, which names {row.of or 'no row'} as the one that it comes from",
+            "a kept row is the row itself or a child of it",
+        )  # fmt: skip
+
+
+def check_unique(step: str, ids: pa.ChunkedArray[Any] | Sequence[str]) -> None:
+    """Ids are unique in a table; AccountsError otherwise."""
+    column: Any = ids if isinstance(ids, pa.ChunkedArray) else pa.chunked_array([pa.array(ids, pa.string())])
+    if pc.count_distinct(column).as_py() == len(column):
+        return
+    twice = [pair["values"] for pair in column.value_counts().to_pylist() if pair["counts"] > 1]
+    raise _refuse(
+        step,
+        f"{len(twice)} id{' occurs' if len(twice) == 1 else 's occur'} twice, for instance {min(twice)}",
+        "equal rows must come from different parents",
+    )
 
 
 def settle_map(stage: Map, rows: Sequence[Row], outcomes: Sequence[Sequence[Fate]], output: type[Row]) -> Shard:
@@ -112,7 +133,7 @@ def settle_map(stage: Map, rows: Sequence[Row], outcomes: Sequence[Sequence[Fate
     lines: list[dict[str, Any]] = []
     kept: list[Row] = []
     for row, fates in zip(rows, outcomes, strict=True):
-        check_fates(stage, row.id, fates)
+        check_fates(stage, row.id, fates, output)
         lines += [fate_line("each", row, fate) for fate in fates]
         kept += [fate.row for fate in fates if isinstance(fate, Kept)]
     return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=FATES))
@@ -125,6 +146,8 @@ def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard
         raise _refuse(step, f"{count} rows but {len(screened.reasons)} verdicts", "a filter gives one verdict a row")
     if unknown := {reason for reason in screened.reasons if reason is not None} - set(stage.reasons):
         raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+    if wrong := [detail for detail in screened.details if not isinstance(detail, str)]:
+        raise _refuse(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
     kept = [reason is None for reason in screened.reasons]
     ids = table.ids()
     fates = {
@@ -148,31 +171,36 @@ def settle_gather(stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gat
     step = stage.context.step
     envelopes = {port: _envelopes(table) for port, table in tables.items() if stage.ports[port].mode != "lookup"}
     each = envelopes.pop("each")
-    check_unique(step, (row_id for row_id, _ in gathered.fates))
+    check_unique(step, [row_id for row_id, _ in gathered.fates])
     if {row_id for row_id, _ in gathered.fates} != set(each):
         missing = set(each).symmetric_difference(row_id for row_id, _ in gathered.fates)
         raise _refuse(step, f"{len(missing)} rows of port each without fates or unknown", f"such as {min(missing)}")
     lines: list[dict[str, Any]] = []
     kept: list[Row] = []
     for row_id, fates in gathered.fates:
-        check_fates(stage, row_id, fates)
+        check_fates(stage, row_id, fates, output)
         lines += [fate_line("each", each[row_id], fate) for fate in fates]
         kept += [fate.row for fate in fates if isinstance(fate, Kept)]
+    if strange := set(gathered.unused) - set(envelopes):
+        raise _refuse(step, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused")
     used = {parent for row in kept for parent in row.parents} | {row.id for row in kept}
     for port, rows in envelopes.items():
-        unused = gathered.unused.get(port, {})
-        if lost := set(rows) - used - set(unused):
-            raise _refuse(
-                step, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named"
-            )
-        if both := (set(unused) & used) | (set(unused) - set(rows)):
-            raise _refuse(step, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}")
-        if unknown := set(unused.values()) - set(stage.reasons):
-            raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
-        lines += [
-            {**fate_line(port, rows[row_id], Dropped(reason)), "fate": "unused"} for row_id, reason in unused.items()
-        ]
+        lines += _settle_whole(stage, port, rows, used, gathered.unused.get(port, {}))
     return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=FATES), notes=gathered.notes)
+
+
+def _settle_whole(
+    stage: Gather, port: str, rows: Mapping[str, dict[str, Any]], used: set[str], unused: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The lines of a whole port's unused rows: each row is a parent of an output or unused, never both or neither."""
+    step = stage.context.step
+    if lost := set(rows) - used - set(unused):
+        raise _refuse(step, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named")
+    if both := (set(unused) & used) | (set(unused) - set(rows)):
+        raise _refuse(step, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}")
+    if unknown := set(unused.values()) - set(stage.reasons):
+        raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+    return [{**fate_line(port, rows[row_id], Dropped(reason)), "fate": "unused"} for row_id, reason in unused.items()]
 
 
 def _envelopes(table: Table[Any]) -> dict[str, dict[str, Any]]:
@@ -182,8 +210,4 @@ def _envelopes(table: Table[Any]) -> dict[str, dict[str, Any]]:
 
 def failed_rows(fates: pa.Table) -> set[str]:
     """Ids of the `each` rows that have a failed ticket."""
-    return {
-        row
-        for row, fate in zip(fates.column("row").to_pylist(), fates.column("fate").to_pylist(), strict=True)
-        if fate == "failed"
-    }
+    return set(fates.filter(pc.equal(fates.column("fate"), "failed")).column("row").to_pylist())

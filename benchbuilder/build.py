@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchbuilder import __version__
 from benchbuilder.errors import WaitingForPeople
 from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
 from benchbuilder.ledger import account_of, write_ledger
 from benchbuilder.making import Workshop
@@ -23,6 +25,7 @@ from benchbuilder.plan import Node, Plan, Status
 from benchbuilder.ports.exporter import Exporter, Finished
 from benchbuilder.progress import Watcher
 from benchbuilder.records.table import Table
+from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store, point
 from benchbuilder.store.manifest import Manifest
 
@@ -117,17 +120,21 @@ class _Run:
         state = {
             "steps": {name: manifest.digest for name, manifest in self.shop.manifests.items()},
             "recipe": recipe_yaml,
+            "exporters": {
+                name: kind_parts("exporter", spec) | spec_parts(spec, Checksums(self.store.checksums).of)
+                for name, spec in recipe.outputs.items()
+            },
+            "version": __version__,
             "waiting": {name: str(waiting) for name, waiting in self.report.waiting.items()},
         }
         mark = self.store.folder / "store" / "outputs.json"
         text = json.dumps(state, ensure_ascii=False, sort_keys=True)
-        if mark.exists():
-            known = json.loads(mark.read_text(encoding="utf-8"))
-            files = [folder / name for name in known["files"]]
-            if known["state"] == text and all(file.exists() for file in files):
-                self.report.written = files
-                return
-            mark.unlink()
+        known = _written(mark)
+        if known["state"] == text and all((folder / name).exists() for name in known["files"]):
+            self.report.written = [folder / name for name in known["files"]]
+            return
+        # from here to the end the mark fits no state, but still names what may lie there
+        _mark(mark, "", known["files"])
         ledger = folder / "ledger.tsv"
         write_ledger(self.shop.manifests, self.store, ledger)
         finished = Finished(
@@ -150,7 +157,9 @@ class _Run:
                 written += exporter.write(finished, folder)
         self.report.written = written
         names = [file.relative_to(folder).as_posix() for file in written]
-        mark.write_text(json.dumps({"state": text, "files": names}, ensure_ascii=False), encoding="utf-8")
+        for stale in set(known["files"]) - set(names):
+            (folder / stale).unlink(missing_ok=True)
+        _mark(mark, text, names)
 
     def log(self) -> None:
         """Append times, machine and memory to the run log: nothing of it is in any output."""
@@ -165,6 +174,21 @@ class _Run:
         }
         with (self.store.folder / "run.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(run, ensure_ascii=False) + "\n")
+
+
+def _written(mark: Path) -> dict[str, Any]:
+    """What the outputs that lie there were made of, and their names."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        known: Any = json.loads(mark.read_text(encoding="utf-8"))
+        if isinstance(known, dict) and set(known) == {"state", "files"}:  # pyright: ignore[reportUnknownArgumentType]
+            return known  # pyright: ignore[reportUnknownVariableType]
+    return {"state": "", "files": []}
+
+
+def _mark(mark: Path, state: str, files: list[str]) -> None:
+    draft = mark.with_suffix(".tmp")
+    draft.write_text(json.dumps({"state": state, "files": files}, ensure_ascii=False), encoding="utf-8")
+    draft.replace(mark)
 
 
 class Tables(Mapping[str, Table[Any]]):

@@ -22,7 +22,9 @@ def no_recipe(words: Sequence[str], library: Library) -> Problem:
     typo = next((name for name in names if did_you_mean(name, ["recipe"])), "")
     known = ", ".join(library.options("recipe"))
     hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "for instance `benchbuild recipe=NAME`"
-    return Problem("no recipe was named", where=where_word(" ".join(words)), allowed=f"recipe=NAME with {known}", hint=hint)
+    return Problem(
+        "no recipe was named", where=where_word(" ".join(words)), allowed=f"recipe=NAME with {known}", hint=hint
+    )
 
 
 def unreadable_word(word: str) -> Problem:
@@ -42,14 +44,13 @@ def unreadable_word(word: str) -> Problem:
 def refused_word(word: str, key: str, choices: Sequence[str]) -> Problem | None:
     """A word that may not stand there whatever it means; `choices` are the names chosen if the key is a group."""
     where = where_word(word)
-    if key.split(".")[0].split("/")[0] == "hydra":
+    if re.match(r"hydra\b", key):
         return Problem("Hydra itself cannot be configured", key=key, where=where, hint="leave this word out")
-    if match := _RESOLVER.search(word):
-        if match.group(1) != "oc.select":
-            return Problem(
-                "functions in ${...} are not available", key=key, where=where, found=f"${{{match.group(1)}:...}}",
-                hint="let the shell fill in the value",
-            )  # fmt: skip
+    if (match := _RESOLVER.search(word)) and match.group(1) != "oc.select":
+        return Problem(
+            "functions in ${...} are not available", key=key, where=where, found=f"${{{match.group(1)}:...}}",
+            hint="let the shell fill in the value",
+        )  # fmt: skip
     bad = next((name for name in choices if ".." in name or name.startswith(("/", "~")) or "\\" in name), None)
     if bad is not None:
         return Problem(
@@ -89,7 +90,9 @@ def unknown_option(path: str, words: Sequence[str], library: Library) -> Problem
         what = f"the recipe {group.removeprefix('variant/')!r} has no variant {name!r}"
     where = _chosen_at(group.split("/")[0], name, words, library)
     hint = did_you_mean(name, options) or ("benchbuild ls lists them" if group == "recipe" else "")
-    return Problem(what, key=group.split("/")[0], where=where, found=name, allowed=", ".join(options) or "none", hint=hint)
+    return Problem(
+        what, key=group.split("/")[0], where=where, found=name, allowed=", ".join(options) or "none", hint=hint
+    )
 
 
 def _chosen_at(group: str, name: str, words: Sequence[str], library: Library) -> str:
@@ -108,101 +111,105 @@ def explain_composition(text: str, missing: str, words: Sequence[str], library: 
     """Hydra's message `text`, translated; `missing` is the file that it did not find."""
     if missing:
         return unknown_option(missing, words, library)
-    rules = (
-        (r"Could not override '([^']+)'", _no_such_choice),
-        (r"looks like a config group\s+override, but config group '([^']+)'", _no_such_group),
-        (r"You must specify '([^']+)'", _not_chosen),
-        (r"Multiple values for (\S+)\.(?:\s|$)", _chosen_twice),
-        (r"(\S+) appears more than once", _chosen_twice),
-        (r"Override '([^' ]+) : [^']*' is defined before", _override_order),
-        (r"Could not delete[^']*'([^']+)'", _nothing_to_delete),
-        (r"Error merging override (.+)", _unmergeable_word),
-    )
-    for pattern, explain in rules:
-        if match := re.search(pattern, text):
-            return explain(match.group(1), text, words, library)
-    parent = re.search(r"In '([^']+)'", text)
-    file = library.read.get(parent.group(1)) if parent else None
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return Problem("the files of this recipe do not fit together", where=file.at(1) if file else "", found=first)
+    return _Translator(text, words, library).problem()
 
 
-def _place(key: str, text: str, words: Sequence[str], library: Library) -> str:
-    """Where `key` was overridden: in the file that the message names, else on the command line."""
-    parent = re.search(r"In '?([\w/-]+)'?:", text)
-    file = library.read.get(parent.group(1)) if parent else None
-    if file is not None:
-        for choice in file.choices:
-            if choice.group.split(" ")[-1].lstrip("/") == key or choice.group.split(" ")[-1].lstrip("/").split("@")[0] == key:
-                return file.at(choice.line)
-        return file.at(1)
-    return next((where_word(word) for word in words if word.lstrip("+~").startswith(f"{key}=")), "")
+class _Translator:
+    """One message of Hydra's, with what is known of its place."""
+
+    def __init__(self, text: str, words: Sequence[str], library: Library) -> None:
+        self.text, self.words, self.library = text, words, library
+        parent = re.search(r"In '?([\w/-]+)'?:", text)
+        self.file = library.read.get(parent.group(1)) if parent else None
+
+    def problem(self) -> Problem:
+        """The message in our words; one that is not known keeps its first line."""
+        rules = (
+            (r"Could not override '([^']+)'", self._no_such_choice),
+            (r"looks like a config group\s+override, but config group '([^']+)'", self._no_such_group),
+            (r"You must specify '([^']+)'", self._not_chosen),
+            (r"Multiple values for (\S+)\.(?:\s|$)", self._chosen_twice),
+            (r"(\S+) appears more than once", self._chosen_twice),
+            (r"Override '([^' ]+) : [^']*' is defined before", self._override_order),
+            (r"Could not delete[^']*'([^']+)'", self._nothing_to_delete),
+            (r"Error merging override (.+)", self._unmergeable_word),
+        )
+        for pattern, explain in rules:
+            if match := re.search(pattern, self.text):
+                return explain(match.group(1))
+        first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
+        where = self.file.at(1) if self.file else ""
+        return Problem("the files of this recipe do not fit together", where=where, found=first)
+
+    def _choices(self, key: str) -> list[str]:
+        """Where the read files choose for `key`, ``group`` or ``group@package``."""
+        files = (self.file,) if self.file else self.library.read.values()
+        names = {file: [(choice, _bare(choice.group)) for choice in file.choices] for file in files}
+        exact = [file.at(choice.line) for file, found in names.items() for choice, name in found if name == key]
+        group = key.partition("@")[0]
+        loose = [
+            file.at(choice.line)
+            for file, found in names.items()
+            for choice, name in found
+            if name.partition("@")[0] == group
+        ]
+        return exact or loose
+
+    def _word(self, start: str) -> str:
+        return next((where_word(word) for word in self.words if word.lstrip("+~").startswith(start)), "")
+
+    def _no_such_choice(self, key: str) -> Problem:
+        near = re.search(r"Did you mean to override (?:one of )?([^?\n]+)\?", self.text)
+        options = near.group(1).split(", ") if near else []
+        where = (self._choices(key) or [self.file.at(1)])[0] if self.file else self._word(f"{key}=")
+        return Problem(
+            "nothing to choose here: the recipe's `defaults` have no such entry", key=key, where=where,
+            allowed=", ".join(options), hint=did_you_mean(key, options),
+        )  # fmt: skip
+
+    def _no_such_group(self, key: str) -> Problem:
+        groups = self.library.groups()
+        return Problem(
+            "there is no such group of choices", key=key, where=self._word(f"{key}@"), allowed=", ".join(groups),
+            hint=did_you_mean(key, groups),
+        )  # fmt: skip
+
+    def _not_chosen(self, key: str) -> Problem:
+        recipe = next((file for name, file in self.library.read.items() if name.startswith("recipe/")), None)
+        return Problem(
+            f"the recipe does not choose a {key}", key=key, where=recipe.at(1) if recipe else "",
+            allowed=", ".join(self.library.options(key)), hint=f"write `- override /{key}: NAME` in its `defaults`",
+        )  # fmt: skip
+
+    def _chosen_twice(self, key: str) -> Problem:
+        hint = f"to choose another, write `- override /{key}: NAME`"
+        return Problem("this is chosen twice", key=key, where=" and ".join(self._choices(key)), hint=hint)
+
+    def _override_order(self, key: str) -> Problem:
+        hint = "move the `override` lines below the others, `_self_` last"
+        where = " and ".join(self._choices(key))
+        return Problem("`override` stands above another entry", key=key, where=where, hint=hint)
+
+    def _nothing_to_delete(self, key: str) -> Problem:
+        return Problem("there is nothing to delete", key=key, where=self._word(key))
+
+    def _unmergeable_word(self, word: str) -> Problem:
+        hint = "look at what stands there with `benchbuild show`"
+        where = where_word(word.lstrip("+"))
+        return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
 
 
-def _no_such_choice(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    near = re.search(r"Did you mean to override (?:one of )?([^?\n]+)\?", text)
-    options = near.group(1).split(", ") if near else []
-    return Problem(
-        "nothing to choose here: the recipe's `defaults` have no such entry", key=key,
-        where=_place(key, text, words, library), allowed=", ".join(options), hint=did_you_mean(key, options),
-    )  # fmt: skip
-
-
-def _no_such_group(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    where = next((where_word(word) for word in words if word.lstrip("+~").startswith(f"{key}@")), "")
-    groups = library.groups()
-    return Problem(
-        "there is no such group of choices", key=key, where=where, allowed=", ".join(groups), hint=did_you_mean(key, groups)
-    )
-
-
-def _not_chosen(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    options = library.options(key)
-    recipe = next((file for name, file in library.read.items() if name.startswith("recipe/")), None)
-    return Problem(
-        f"the recipe does not choose a {key}", key=key, where=recipe.at(1) if recipe else "",
-        allowed=", ".join(options), hint=f"write `- override /{key}: NAME` in its `defaults`",
-    )  # fmt: skip
-
-
-def _chosen_twice(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    return Problem(
-        "this is chosen twice", key=key, where=_last_choice(key, library),
-        hint=f"to choose another, write `- override /{key}: NAME`",
-    )  # fmt: skip
-
-
-def _last_choice(key: str, library: Library) -> str:
-    group = key.partition("@")[0]
-    places = [
-        file.at(choice.line)
-        for file in library.read.values()
-        for choice in file.choices
-        if choice.group.split(" ")[-1].lstrip("/").partition("@")[0] == group
-    ]
-    return " and ".join(places)
-
-
-def _override_order(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    hint = "move the `override` lines below the others, `_self_` last"
-    return Problem("`override` stands above another entry", key=key, where=_last_choice(key, library), hint=hint)
-
-
-def _nothing_to_delete(key: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    where = next((where_word(word) for word in words if word.startswith(f"~{key}")), "")
-    return Problem("there is nothing to delete", key=key, where=where)
-
-
-def _unmergeable_word(word: str, text: str, words: Sequence[str], library: Library) -> Problem:
-    given = word.lstrip("+")
-    hint = "look at what stands there with `benchbuild show`"
-    return Problem("this value does not fit what the recipe holds there", where=where_word(given), hint=hint)
+def _bare(group: str) -> str:
+    """A group of a defaults list without keywords and leading slash."""
+    return group.rpartition(" ")[2].lstrip("/")
 
 
 def explain_reference(kind: str, text: str, key: str, where: str) -> Problem:
     """A value that cannot be resolved; `kind` is the name of the exception, `text` the value as written."""
     if kind == "MissingMandatoryValue":
-        return Problem("a value must be given here (`???`)", key=key, where=where, hint=f"write it there, or {key}=VALUE")
+        return Problem(
+            "a value must be given here (`???`)", key=key, where=where, hint=f"write it there, or {key}=VALUE"
+        )
     if kind == "InterpolationToMissingValueError":
         return Problem("this refers to a key that still is `???`", key=key, where=where, found=text)
     if kind == "InterpolationKeyError":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -81,9 +81,7 @@ def _compose(words: Sequence[str], library: Library) -> Composed:
     except RecursionError:
         message = "the `defaults` of these files refer to each other in a circle"
         raise RecipeError([Problem(message, found=", ".join(library.read))]) from None
-    layers = [
-        (library.read[one.config_path], one.package or "") for one in defaults if one.config_path in library.read
-    ]
+    layers = [(library.read[one.config_path], one.package or "") for one in defaults if one.config_path in library.read]
     written = [(word.key_or_group, word.value(), word.input_line or "") for word in parsed if _sets(word, library)]
     raw: Any = OmegaConf.to_container(cfg, resolve=False)
     origins = collect_origins(layers, written, raw)
@@ -115,9 +113,9 @@ class _Guarded(ConfigRepository):
 
 
 @contextmanager
-def _only_select() -> Iterator[None]:
+def _only_select() -> Generator[None]:
     """No resolver but ``oc.select`` exists meanwhile: a recipe cannot read the environment."""
-    resolvers = BaseContainer._resolvers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    resolvers = BaseContainer._resolvers  # pyright: ignore[reportPrivateUsage]
     saved = dict(resolvers)
     for name in saved:
         if name != "oc.select":

@@ -14,6 +14,7 @@ from benchbuilder.errors import DataError
 from benchbuilder.plan import Plan
 from benchbuilder.ports.stage import Stage
 from benchbuilder.records.envelope import Row
+from benchbuilder.records.table import Table
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
 
@@ -48,6 +49,7 @@ class Inspector:
                 next=f"benchbuild recipe={plan.recipe.name} builds it",
             )
         self._fates: dict[str, pa.Table] = {}
+        self._tables: dict[str, Table[Any]] = {}
 
     def why(self, what: str) -> list[Branch]:
         """Every branch of a row (by id), or of a source unit (``file:line``), to its end. DataError if unknown."""
@@ -85,13 +87,14 @@ class Inspector:
         if node == self.plan.recipe.items:
             yield Branch(path, "item", detail=row)
             return
-        ended = True
+        ended, readers = True, list[str]()
         for name, step in self.plan.nodes.items():
             for port, names in step.inputs.items():
                 if node not in names or not isinstance(step.maker, Stage):
                     continue
                 mode = step.maker.ports[port].mode
                 if mode in ("parent", "lookup"):
+                    readers.append(name)
                     continue
                 ended = False
                 if name not in self.manifests:
@@ -101,7 +104,8 @@ class Inspector:
                 else:
                     yield from self._use(name, port, row, (*path, name))
         if ended:
-            yield Branch(path, "kept", detail=f"{row}; no step takes it further")
+            end = f"{', '.join(readers)} look{'s' if len(readers) == 1 else ''} it up" if readers else ""
+            yield Branch(path, "kept", detail=f"{row}; {end or 'no step takes it further'}")
 
     def _tickets(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
         fates = self._fates_of(name)
@@ -119,7 +123,7 @@ class Inspector:
         if tickets:
             yield self._end(name, tickets[0], path)
             return
-        table = self.store.rows(self.manifests[name])
+        table = self._rows(name)
         children = [child for child, parents in zip(table.ids(), table.column("parents"), strict=True) if row in parents]
         yield Branch(path, "used", detail=f"{port} of {', '.join(children)}")
 
@@ -149,20 +153,25 @@ class Inspector:
             )
         if step not in self.manifests:
             raise DataError(f"step {step!r} is not built yet", next=f"benchbuild recipe={self.plan.recipe.name}")
-        table = self.store.rows(self.manifests[step])
+        table = self._rows(step)
         rows = [table.row.model_validate(data) for data in table.arrow.slice(0, count).to_pylist()]
         return self.manifests[step], rows
 
     def _find(self, row: str) -> tuple[str, Row] | None:
-        for name, manifest in self.manifests.items():
-            table = self.store.rows(manifest)
+        for name in self.manifests:
+            table = self._rows(name)
             position = pc.index(table.arrow.column("id"), row).as_py()
             if position >= 0:
                 return name, table.row.model_validate(table.arrow.slice(position, 1).to_pylist()[0])
         return None
 
     def _has(self, name: str, row: str) -> bool:
-        return pc.index(self.store.rows(self.manifests[name]).arrow.column("id"), row).as_py() >= 0
+        return pc.index(self._rows(name).arrow.column("id"), row).as_py() >= 0
+
+    def _rows(self, name: str) -> Table[Any]:
+        if name not in self._tables:
+            self._tables[name] = self.store.rows(self.manifests[name])
+        return self._tables[name]
 
     def _fates_of(self, name: str) -> pa.Table:
         if name not in self._fates:

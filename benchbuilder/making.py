@@ -9,18 +9,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.accounts import FATES, Shard, check_unique, failed_rows, fate_line, settle_gather
-from benchbuilder.errors import AccountsError, TooManyFailures
+from benchbuilder.accounts import FATES, Shard, check_unique, count_by, failed_rows, fate_line, settle_gather
+from benchbuilder.errors import AccountsError, Problem, RecipeError, TooManyFailures
 from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.kinds import row_class
 from benchbuilder.plan import Node
 from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Gather, Stage
 from benchbuilder.progress import Watcher
 from benchbuilder.records.envelope import Origin, Row
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.records.fates import EndOfFile, Kept, Unit
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.shards import Job, TableFiles
-from benchbuilder.store.folder import Draft, Store, digest_of
+from benchbuilder.store.digest import digest_of
+from benchbuilder.store.folder import Draft, Store
 from benchbuilder.store.manifest import Manifest, counted
 
 _UNITS = 10_000
@@ -39,7 +41,7 @@ class Workshop:
 
     def make(self, node: Node) -> Manifest:
         """Make `node` and seal it."""
-        shape = {"inputs": self.digests(node), "rows": 0 if isinstance(node.maker, Source) else self.shard_rows}
+        shape = {"inputs": self.digests(node), "rows": self.shard_rows}
         draft = self.store.draft(node.name, node.key, shape)
         if isinstance(node.maker, Source):
             return self._seal(node, draft, *self._read(node.maker, draft))
@@ -57,34 +59,37 @@ class Workshop:
 
     def _port(self, node: Node, port: str) -> Table[Any]:
         names = node.inputs[port]
-        return self.table(names, self.store.rows(self.manifests[names[0]]).row)
+        table = self.table(names, row_class(self.manifests[names[0]].row))
+        if len(names) > 1 and _stage(node).ports[port].mode in ("each", "whole"):
+            _check_union(node, port, names, table)
+        return table
 
     # --- sources
 
     def _read(self, source: Source, draft: Draft) -> tuple[list[Shard], list[EndOfFile]]:
         name = source.name
         self.watcher.begin(name, None, "units")
-        rows: list[Row] = []
-        lines: list[dict[str, Any]] = []
+        reading = _Reading(source)
         ends: list[EndOfFile] = []
+        shards: list[Shard] = []
+
+        def commit() -> None:
+            shards.append(reading.shard())
+            draft.commit(len(shards) - 1, shards[-1])
+
         for unit in source.read():
             if isinstance(unit, EndOfFile):
                 ends.append(unit)
                 continue
-            _check_unit(source, unit)
-            if isinstance(unit.fate, Kept):
-                rows.append(unit.fate.row)
-                lines.append(fate_line("file", unit.fate.row, unit.fate) | {"row": ""})
-            else:
-                place = Origin(file=unit.file, line=unit.line)
-                envelope = {"id": "", "partition": name, "origin": place.model_dump()}
-                lines.append(fate_line("file", envelope, unit.fate))
-            if len(lines) % _UNITS == 0:
+            reading.take(unit)
+            if reading.units % _UNITS == 0:
                 self.watcher.advance(name, _UNITS)
-        shard = Shard(Table.of(rows, source.output), pa.Table.from_pylist(lines, schema=FATES))
-        _check_files(source, shard, ends)
-        draft.commit(0, shard)
-        return [shard], ends
+            if reading.units % self.shard_rows == 0:
+                commit()
+        if not shards or reading.units % self.shard_rows:
+            commit()
+        _check_files(source, shards, ends)
+        return shards, ends
 
     # --- steps
 
@@ -128,14 +133,18 @@ class Workshop:
     # --- failures
 
     def retry(self, node: Node, before: Manifest) -> Manifest:
-        """Run the rows of a partial step that failed, and put the outcome in their places."""
+        """Run the rows of a partial step that failed, and put the outcome in their places; a gather runs whole."""
+        if isinstance(node.maker, Gather):
+            return self.make(node)
         old_rows, old_fates = self.store.rows(before), self.store.fates(before)
         failed = failed_rows(old_fates)
         each = self._port(node, "each").arrow
         again = each.filter(pc.is_in(each.column("id"), pa.array(sorted(failed), pa.string())))
         self.watcher.begin(node.name, again.num_rows, "rows")
         ((_, fresh),) = self.executor.map(self._job(node, _stage(node)), [(0, again)])
-        merged = _merge(each.column("id").to_pylist(), failed, Shard(old_rows, old_fates), fresh)
+        tallies = Counter({(tally, partition, key): n for tally, partition, key, n in before.tallies})
+        old = Shard(old_rows, old_fates, tallies, before.notes)
+        merged = _merge(each.column("id").to_pylist(), failed, old, fresh)
         draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
         draft.commit(0, merged)
         return self._seal(node, draft, [merged])
@@ -144,12 +153,12 @@ class Workshop:
 
     def _seal(self, node: Node, draft: Draft, shards: list[Shard], ends: list[EndOfFile] | None = None) -> Manifest:
         rows = Table.concat((shard.rows for shard in shards), node.row)
-        check_unique(node.name, rows.ids())
+        check_unique(node.name, rows.arrow.column("id"))
         counts, tallies = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
         notes: dict[str, Any] = {}
         for shard in shards:
             counts += shard.counts()
-            tallies += shard.tallies
+            tallies.update(shard.tallies)  # keeps zeros, which `+=` would drop
             notes |= shard.notes
         failed = sum(n for (_, fate, _), n in counts.items() if fate == "failed")
         maker = node.maker
@@ -164,8 +173,8 @@ class Workshop:
             rows=len(rows),
             shards=len(shards),
             counts=counted(counts),
-            unused=counted(_unused(shards)),
-            units=counted(_units(shards)) if isinstance(maker, Source) else (),
+            unused=counted(_counted_in(shards, ("port", "partition", "reason"), "unused")),
+            units=counted(_counted_in(shards, ("file", "fate", "reason"))) if isinstance(maker, Source) else (),
             auxiliary=tuple(
                 (end.file, "auxiliary", what, n)
                 for end in ends or ()
@@ -196,45 +205,105 @@ def _stage(node: Node) -> Stage:
     return node.maker
 
 
-def _check_unit(source: Source, unit: Unit) -> None:
-    if isinstance(unit.fate, Dropped) and unit.fate.reason not in source.reasons:
-        raise AccountsError(
-            f"source {source.name!r} drops {unit.file}:{unit.line} for the undeclared reason {unit.fate.reason!r}",
-            why=f"declared: {', '.join(source.reasons)}",
-            next="this is a bug in the source's kind: report it",
-        )
+class _Reading:
+    """Units of a source on their way into shards: Arrow early, for a source may have millions."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._rows: list[Row] = []
+        self._lines: list[dict[str, Any]] = []
+        self._done: list[tuple[pa.Table, pa.Table]] = []
+        self.units = 0
+
+    def take(self, unit: Unit) -> None:
+        """Write down one unit."""
+        fate = unit.fate
+        if isinstance(fate, Kept):
+            if (fate.row.origin.file, fate.row.origin.line) != (unit.file, unit.line):
+                raise _refuse_source(self._source, f"makes a row of {fate.row.origin} from {unit.file}:{unit.line}",
+                                     "a row names the unit that it was read from")  # fmt: skip
+            self._rows.append(fate.row)
+            self._lines.append(fate_line("file", fate.row, fate) | {"row": ""})
+        else:
+            if fate.reason not in self._source.reasons:
+                raise _refuse_source(
+                    self._source,
+                    f"drops {unit.file}:{unit.line} for the undeclared reason {fate.reason!r}",
+                    f"declared: {', '.join(self._source.reasons)}",
+                )
+            place = Origin(file=unit.file, line=unit.line)
+            envelope = {"id": "", "partition": self._source.name, "origin": place.model_dump()}
+            self._lines.append(fate_line("file", envelope, fate))
+        self.units += 1
+        if len(self._lines) >= _UNITS:
+            self._pack()
+
+    def _pack(self) -> None:
+        rows = Table.of(self._rows, self._source.output).arrow
+        self._done.append((rows, pa.Table.from_pylist(self._lines, schema=FATES)))
+        self._rows, self._lines = [], []
+
+    def shard(self) -> Shard:
+        """What was taken since the last shard."""
+        self._pack()
+        rows, fates = (pa.concat_tables(tables) for tables in zip(*self._done, strict=True))
+        self._done = []
+        return Shard(Table(rows, self._source.output), fates)
 
 
-def _check_files(source: Source, shard: Shard, ends: list[EndOfFile]) -> None:
-    """Every file reached its end, and its units are as many as the fates that were written down."""
-    seen = Counter(shard.fates.column("file").to_pylist())
+def _refuse_source(source: Source, what: str, why: str) -> AccountsError:
+    return AccountsError(
+        f"source {source.name!r} {what}", why=why, next="this is a bug in the source's kind: report it"
+    )
+
+
+def _check_files(source: Source, shards: list[Shard], ends: list[EndOfFile]) -> None:
+    """Every file reached its end, and its units are as many as the fates that were written down, each once."""
+    places = pa.concat_tables(shard.fates.select(["file", "line"]) for shard in shards)
+    seen = Counter(dict(_pairs(places.group_by("file").aggregate([([], "count_all")]))))
+    distinct = Counter(dict(_pairs(places.group_by("file").aggregate([("line", "count_distinct")]))))
     ended = {end.file: end.units for end in ends if end.auxiliary is None}
     auxiliary = {end.file for end in ends if end.auxiliary is not None}
-    for file in set(seen) | set(ended):
-        if file not in auxiliary and seen[file] != ended.get(file, -1):
-            raise AccountsError(
-                f"source {source.name!r} accounts for {seen[file]} units of {file}, which has {ended.get(file)}",
-                why="a source must name a fate for every unit and reach the end of every file",
-                next="this is a bug in the source's kind: report it",
+    for file in sorted({*seen, *ended, *(ref.path for ref in source.files())} - auxiliary):
+        if seen[file] != ended.get(file, -1):
+            raise _refuse_source(
+                source, f"accounts for {seen[file]} units of {file}, which has {ended.get(file, 'no end')}",
+                "a source must name a fate for every unit and reach the end of every file",
+            )  # fmt: skip
+        if distinct[file] != seen[file]:
+            raise _refuse_source(source, f"names a unit of {file} twice", "a unit has one fate")
+
+
+def _pairs(table: pa.Table) -> list[tuple[str, int]]:
+    counted_column = next(name for name in table.column_names if name != "file")
+    return list(zip(table.column("file").to_pylist(), table.column(counted_column).to_pylist(), strict=True))
+
+
+def _check_union(node: Node, port: str, names: tuple[str, ...], table: Table[Any]) -> None:
+    """A row that comes in twice would have two fates: RecipeError."""
+    ids: Any = table.arrow.column("id")
+    if pc.count_distinct(ids).as_py() == len(table):
+        return
+    twice = min(pair["values"] for pair in ids.value_counts().to_pylist() if pair["counts"] > 1)
+    raise RecipeError(
+        [
+            Problem(
+                f"the same row comes in twice, for instance {twice}",
+                key=f"steps.{node.name}.from.{port}",
+                found=", ".join(names),
+                hint="two of these steps pass on the same rows: wire one of them, or branches that share no row",
             )
+        ]
+    )
 
 
-def _units(shards: list[Shard]) -> Counter[tuple[str, str, str]]:
+def _counted_in(
+    shards: list[Shard], names: tuple[str, str, str], fate: str = ""
+) -> Counter[tuple[str, str, str]]:
     counts = Counter[tuple[str, str, str]]()
     for shard in shards:
-        columns = [shard.fates.column(name).to_pylist() for name in ("file", "fate", "reason")]
-        counts.update(zip(*columns, strict=True))
-    return counts
-
-
-def _unused(shards: list[Shard]) -> Counter[tuple[str, str, str]]:
-    counts = Counter[tuple[str, str, str]]()
-    for shard in shards:
-        columns = [shard.fates.column(name).to_pylist() for name in ("port", "fate", "partition", "reason")]
-        counts.update(
-            (port, partition, reason) for port, fate, partition, reason in zip(*columns, strict=True)
-            if fate == "unused"
-        )  # fmt: skip
+        fates = shard.fates
+        counts += count_by(fates.filter(pc.equal(fates.column("fate"), fate)) if fate else fates, names)
     return counts
 
 
@@ -246,4 +315,5 @@ def _merge(order: list[str], failed: set[str], old: Shard, fresh: Shard) -> Shar
     rows = {row["id"]: row for table in (old.rows, fresh.rows) for row in table.arrow.to_pylist()}
     kept = [rows[fate["out"]] for fate in fates if fate["out"]]
     table = pa.Table.from_pylist(kept, schema=schema_of(old.rows.row))
-    return Shard(Table(table, old.rows.row), pa.Table.from_pylist(fates, schema=FATES), old.tallies + fresh.tallies)
+    books = old.tallies + fresh.tallies, old.notes | fresh.notes
+    return Shard(Table(table, old.rows.row), pa.Table.from_pylist(fates, schema=FATES), *books)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class Origins:
         for end in range(len(target), 0, -1):
             if (origin := self.entries.get(target[:end])) is not None:
                 if rest and ".." in rest:
-                    return Origin(**{**origin.__dict__, "trusted": False})
+                    return replace(origin, trusted=False)
                 return origin
         return self.fallback
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
+from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.identity import Sha, changes, key_of, kind_parts, spec_parts
 from benchbuilder.kinds import create, row_name
 from benchbuilder.ports.source import Source
@@ -60,7 +62,9 @@ class Plan:
     nodes: Mapping[str, Node]
 
     def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, Status]:
-        """For every node, whether the store has it, and if not, why it runs."""
+        """For every node, whether the store has it, and if not, why it runs. RecipeError if a step of `refresh` is none."""
+        if unknown := sorted(refresh - set(self.nodes)):
+            raise RecipeError([_no_step(name, self.nodes) for name in unknown])
         found: dict[str, Status] = {}
         for name, node in self.nodes.items():
             found[name] = self._status(node, store, found, refresh)
@@ -91,22 +95,53 @@ class Plan:
         return Status(node, "reused", note=note)
 
 
+def _no_step(name: str, nodes: Mapping[str, Node]) -> Problem:
+    close = get_close_matches(name, nodes, n=1)
+    return Problem(
+        f"there is no step {name!r}",
+        where=f"command line: --refresh {name}",
+        allowed=", ".join(nodes),
+        hint=f"did you mean {close[0]!r}?" if close else "",
+    )
+
+
 def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
-    """The plan of `recipe`. Reads the files that the recipe refers to (for their checksums) and nothing else."""
+    """The plan of `recipe`. Reads the files that the recipe refers to (for their checksums) and nothing else.
+
+    A step whose rows would come from no source at all (a recipe without triples has steps for triples) is left out.
+    RecipeError if that leaves no items, or a port empty that is needed.
+    """
     wired = expand(recipe)
     nodes: dict[str, Node] = {}
     for name in flow_order(recipe, wired):
         if name in recipe.sources:
             nodes[name] = _source(recipe, name, sha256_of)
-        else:
-            nodes[name] = _step(recipe, name, wired[name], nodes, store, sha256_of)
+            continue
+        inputs = {port: tuple(up for up in names if up in nodes) for port, names in wired[name].items()}
+        if inputs.get("each"):
+            nodes[name] = _step(recipe, name, inputs, nodes, store, sha256_of)
+    if recipe.items not in nodes:
+        raise RecipeError([Problem("no source stands behind the items", key="items", found=recipe.items)])
     return Plan(recipe, nodes)
+
+
+def _needed(stage: Stage, step: str, inputs: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The ports that have a source behind them; RecipeError if a port that is not optional has none."""
+    empty = [port for port, names in inputs.items() if not names]
+    if lacking := [port for port in empty if not stage.ports[port].optional]:
+        raise RecipeError(
+            [Problem("no source stands behind this port", key=f"steps.{step}.from.{port}") for port in lacking]
+        )
+    return {port: names for port, names in inputs.items() if names}
 
 
 def _source(recipe: Recipe, name: str, sha256_of: Sha) -> Node:
     spec = recipe.sources[name]
     source: Source = create("source", spec, name, recipe.language)
-    asked = {"name": name, "language": source.language} | kind_parts("source", spec) | spec_parts(spec, sha256_of)
+    asked = {"name": name, "language": source.language} | kind_parts("source", spec)
+    # a source may read a folder or a glob: its files are hashed as it lists them, its spec says only what it asks for
+    asked |= spec_parts(spec, lambda _: "")
+    asked |= {f"file {ref.path}": sha256_of(ref.file) for ref in source.files()}
     return Node(name, source, asked, key_of(asked), {}, source.output)
 
 
@@ -123,11 +158,12 @@ def _step(
         workplace=store.workplace.absolute(),
     )
     stage: Stage = create("stage", spec, context)
+    inputs = _needed(stage, name, inputs)
     asked = {"name": name, "seed": str(recipe.seed), "language": recipe.language}
     asked |= kind_parts("stage", spec) | spec_parts(spec, sha256_of)
     asked |= {f"version of {part}": version for part, version in stage.fingerprint().items()}
     for port, names in inputs.items():
-        asked[f"input {port} (order)"] = " ".join(names)
+        asked[f"order of port {port}"] = " ".join(names)
         asked |= {f"input {upstream}": nodes[upstream].key for upstream in names}
     row = stage.output if stage.output is not None else nodes[inputs["each"][0]].row
     return Node(name, stage, asked, key_of(asked), inputs, row)

@@ -49,7 +49,7 @@ class Choice:
     names: tuple[str, ...]
 
 
-@dataclass
+@dataclass(eq=False)
 class RecipeFile:
     """A parsed file: `marks` in the order of the file (parents first), `choices` of its defaults list."""
 
@@ -125,7 +125,9 @@ def _line(mark: Any) -> str:
 
 
 def _shape(node: yaml.Node) -> str:
-    return {yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list"}.get(type(node), f"`{node.value}`")
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    return "a list" if isinstance(node, yaml.SequenceNode) else f"`{node.value}`"
 
 
 def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
@@ -238,7 +240,7 @@ def _choice(item: yaml.Node, line: int) -> Choice | None:
 
 def _choice_is_fine(text: str, choice: Choice, file: RecipeFile) -> None:
     """Refuse what leads out of the root, into Hydra, or calls a function."""
-    group, _, package = text.split(" ")[-1].partition("@")
+    group, _, package = text.rpartition(" ")[2].partition("@")
     if ".." in text:
         file.report("`..` is not allowed in `defaults`", choice.line, ("defaults",), found=text)
     elif "hydra" in (group.strip("/").split("/")[0], package.removeprefix("_global_.").split(".")[0]):

@@ -6,14 +6,14 @@ import re
 
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
-_RISKY = ("=", "+", "-", "@", "'")
+_RISKY = (*"=+-@'", *"＝＋－＠")
 
 
 def escape(text: str) -> str:
     r"""`text` as one cell on one line.
 
     Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
-    spreadsheet would read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``) gets an apostrophe in front, and
+    spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an apostrophe in front, and
     so does one that begins with an apostrophe, so that `unescape` gives back exactly what was there.
 
     >>> escape("=1+1"), escape("two\nlines")

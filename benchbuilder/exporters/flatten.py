@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.kinds import row_class, row_name
 from benchbuilder.records.candidate import Candidate
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.payload import Payload
@@ -81,7 +80,7 @@ def records(table: Table[Any]) -> Iterator[dict[str, Any]]:
     Nested data (paragraphs) stays nested; ``origin`` is ``file:line``, ``made-by`` is ``rule@version`` and
     ``parents`` every ancestor's id, nearest first.
     """
-    names = record_schema(row_class(row_name(table.row))).names
+    names = record_schema(table.row).names
     for row in table:
         data = row.model_dump(mode="json")
         payload: Mapping[str, Any] = data.get("payload") or {}

@@ -37,8 +37,7 @@ def delimited_rows(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -
     rows = _quoted(path, cut) if cut.quoting else _plain(path, cut)
     header: list[str] | None = None
     if cut.header:
-        first = next(rows, None)
-        header = [] if first is None else [cell.strip() for cell in first.cells]
+        header = _header(name, cut, next(rows, None))
     places = _places(name, cut, columns, header)
     width = cut.width or (len(header) if header is not None else None)
     least = max(places, default=-1) + 1
@@ -51,6 +50,20 @@ def delimited_rows(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -
             yield RawRow(row.line, (), "malformed", f"{count} columns, expected {expected}")
         else:
             yield RawRow(row.line, [row.cells[place] for place in places])
+
+
+def _header(name: str, cut: Cut, first: _Cells | None) -> list[str]:
+    if first is not None and first.reason:
+        raise wrong_shape(
+            cut.key,
+            name,
+            expected="a header",
+            found=first.detail,
+            next=f"set the encoding of {cut.key.rpartition('.')[0]} to the file's, for instance gb18030"
+            if first.reason == "undecodable"
+            else "check delimiter and quoting in the recipe, or set header: false",
+        )
+    return [cell.strip() for cell in first.cells] if first is not None else []
 
 
 def _places(name: str, cut: Cut, columns: Sequence[Column], header: list[str] | None) -> list[int]:

@@ -33,8 +33,8 @@ def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "
     """The files of `ref`, sorted by name: the file itself, the files of a folder, or the matches of a glob.
 
     Of a folder, those that match `pattern` whole (a path below the folder, with ``*`` and with ``{label}`` for parts
-    that become labels, the first as long as it can be); without a pattern, those directly in it that end in one of `suffixes`. DataError names
-    `key` if there is none.
+    that become labels, the first as long as it can be); without a pattern, those directly in it that end in one of
+    `suffixes`. DataError names `key` if there is none.
     """
     path = ref.file
     if path.is_file():

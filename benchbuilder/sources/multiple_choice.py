@@ -22,6 +22,8 @@ from benchbuilder.text.patterns import Regex, find_all
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
 
+_FACT = Fact[Choice]
+
 
 class ChoiceColumns(Spec):
     """Which column is what. `options` is one column, a list of columns (keyed A, B, ...) or a mapping key -> column."""
@@ -71,7 +73,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
 
     kind: ClassVar[str] = "multiple_choice"
     spec_class: ClassVar[type[SourceSpec]] = MultipleChoiceSpec
-    output: ClassVar[type[Row]] = Fact[Choice]
+    output: ClassVar[type[Row]] = _FACT
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "excluded": "The unit is of a category or split that the recipe leaves out.",
@@ -138,7 +140,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         choice = Choice(
             context=context, question=question, options=options, answer_key=right.key, answer=right.text, **labels
         )
-        return Fact[Choice].build(payload=choice, **self.envelope(found, line))
+        return _FACT.build(payload=choice, **self.envelope(found, line))
 
     def _single(self) -> list[str]:
         return [name for name in _SINGLE if getattr(self.spec.columns, name) is not None]

@@ -104,7 +104,10 @@ class RowSource(Source, Generic[S]):
         return [found.ref for found in self.selected()[0]]
 
     def check(self) -> None:
-        """Look at the first units of each file: DataError if none of them can be used. A large JSON is left to `read`."""
+        """Look at the first units of each file: DataError if none of them can be used.
+
+        A large JSON document is left to `read`.
+        """
         for found in self.selected()[0]:
             if self.form(found) != "json" or found.at.stat().st_size <= LARGE_JSON_BYTES:
                 self._judge(list(islice(self._open(found), HEAD_ROWS)), found)

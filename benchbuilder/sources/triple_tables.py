@@ -30,6 +30,9 @@ def _below(name: str) -> str:
     return name
 
 
+_FACT = Fact[Triple]
+
+
 class TableFile(Spec):
     """One file of the folder; what it does not say holds as the source says it."""
 
@@ -115,7 +118,7 @@ class TripleTables(Source):
 
     kind: ClassVar[str] = "triple_tables"
     spec_class: ClassVar[type[SourceSpec]] = TripleTablesSpec
-    output: ClassVar[type[Row]] = Fact[Triple]
+    output: ClassVar[type[Row]] = _FACT
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "duplicate": "The same head term, relation and tail term as an earlier unit of this source, which is kept.",
@@ -314,7 +317,7 @@ class TripleTables(Source):
             "language": self.language,
             "partition": self.name,
         }
-        return Fact[Triple].build(payload=triple, **envelope)
+        return _FACT.build(payload=triple, **envelope)
 
 
 _ENDS = ("head", "relation", "tail")

@@ -14,6 +14,8 @@ from benchbuilder.sources.reading import Column, Format, TableSpec
 from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
 from benchbuilder.spec.base import Spec
 
+_FACT = Fact[Triple]
+
 
 class TripleColumns(Spec):
     """Which column is what."""
@@ -38,7 +40,7 @@ class Triples(RowSource[TriplesSpec]):
 
     kind: ClassVar[str] = "triples"
     spec_class: ClassVar[type[SourceSpec]] = TriplesSpec
-    output: ClassVar[type[Row]] = Fact[Triple]
+    output: ClassVar[type[Row]] = _FACT
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "head_equals_tail": "Head and tail are the same entity.",
@@ -72,7 +74,7 @@ class Triples(RowSource[TriplesSpec]):
         if cells["head"] == cells["tail"]:
             return Dropped("head_equals_tail", cells["head"])
         triple = Triple(**cells, head_terms=(cells["head"],), tail_terms=(cells["tail"],))
-        return Fact[Triple].build(payload=triple, **self.envelope(found, line))
+        return _FACT.build(payload=triple, **self.envelope(found, line))
 
     def _names(self) -> list[str]:
         c = self.spec.columns

@@ -15,7 +15,7 @@ from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.text.edits import replace_span, shifted
+from benchbuilder.text.edits import cuts_word, replace_span, shifted
 from benchbuilder.text.negation import SearchRule, count_negations, search_negation
 from benchbuilder.text.patterns import Regex, find_all, find_word
 
@@ -34,6 +34,8 @@ class NegateSpec(StepSpec):
     """``seam``: at the predicate before the answer; ``search``: by an ordered text search."""
     seams: tuple[SeamNegation, ...]
     """For ``seam``; the longest end that fits counts."""
+    whole_words: tuple[str, ...]
+    """Words that an end must not begin inside of."""
     blocked: tuple[Regex, ...]
     """For ``seam``: where one of these stands before the answer, the negation would change its scope."""
     search: tuple[SearchRule, ...]
@@ -83,7 +85,7 @@ class Negate(Map):
         true: Statement = row
         spec: NegateSpec = self.spec
         before = self._count(true.text, true.answer)
-        if before:
+        if before or self._count(true.answer.of(true.text) if true.answer is not None else "", None):
             return [Dropped("already_negative", true.text)]
         edit = search_negation(true.text, spec.search) if spec.method == "search" else self._at_predicate(true)
         if edit is None:
@@ -121,7 +123,12 @@ class Negate(Map):
         end = self._predicate_end(true)
         if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):
             return None
-        rules = [rule for rule in self.spec.seams if true.text[:end].endswith(rule.end)]
+        words: tuple[str, ...] = self.spec.whole_words
+        rules = [
+            rule
+            for rule in self.spec.seams
+            if true.text[:end].endswith(rule.end) and not cuts_word(true.text, end - len(rule.end), words)
+        ]
         rule = max(rules, key=lambda rule: len(rule.end), default=None)
         if rule is None or rule.negated is None:
             return None

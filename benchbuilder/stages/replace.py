@@ -62,8 +62,10 @@ class Replace(Map):
         option = self._option(true, choice)
         if isinstance(option, Dropped):
             return [option]
-        checks = ("differs_from_true", "option_not_accepted", "no_containment") if self.spec.strict else (
-            "differs_from_true",
+        checks = (
+            ("differs_from_true", "option_not_accepted", "no_containment")
+            if self.spec.strict
+            else ("differs_from_true",)
         )
         false = Statement.child(
             true,

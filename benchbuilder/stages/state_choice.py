@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from benchbuilder.ports.stage import Map, Port
 from benchbuilder.records.envelope import Row, Span
 from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
-from benchbuilder.ports.stage import Map, Port
 from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
 from benchbuilder.text.edits import ending
 from benchbuilder.text.patterns import Regex, find_all

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,9 @@ from benchbuilder.kinds import row_class
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.store.manifest import Manifest
+
+
+_DRAFT, _OLD = ".draft", ".old"
 
 
 class Store:
@@ -47,9 +49,19 @@ class Store:
                 next="wait for it to end, or build elsewhere with run.dir=FOLDER",
             ) from error
         try:
+            self._recover()
             yield
         finally:
             lock.release()
+
+    def _recover(self) -> None:
+        """Finish or undo what a killed build left between taking an old seal away and putting the new one there."""
+        for old in self.steps.glob(f"*/*{_OLD}"):
+            place = old.with_name(old.name.removesuffix(_OLD))
+            if place.exists():
+                shutil.rmtree(old)
+            else:
+                old.rename(place)
 
     def place(self, step: str, key: str) -> Path:
         """The folder of a step under a key."""
@@ -91,18 +103,23 @@ class Store:
     def _concat(self, manifest: Manifest, prefix: str, schema: pa.Schema) -> pa.Table:
         place = self.place(manifest.step, manifest.key)
         try:
-            tables = [
-                pq.read_table(place / f"{prefix}-{index:05d}.parquet", schema=schema, memory_map=True)
-                for index in range(manifest.shards)
-            ]
-        except (FileNotFoundError, pa.ArrowInvalid) as error:
+            tables = [read_part(place / f"{prefix}-{index:05d}.parquet", schema) for index in range(manifest.shards)]
+        except (OSError, pa.ArrowException) as error:
             raise StoreError(
                 f"step {manifest.step!r} is damaged in the store",
                 where=str(place),
                 why=str(error),
                 next=f"delete {place}; the step is made again",
             ) from error
-        return pa.concat_tables([schema.empty_table(), *tables])
+        table = pa.concat_tables([schema.empty_table(), *tables])
+        if prefix == "part" and table.num_rows != manifest.rows:
+            raise StoreError(
+                f"step {manifest.step!r} is damaged in the store",
+                where=str(place),
+                why=f"its manifest counts {manifest.rows} rows, its files hold {table.num_rows}",
+                next=f"delete {place}; the step is made again",
+            )
+        return table
 
     def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> Draft:
         """A step in the making; shards that an interrupted build committed under the same `shape` are kept."""
@@ -110,25 +127,30 @@ class Store:
 
 
 class Draft:
-    """A step in the making. `shape` says how the input was cut; shards of another shape are thrown away."""
+    """A step in the making, in a folder beside `place`, which takes its place when it is sealed.
+
+    `shape` says how the input was cut; shards of another shape are thrown away. What was sealed before stays until
+    then: a build that is killed loses neither the old seal nor the new shards.
+    """
 
     def __init__(self, place: Path, shape: Mapping[str, Any]) -> None:
         self.place = place
-        mark = place / "draft.json"
+        self.folder = place.with_name(place.name + _DRAFT)
+        mark = self.folder / "draft.json"
         text = json.dumps(shape, sort_keys=True)
         if not mark.exists() or mark.read_text(encoding="utf-8") != text:
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
             _write(mark, text.encode())
 
     def committed(self, index: int) -> bool:
         """Whether shard `index` is there; its receipt is written last."""
-        return (self.place / f"shard-{index:05d}.json").exists()
+        return (self.folder / f"shard-{index:05d}.json").exists()
 
     def commit(self, index: int, shard: Shard) -> None:
         """Write a balanced shard: rows and fates first, the receipt that makes them count last."""
         for prefix, table in (("part", shard.rows.arrow), ("fates", shard.fates)):
-            path = self.place / f"{prefix}-{index:05d}.parquet"
+            path = self.folder / f"{prefix}-{index:05d}.parquet"
             temporary = path.with_suffix(".tmp")
             pq.write_table(table, temporary, compression="zstd", version="2.6")
             temporary.replace(path)
@@ -136,22 +158,32 @@ class Draft:
             "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
             "notes": shard.notes,
         }
-        _write(self.place / f"shard-{index:05d}.json", json.dumps(receipt, ensure_ascii=False).encode())
+        _write(self.folder / f"shard-{index:05d}.json", json.dumps(receipt, ensure_ascii=False).encode())
 
     def load(self, index: int, row: type[Row]) -> Shard:
         """A committed shard."""
-        receipt = json.loads((self.place / f"shard-{index:05d}.json").read_text(encoding="utf-8"))
-        rows = pq.read_table(self.place / f"part-{index:05d}.parquet", schema=schema_of(row), memory_map=True)
-        fates = pq.read_table(self.place / f"fates-{index:05d}.parquet", schema=FATES, memory_map=True)
+        receipt = json.loads((self.folder / f"shard-{index:05d}.json").read_text(encoding="utf-8"))
+        rows = read_part(self.folder / f"part-{index:05d}.parquet", schema_of(row))
+        fates = read_part(self.folder / f"fates-{index:05d}.parquet", FATES)
         shard = Shard(Table(rows, row), fates, notes=receipt["notes"])
         for *names, n in receipt["tallies"]:
             shard.tallies[(names[0], names[1], names[2])] = n
         return shard
 
     def seal(self, manifest: Manifest) -> None:
-        """Write the manifest: from here on the step is there."""
-        _write(self.place / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        """Write the manifest and put the folder in its place: from here on the step is there."""
+        _write(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        old = self.place.with_name(self.place.name + _OLD)
+        if self.place.exists():
+            self.place.rename(old)
+        self.folder.rename(self.place)
+        shutil.rmtree(old, ignore_errors=True)
         point(self.place)
+
+
+def read_part(path: Path, schema: pa.Schema) -> pa.Table:
+    """A Parquet file of just this schema, memory-mapped; OSError or ArrowException if it is damaged."""
+    return pq.read_table(path, schema=schema, memory_map=True, partitioning=None)
 
 
 def point(place: Path) -> None:
@@ -165,34 +197,3 @@ def _write(path: Path, data: bytes) -> None:
     temporary = path.with_suffix(path.suffix + ".tmp")
     temporary.write_bytes(data)
     temporary.replace(path)
-
-
-def digest_of(table: pa.Table) -> str:
-    """SHA-256 of the rows in order, whatever chunks they lie in."""
-    digest = hashlib.sha256()
-    with pa.ipc.new_stream(_Sink(digest), table.schema) as writer:
-        writer.write_table(table.combine_chunks(), max_chunksize=65_536)
-    return digest.hexdigest()
-
-
-class _Sink:
-    """A writable file that only hashes."""
-
-    closed = False
-
-    def __init__(self, digest: Any) -> None:
-        self._digest = digest
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing to flush."""
-
-    def writable(self) -> bool:
-        """Always."""
-        return True
-
-    def close(self) -> None:
-        """Nothing to close."""

@@ -44,3 +44,16 @@ def ending(text: str, ends: tuple[str, ...]) -> str:
     'choice is'
     """
     return max((end for end in ends if end and text.endswith(end)), key=len, default="")
+
+
+def cuts_word(text: str, at: int, words: tuple[str, ...]) -> bool:
+    """Whether position `at` lies inside an occurrence of one of `words` in `text`.
+
+    >>> cuts_word("its reaction is", 6, ("reaction",))
+    True
+    """
+    for word in words:
+        start = text.find(word, max(0, at - len(word) + 1), at + len(word) - 1)
+        if start >= 0 and start < at < start + len(word):
+            return True
+    return False

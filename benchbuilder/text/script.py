@@ -20,8 +20,8 @@ def _converter(conversion: str) -> Any:
 def convert_script(text: str, conversion: Conversion) -> str:
     """`text` in the target script of `conversion`.
 
-    >>> convert_script("漢字", "t2s")
-    '汉字'
+    >>> ascii(convert_script("\\u6f22", "t2s"))
+    "'\\\\u6c49'"
     """
     return _converter(conversion).convert(text)
 

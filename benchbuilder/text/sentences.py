@@ -18,7 +18,7 @@ def sentence_spans(
     compared without case); at the end of the text they always do.
 
     >>> text = "It is 2.5. See Fig. 3. Why"
-    >>> [span.of(text) for span in sentence_spans(text, "。", ".", ["fig"])]
+    >>> [span.of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
     ['It is 2.5.', 'See Fig. 3.', 'Why']
     """
     folded = frozenset(word.casefold() for word in abbreviations)
@@ -37,7 +37,7 @@ def split_sentences(
 ) -> list[str]:
     """The texts of :func:`sentence_spans`.
 
-    >>> split_sentences("One. Two", "。", ".")
+    >>> split_sentences("One. Two", "!", ".")
     ['One.', 'Two']
     """
     return [span.of(text) for span in sentence_spans(text, stops, soft_stops, abbreviations)]

@@ -1,0 +1,217 @@
+"""Whether a valid recipe can run: wiring, files, prompts and the heads of its sources, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from benchbuilder import kinds, prompts
+from benchbuilder.errors import DataError, Problem, RecipeError
+from benchbuilder.library import did_you_mean
+from benchbuilder.loading import Loaded
+from benchbuilder.origins import parse_key
+from benchbuilder.ports.stage import Port, Stage
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.item import Item
+from benchbuilder.references import missing_file
+from benchbuilder.roots import shown
+from benchbuilder.spec.base import PromptRef
+from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row
+
+
+@dataclass
+class Findings:
+    """What a check found: `problems` stop a build, `data` too (a source's file), `warnings` do not."""
+
+    problems: list[Problem] = field(default_factory=list[Problem])
+    data: list[DataError] = field(default_factory=list[DataError])
+    warnings: list[Problem] = field(default_factory=list[Problem])
+
+    def raise_if_wrong(self) -> None:
+        """RecipeError with every problem; DataError if only files of sources are wrong."""
+        if self.problems:
+            told = [Problem(error.what, where=error.where, found=error.why, hint=error.next) for error in self.data]
+            raise RecipeError([*self.problems, *told], next="correct these and give the same command again")
+        if len(self.data) == 1:
+            raise self.data[0]
+        if self.data:
+            what = "\n".join(str(error) for error in self.data)
+            raise DataError(what, next="give the right files, for instance paths.NAME=FILE on the command line")
+
+
+def check(loaded: Loaded, *, sources: bool = True) -> tuple[Problem, ...]:
+    """The warnings about a recipe; RecipeError or DataError with everything that would stop a build.
+
+    `sources` also reads the head of each source's files. Nothing is run and nothing is written.
+    """
+    findings = examine(loaded, sources=sources)
+    findings.raise_if_wrong()
+    return tuple(findings.warnings)
+
+
+def examine(loaded: Loaded, *, sources: bool = True) -> Findings:
+    """Everything that can be known before a build."""
+    findings = Findings()
+    findings.problems += _files(loaded)
+    wiring = _Wiring(loaded)
+    findings.problems += wiring.problems()
+    findings.warnings += wiring.unused()
+    if sources:
+        findings.data += _sources(loaded)
+    return findings
+
+
+def _files(loaded: Loaded) -> Iterator[Problem]:
+    """Files that are not there, and prompts that are not right. The files of sources are left to the sources."""
+    for key, ref in loaded.files:
+        if key.startswith("sources."):
+            continue
+        where = str(loaded.origins.of(parse_key(key)))
+        problem = missing_file(key, ref, where, loaded.prompts)
+        if problem is not None:
+            yield problem
+        elif isinstance(ref, PromptRef):
+            yield from _prompt(loaded, key, ref, where)
+
+
+def _prompt(loaded: Loaded, key: str, ref: PromptRef, where: str) -> Iterator[Problem]:
+    step = key.split(".")[1]
+    allowed = getattr(_stage(loaded, step), "prompt_variables", {}) if key.startswith("steps.") else {}
+    try:
+        wrong = prompts.check(prompts.find(ref.path, loaded.prompts), tuple(allowed))
+    except RecipeError as error:
+        wrong = list(error.problems)
+    for problem in wrong:
+        hint = did_you_mean(problem.found, list(allowed)) if problem.allowed else ""
+        place = problem.where.replace(str(ref.file), shown(ref.file))
+        yield replace(problem, key=key, where=f"{place}, named at {where}", hint=problem.hint or hint)
+
+
+def _sources(loaded: Loaded) -> Iterator[DataError]:
+    for name, spec in loaded.recipe.sources.items():
+        try:
+            kinds.create("source", spec, name, loaded.recipe.language).check()
+        except DataError as error:
+            yield error
+
+
+def _stage(loaded: Loaded, step: str) -> type[Stage]:
+    return kinds.find("stage", loaded.recipe.steps[step].kind).load()
+
+
+class _Wiring:
+    """Ports against what is wired to them."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded, self.recipe = loaded, loaded.recipe
+        self.wired: Wired = {}
+        self.rows: dict[str, type[Row]] = {}
+        self.above: dict[str, set[str]] = {}
+
+    def problems(self) -> list[Problem]:
+        """Everything that is wrong with the wiring."""
+        try:
+            wired = expand(self.recipe)
+            order = flow_order(self.recipe, wired)
+        except RecipeError as error:
+            return [self._placed(problem) for problem in error.problems]
+        self.wired = wired
+        problems: list[Problem] = []
+        for name in order:
+            if name in self.recipe.sources:
+                self.rows[name], self.above[name] = source_row(self.recipe, name), set()
+            else:
+                problems += self._step(name)
+        return [self._placed(problem) for problem in (*problems, *self._items())]
+
+    def unused(self) -> list[Problem]:
+        """A warning for every source and step that nothing reads."""
+        read = {name for ports in self.wired.values() for names in ports.values() for name in names}
+        outputs = {str(getattr(spec, "step", None)) for spec in self.recipe.outputs.values()}
+        found: list[Problem] = []
+        for name in self.rows:
+            if name not in read and name != self.recipe.items and name not in outputs:
+                group = "sources" if name in self.recipe.sources else "steps"
+                found.append(self._placed(Problem("nothing reads this", key=f"{group}.{name}", hint="take it out")))
+        return found
+
+    def _placed(self, problem: Problem) -> Problem:
+        return replace(problem, where=problem.where or str(self.loaded.origins.of(parse_key(problem.key))))
+
+    def _step(self, step: str) -> Iterator[Problem]:
+        stage, wired = _stage(self.loaded, step), self.wired[step]
+        self.above[step] = {a for names in wired.values() for name in names for a in (name, *self.above[name])}
+        for port in wired:
+            if port not in stage.ports:
+                yield Problem(
+                    f"a {stage.kind!r} step has no such port", key=f"steps.{step}.from.{port}", found=port,
+                    allowed=", ".join(stage.ports), hint=did_you_mean(port, list(stage.ports)),
+                )  # fmt: skip
+        for name, port in stage.ports.items():
+            if name in wired:
+                yield from self._port(step, name, port, stage)
+            elif not port.optional:
+                yield Problem(
+                    f"the port `{name}` is not wired", key=f"steps.{step}.from",
+                    allowed=f"{name}: a step or source of rows `{kinds.row_name(port.row)}`",
+                    hint=f"write from: {{{', '.join(f'{port}: ...' for port in stage.ports)}}}",
+                )  # fmt: skip
+        self.rows[step] = self._output(stage, wired.get("each", ()))
+
+    def _output(self, stage: type[Stage], each: tuple[str, ...]) -> type[Row]:
+        if stage.output is not None:
+            return stage.output
+        return self.rows[each[0]] if each else stage.ports["each"].row
+
+    def _port(self, step: str, name: str, port: Port, stage: type[Stage]) -> Iterator[Problem]:
+        key, wired = f"steps.{step}.from.{name}", self.wired[step][name]
+        for upstream in wired:
+            if not fits(self.rows[upstream], port.row):
+                found = f"{upstream} of `{kinds.row_name(self.rows[upstream])}`"
+                yield Problem(
+                    f"{upstream!r} makes other rows than this port takes", key=key, found=found,
+                    allowed=f"`{kinds.row_name(port.row)}`", hint=self._makers(port.row),
+                )  # fmt: skip
+        if len({self.rows[upstream] for upstream in wired}) > 1 and (name != "each" or stage.output is None):
+            found = ", ".join(f"{upstream} of `{kinds.row_name(self.rows[upstream])}`" for upstream in wired)
+            yield Problem("one table holds one sort of rows", key=key, found=found, hint="use a step for each sort")
+        if port.mode == "parent" and wired and (each := self.wired[step].get("each")):
+            strangers = [one for one in each if one not in wired and not self.above[one] & set(wired)]
+            if strangers:
+                yield Problem(
+                    f"rows of {', '.join(strangers)} do not come from here", key=key, found=", ".join(wired),
+                    allowed=f"steps above {', '.join(strangers)}",
+                )  # fmt: skip
+
+    def _makers(self, wanted: type[Row]) -> str:
+        makers = [name for name, row in self.rows.items() if fits(row, wanted)]
+        return f"such rows come from {', '.join(makers)}" if makers else ""
+
+    def _items(self) -> Iterable[Problem]:
+        items = self.recipe.items
+        if items not in self.recipe.steps:
+            hint = did_you_mean(items, list(self.recipe.steps))
+            allowed = ", ".join(name for name, row in self.rows.items() if issubclass(row, Item))
+            yield Problem("there is no such step", key="items", found=items, allowed=allowed, hint=hint)
+        elif items in self.rows and not issubclass(self.rows[items], Item):
+            found = f"{items} of `{kinds.row_name(self.rows[items])}`"
+            yield Problem(
+                "the step whose rows are the benchmark makes items", key="items", found=found, hint=self._makers(Item)
+            )
+
+
+def fits(actual: type[Row], wanted: type[Row]) -> bool:
+    """Whether rows of class `actual` may enter a port for `wanted`.
+
+    >>> from benchbuilder.records.fact import Choice, Fact, Triple
+    >>> fits(Fact[Triple], Fact), fits(Fact[Triple], Fact[Choice])
+    (True, False)
+    """
+    if issubclass(actual, wanted):
+        return True
+    arguments: Any = wanted.__pydantic_generic_metadata__["args"]
+    base: Any = wanted.__pydantic_generic_metadata__["origin"]
+    if base is None or not issubclass(actual, base):
+        return False
+    return all(not isinstance(one, type) or payload_of(actual) == getattr(one, "kind", None) for one in arguments)

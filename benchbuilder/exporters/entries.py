@@ -1,0 +1,153 @@
+"""What a benchmark holds, as reports and cards speak of it: one entry per item, or per candidate before there are any."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.exporters.flatten import cells_of
+from benchbuilder.ports.exporter import Finished
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.evidence import Evidence
+from benchbuilder.records.item import Claim, Item, Support
+
+_TYPES = ("TF", "OE")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One item or candidate. `evidence` is what supports it (for a candidate: what was retrieved for it)."""
+
+    row: Row
+    cells: Mapping[str, str]
+    evidence: tuple[Support, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The source that it counts under."""
+        return self.row.partition
+
+    @property
+    def type(self) -> str:
+        """Its type as written in output files (TF, OE); empty for payloads without types."""
+        return self.cells.get("q-type", "")
+
+    @property
+    def expected(self) -> str:
+        """The verdict that is right, ``yes`` or ``no``; empty where there is none."""
+        return self.cells.get("expected", "")
+
+    @property
+    def question(self) -> str:
+        """What is asked, context included; for payloads without questions their first cell."""
+        return self.cells.get("full-question") or next(iter(self.cells.values()), "")
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether people have judged it."""
+        return isinstance(self.row, Item) and self.row.reviewed
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """A row that an entry was made from: the step that made it, by which rule, and its text."""
+
+    step: str
+    role: str
+    rule: str
+    text: str
+
+
+def candidate_step(finished: Finished) -> str:
+    """The last step that makes candidates, or an empty name."""
+    names = [account.step for account in finished.accounts if account.role == "candidate"]
+    return names[-1] if names else ""
+
+
+def items(finished: Finished) -> list[Entry]:
+    """The items, empty while votes are missing."""
+    if finished.items not in finished.tables:
+        return []
+    return [Entry(row, cells_of(row), _support(row)) for row in finished.tables[finished.items]]
+
+
+def candidates(finished: Finished) -> list[Entry]:
+    """The candidates with the paragraphs that were retrieved for them."""
+    step = candidate_step(finished)
+    if step not in finished.tables:
+        return []
+    found: defaultdict[str, list[Support]] = defaultdict(list)
+    for account in finished.accounts:
+        if account.role == "evidence" and account.step in finished.tables:
+            for row in finished.tables[account.step]:
+                found[row.of].append(_as_support(row))
+    return [Entry(row, cells_of(row), tuple(found[row.id])) for row in finished.tables[step]]
+
+
+def _support(row: Row) -> tuple[Support, ...]:
+    payload = getattr(row, "payload", None)
+    return payload.evidence if isinstance(payload, Claim) else ()
+
+
+def _as_support(row: Evidence) -> Support:
+    return Support(**{name: getattr(row, name) for name in Support.model_fields})
+
+
+def sources_of(finished: Finished) -> list[str]:
+    """Names of the sources that items are made from, in flow order; knowledge bases are not among them."""
+    return [account.step for account in finished.accounts if not account.inputs and account.role != "passage"]
+
+
+def types_of(entries: Iterable[Entry]) -> list[str]:
+    """The types that occur: true/false, open-ended, then others by name."""
+    present = {entry.type for entry in entries}
+    return [name for name in _TYPES if name in present] + sorted(present - set(_TYPES))
+
+
+def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+    """How many entries each (source, type) has."""
+    return Counter((entry.source, entry.type) for entry in entries)
+
+
+def examples(entries: Sequence[Entry], count: int, seed: int) -> list[Entry]:
+    """`count` entries drawn at random by `seed`, spread as evenly as can be over sources and types."""
+    groups: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in sorted(entries, key=lambda entry: entry.row.id):
+        groups[entry.source, entry.type].append(entry)
+    for (source, kind), group in groups.items():
+        random.Random(f"{seed}:{source}:{kind}").shuffle(group)
+    turns = sorted((turn, key) for key, group in groups.items() for turn in range(len(group)))
+    drawn = [groups[key][turn] for turn, key in turns[:count]]
+    return sorted(drawn, key=lambda entry: (entry.source, entry.type, entry.row.id))
+
+
+def ancestry(finished: Finished, entries: Sequence[Entry]) -> dict[str, list[Ancestor]]:
+    """For the id of each entry the facts, statements and questions that it was made from, the oldest first.
+
+    A row that filters passed on counts for the step that made it.
+    """
+    wanted = pa.array(sorted({parent for entry in entries for parent in entry.row.parents}), pa.string())
+    known: dict[str, Ancestor] = {}
+    for account in finished.accounts:
+        if account.role not in ("fact", "statement", "question") or account.step not in finished.tables:
+            continue
+        table = finished.tables[account.step]
+        for data in table.arrow.filter(pc.is_in(table.arrow.column("id"), wanted)).to_pylist():
+            if data["id"] not in known:
+                row: Row = table.row.model_validate(data)
+                rule = f"{row.made_by.rule}@{row.made_by.version}"
+                known[row.id] = Ancestor(account.step, account.role, rule, _text_of(row))
+    return {entry.row.id: [known[i] for i in reversed(entry.row.parents) if i in known] for entry in entries}
+
+
+def _text_of(row: Any) -> str:
+    text = getattr(row, "text", "")
+    if text:
+        return f"{getattr(row, 'context', '')}{text}"
+    return " · ".join(cell for cell in cells_of(row).values() if cell)

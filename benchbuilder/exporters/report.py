@@ -1,0 +1,205 @@
+"""The report: one HTML file that says where every row went and what the benchmark holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from benchbuilder.exporters import books, figures
+from benchbuilder.exporters.baselines import baselines, polarity
+from benchbuilder.exporters.entries import (
+    Entry,
+    ancestry,
+    candidates,
+    counted,
+    examples,
+    items,
+    sources_of,
+    types_of,
+)
+from benchbuilder.exporters.judgements import Judgements, judgements
+from benchbuilder.exporters.rendering import render_html
+from benchbuilder.exporters.rows import FileName
+from benchbuilder.exporters.wording import Language, Wording
+from benchbuilder.exporters.writing import write_whole
+from benchbuilder.ports.exporter import Exporter, Finished
+from benchbuilder.spec.base import KindSpec
+
+
+class ReportSpec(KindSpec):
+    """`language` is the language of headings and explanations, not of the benchmark.
+
+    `examples` is how many random entries are shown in full. `cue_words` are words that give a negative answer away:
+    the report says how often they alone would be right.
+    """
+
+    file: FileName
+    language: Language
+    examples: Annotated[int, Field(ge=0, le=200)]
+    cue_words: tuple[str, ...]
+
+
+class Report(Exporter):
+    """One self-contained HTML page: no network, no scripts, fit for print, light and dark.
+
+    It is written while votes are missing too, and then shows the candidates.
+    """
+
+    kind: ClassVar[str] = "report"
+    spec_class: ClassVar[type[KindSpec]] = ReportSpec
+
+    spec: ReportSpec
+
+    def ready(self, finished: Finished) -> bool:  # noqa: ARG002
+        """Always: what is missing is said in the page."""
+        return True
+
+    def write(self, finished: Finished, folder: Path) -> list[Path]:
+        """Write the page."""
+        t = Wording(self.spec.language)
+        page = render_html("report.html.j2", t=t, spec=self.spec, **_context(finished, self.spec, t))
+        return [write_whole(folder / self.spec.file, page)]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A key figure."""
+
+    value: float | str
+    label: str
+    note: str = ""
+
+
+def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]:
+    made, proposed = items(finished), candidates(finished)
+    shown = made or proposed
+    sources, types = sources_of(finished), types_of([*made, *proposed])
+    colours = figures.Colours(sources, types)
+    drawn = examples(shown, spec.examples, int(finished.recipe["seed"]))
+    bases = {p.base for entry in shown for p in entry.evidence}
+    judged = judgements(finished)
+    return {
+        "finished": finished,
+        "recipe": finished.recipe,
+        "card": finished.recipe["card"],
+        "has_items": bool(made),
+        "reviewed": bool(made) and all(entry.reviewed for entry in made),
+        "unit": t("report.unit_items" if made else "report.unit_candidates"),
+        "colours": colours,
+        "sources": sources,
+        "types": types,
+        "tiles": _tiles(finished, made, proposed, t),
+        "branches": _branches(finished, colours, made, proposed),
+        "holdings": [
+            (t("report.unit_candidates"), counted(proposed)),
+            (t("report.unit_items"), counted(made)),
+        ],
+        "polarity": polarity(shown, sources),
+        "baselines": baselines(shown, sources, spec.cue_words),
+        "lengths": _lengths(shown, sources, types, colours, t),
+        "words": books.words(finished),
+        "judged": judged,
+        "survivors": _survivors(judged, sources, colours, t),
+        "evidence": _evidence(shown, sources, sorted(bases), colours, t),
+        "examples": drawn,
+        "ancestry": ancestry(finished, drawn),
+        "dropped": books.reasons(finished, "dropped"),
+        "aside": books.reasons(finished, "not_applicable"),
+        "failed": books.reasons(finished, "failed"),
+        "partitions": [account.step for account in finished.accounts if not account.inputs],
+    }
+
+
+def _tiles(finished: Finished, made: Sequence[Entry], proposed: Sequence[Entry], t: Wording) -> list[Tile]:
+    units = sum(b.units.tickets for b in books.branches(finished) if b.role != "passage")
+    tiles = [Tile(units, t("report.tile_units"), t("report.tile_sources", n=len(sources_of(finished))))]
+    if proposed:
+        tiles.append(Tile(len(proposed), t("report.tile_candidates"), _by_type(proposed)))
+    tiles.append(Tile(len(made) if made else "–", t("report.tile_items"), _by_type(made)))
+    shown = made or proposed
+    if paragraphs := sum(len(entry.evidence) for entry in shown):
+        mean = paragraphs / len(shown)
+        tiles.append(Tile(mean, t("report.tile_evidence"), t("report.tile_evidence_note", n=paragraphs)))
+    if always := [b for b in baselines(shown, [], []) if b.name == "always_yes"]:
+        score = f"{always[0].score * 100:.1f} %"
+        tiles.append(Tile(score, t("report.tile_always_yes"), t("report.tile_always_yes_note", n=always[0].total)))
+    return tiles
+
+
+def _by_type(entries: Sequence[Entry]) -> str:
+    counts = [(name, sum(entry.type == name for entry in entries)) for name in types_of(entries) if name]
+    return " · ".join(f"{n:,} {name}" for name, n in counts)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A branch as the page shows it: a ribbon for the units, and one for each step."""
+
+    branch: books.Branch
+    css: str
+    units: Any
+    ribbons: Sequence[Any]
+    candidates: int
+    items: int
+    has_aside: bool
+    has_failed: bool
+
+
+def _branches(
+    finished: Finished, colours: figures.Colours, made: Sequence[Entry], proposed: Sequence[Entry]
+) -> list[Way]:
+    ways: list[Way] = []
+    for branch in books.branches(finished):
+        fates = [branch.units, *(step.fates for step in branch.steps)]
+        ways.append(
+            Way(
+                branch,
+                colours.source(branch.source),
+                figures.funnel_ribbon(branch.units, branch, colours, branch.source),
+                [
+                    None if step.role == "evidence" else figures.funnel_ribbon(step.fates, branch, colours, step.step)
+                    for step in branch.steps
+                ],
+                sum(entry.source == branch.source for entry in proposed),
+                sum(entry.source == branch.source for entry in made),
+                any(f.not_applicable for f in fates),
+                any(f.failed for f in fates),
+            )
+        )
+    return ways
+
+
+def _lengths(
+    shown: Sequence[Entry], sources: Sequence[str], types: Sequence[str], colours: figures.Colours, t: Wording
+) -> Mapping[str, Any] | None:
+    if not shown:
+        return None
+    rows = figures.lengths(shown, sources)
+    return {
+        "rows": rows,
+        "means": figures.length_bars(rows, colours, t),
+        "distribution": figures.length_columns(shown, types, colours, t),
+    }
+
+
+def _survivors(judged: Judgements | None, sources: Sequence[str], colours: figures.Colours, t: Wording) -> Any:
+    return figures.survivor_columns(judged.survivors, sources, colours, t) if judged and judged.survivors else None
+
+
+def _evidence(
+    shown: Sequence[Entry], sources: Sequence[str], bases: Sequence[str], colours: figures.Colours, t: Wording
+) -> Mapping[str, Any] | None:
+    if not bases:
+        return None
+    rows = [
+        (base, sum(p.base == base for e in shown for p in e.evidence),
+         sum(any(p.base == base for p in e.evidence) for e in shown))
+        for base in bases
+    ]  # fmt: skip
+    return {"rows": rows, "total": len(shown), "chart": figures.evidence_columns(shown, sources, colours, t)}
+
+

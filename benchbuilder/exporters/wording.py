@@ -1,0 +1,65 @@
+"""What reports and cards say, by language: the texts stand in YAML files beside this module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import yaml
+
+Language = Literal["en", "zh"]
+"""The languages that there are texts for."""
+
+
+class Wording:
+    """The texts of one language.
+
+    >>> Wording("en")("report.contents")
+    'Contents'
+    """
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self._texts = texts_of(language)
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of dotted `key`, with `values` in its places; KeyError if there is none."""
+        text = self._texts[key]
+        return text.format(**values) if values else text
+
+    def get(self, key: str, default: str) -> str:
+        """The text of `key`, or `default` where there is none (names that recipes and plugins bring)."""
+        return self._texts.get(key, default)
+
+
+@cache
+def texts_of(language: str) -> Mapping[str, str]:
+    """Every text of a language by dotted key."""
+    source = files("benchbuilder.exporters").joinpath("strings", f"{language}.yaml")
+    return dict(_flatten("", yaml.safe_load(source.read_text(encoding="utf-8"))))
+
+
+def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
+    if not isinstance(node, Mapping):
+        return [(prefix, str(node))]
+    return [pair for key, value in node.items() for pair in _flatten(f"{prefix}.{key}" if prefix else str(key), value)]
+
+
+def number(value: float) -> str:
+    """A count with thousands apart, or a measure with one decimal.
+
+    >>> number(12345), number(3.14159)
+    ('12,345', '3.1')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def percent(share: float) -> str:
+    """A share of one in per cent.
+
+    >>> percent(0.1234)
+    '12.3 %'
+    """
+    return f"{share * 100:.1f} %"

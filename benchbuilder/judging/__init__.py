@@ -1,0 +1,1 @@
+"""From candidates to decisions: what people are shown, what their votes decide, and what survives."""

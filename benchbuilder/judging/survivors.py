@@ -1,0 +1,82 @@
+"""Gates: whether a judged candidate stays, and how many would stay under other thresholds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.spec.judging import JudgingSpec
+
+EVIDENCE_GATE = "min_evidence"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate with the decisions on its guiding questions and the number of paragraphs that support it."""
+
+    partition: str
+    answers: dict[str, int]
+    supporting: int
+
+
+def gates(judging: JudgingSpec) -> list[str]:
+    """The gates in their order: gating questions about claims, and the evidence gate in its place.
+
+    The evidence gate stands where the first question about evidence stands, last if none is asked.
+    """
+    orders = [(question.order, name) for name, question in judging.asked("claim").items()]
+    required = judging.required("claim")
+    evidence = min((question.order for question in judging.asked("evidence").values()), default=None)
+    place = evidence if evidence is not None else max((order for order, _ in orders), default=0) + 1
+    named = [(order, name) for order, name in orders if name in required] + [(place, EVIDENCE_GATE)]
+    return [name for _, name in sorted(named)]
+
+
+def first_failed(judged: Judged, judging: JudgingSpec, minimum: int, without: Collection[str] = ()) -> str | None:
+    """The first gate that `judged` fails with `minimum` supporting paragraphs required; ``None`` if it stays."""
+    return next(_failed(judged, judging, minimum, without), None)
+
+
+def _failed(judged: Judged, judging: JudgingSpec, minimum: int, without: Collection[str]) -> Iterator[str]:
+    required = judging.required("claim")
+    for gate in gates(judging):
+        passed = judged.supporting >= minimum if gate == EVIDENCE_GATE else judged.answers[gate] == required[gate]
+        if not passed and gate not in without:
+            yield gate
+
+
+def survivors(candidates: Sequence[Judged], judging: JudgingSpec) -> list[dict[str, Any]]:
+    """For each threshold: ``min_evidence``, ``kept``, ``by_partition`` and ``without`` (kept if one gate were not).
+
+    Partitions are all there, those with none left too. `without` has one number for each gating question.
+    """
+    table: list[dict[str, Any]] = []
+    questions = [gate for gate in gates(judging) if gate != EVIDENCE_GATE]
+    partitions = sorted({judged.partition for judged in candidates})
+    for minimum in judging.thresholds:
+        stay = Counter(j.partition for j in candidates if first_failed(j, judging, minimum) is None)
+        table.append(
+            {
+                "min_evidence": minimum,
+                "kept": stay.total(),
+                "by_partition": {partition: stay[partition] for partition in partitions},
+                "without": {
+                    gate: sum(first_failed(j, judging, minimum, (gate,)) is None for j in candidates)
+                    for gate in questions
+                },
+            }
+        )
+    return table
+
+
+def funnel(candidates: Sequence[Judged], judging: JudgingSpec) -> list[dict[str, Any]]:
+    """For each gate in order: ``gate``, ``dropped`` there, and ``kept`` after it."""
+    failed = Counter(first_failed(judged, judging, judging.min_evidence) for judged in candidates)
+    kept = len(candidates)
+    steps: list[dict[str, Any]] = []
+    for gate in gates(judging):
+        kept -= failed[gate]
+        steps.append({"gate": gate, "dropped": failed[gate], "kept": kept})
+    return steps

@@ -1,0 +1,229 @@
+"""From the words of a command line to a validated recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, get_origin
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pydantic import BaseModel, ValidationError
+
+from benchbuilder import kinds
+from benchbuilder.compose import compose
+from benchbuilder.errors import InstallationError, Problem, RecipeError
+from benchbuilder.library import did_you_mean
+from benchbuilder.origins import Origins
+from benchbuilder.recipe_file import Key, dotted
+from benchbuilder.references import References, own_keys
+from benchbuilder.rendering import render
+from benchbuilder.roots import Root, find_roots, prompt_roots
+from benchbuilder.spec.base import FileRef, KindSpec, Slot, Spec
+from benchbuilder.spec.recipe import Recipe
+from benchbuilder.spec_errors import explain
+
+_FIRST = ("tokenizer", "model", "retriever", "annotation")
+"""What other nodes inherit, in an order in which each may inherit from the ones before."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A validated recipe.
+
+    `yaml` is the resolved recipe as text, the same on every machine: paths as written, knobs left out. `files` holds
+    every file and prompt that it refers to, by key. `origins` says where each value was written.
+    """
+
+    recipe: Recipe
+    origins: Origins
+    yaml: str
+    files: tuple[tuple[str, FileRef], ...]
+    roots: tuple[Root, ...]
+    prompts: tuple[Path, ...]
+
+
+def load_recipe(
+    words: Sequence[str],
+    *,
+    recipes: Sequence[str] | None = None,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """Compose and validate ``recipe=NAME key=value ...``; `recipes` are further folders to search (``--recipes``).
+
+    RecipeError holds everything that is wrong, in one go. Files are not opened; `benchbuilder.checking` does that.
+    """
+    here = cwd or Path.cwd()
+    roots = find_roots(recipes or (), cwd=here, environ=environ)
+    composed = compose(words, roots)
+    prompts = prompt_roots(roots)
+    builder = _Builder(composed.origins, References(composed.origins, here, prompts))
+    for problem in composed.problems:
+        builder.problems[problem.key] = problem
+    recipe = builder.recipe(composed.data)
+    problems = [*builder.problems.values(), *builder.references.problems, *own_keys(composed.data, composed.origins)]
+    if recipe is None or problems:
+        raise RecipeError(list(dict.fromkeys(problems)), next="correct these and give the same command again")
+    files = tuple(builder.references.files)
+    return Loaded(recipe, composed.origins, render(recipe), files, roots, prompts)
+
+
+class _Builder:
+    """Hands every node that names a kind to the spec of that kind."""
+
+    def __init__(self, origins: Origins, references: References) -> None:
+        self.origins, self.references = origins, references
+        self.problems: dict[str, Problem] = {}
+        self.top: dict[str, Any] = {}
+        self.done: dict[int, object] = {}
+
+    def recipe(self, raw: Mapping[str, Any]) -> Recipe | None:
+        """The recipe, or None if it could not be made."""
+        data = dict(raw)
+        self._requires(data.get("requires"))
+        self._shared_names(data)
+        slots = _slots(Recipe)
+        for name in (*_FIRST, *(name for name in slots if name not in _FIRST)):
+            if name in data:
+                data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
+                self.top[name] = data[name]
+        built = self._validated(Recipe, data, ())
+        return built if isinstance(built, Recipe) else None
+
+    def _slot(self, slot: Slot, annotation: Any, raw: Any, key: Key) -> Any:
+        """What a field marked `slot` holds: a spec, a mapping or list of specs, or what it inherits."""
+        if raw is None and slot.inherit:
+            return self.top.get(slot.inherit)
+        if get_origin(annotation) is dict:
+            if isinstance(raw, dict):
+                items: Any = raw.items()  # pyright: ignore[reportUnknownMemberType]
+                return {name: self._node(slot.slot, child, (*key, name)) for name, child in items}
+            self._report("a mapping of names is wanted", key, raw)
+            return {}
+        if isinstance(raw, list):
+            children: list[Any] = raw
+            return [self._node(slot.slot, child, (*key, index)) for index, child in enumerate(children)]
+        return self._node(slot.slot, raw, key)
+
+    def _node(self, slot: str, raw: Any, key: Key) -> KindSpec:
+        """The spec of a node that names a kind; a stand-in if it is wrong."""
+        if not isinstance(raw, dict):
+            self._report(f"a mapping with the `kind` of a {slot} is wanted", key, raw)
+            return KindSpec(kind="?")
+        node: dict[str, Any] = raw
+        name = node.get("kind")
+        known = kinds.known(slot)
+        if not isinstance(name, str) or name not in known:
+            what = f"there is no {slot} kind {name!r}" if isinstance(name, str) else f"a {slot} needs its `kind`"
+            place = (*key, "kind")
+            self.problems.setdefault(dotted(place), Problem(
+                what, key=dotted(place), where=str(self.origins.of(place)), found=str(name or ""),
+                allowed=", ".join(known), hint=did_you_mean(str(name), list(known)),
+            ))  # fmt: skip
+            return KindSpec(kind="?")
+        try:
+            cls: type[BaseModel] = known[name].load().spec_class
+        except InstallationError as error:
+            where = str(self.origins.of((*key, "kind")))
+            self.problems[dotted(key)] = Problem(error.what, dotted(key), where, error.why, hint=error.next)
+            return KindSpec(kind="?")
+        data = dict(node)
+        for field, inner in _slots(cls).items():
+            if field in data or inner.inherit:
+                annotation = cls.model_fields[field].annotation
+                data[field] = self._slot(inner, annotation, data.get(field), (*key, field))
+        built = self._validated(cls, data, key)
+        return built if isinstance(built, KindSpec) else KindSpec(kind="?")
+
+    def _validated(self, cls: type[BaseModel], data: Mapping[str, Any], key: Key) -> Any:
+        try:
+            return self._placed(cls.model_validate(data), key)
+        except ValidationError as error:
+            for path, problem in explain(error, cls, data, key, self.origins):
+                self._add(path, problem)
+        return None
+
+    def _add(self, path: Key, problem: Problem) -> None:
+        """Keep a problem unless its key, one above or one below is known to be wrong already."""
+        text = dotted(path)
+        related = [other for other in self.problems if text.startswith(other) or other.startswith(text)]
+        if not any(_nested(text, other) for other in related):
+            self.problems[text] = problem
+
+    def _placed(self, value: Any, key: Key) -> Any:
+        """`value` with every file reference placed; specs that were placed before are left alone."""
+        if id(value) in self.done:
+            return value
+        if isinstance(value, FileRef):
+            return self.references.placed(value, key)
+        if isinstance(value, Spec):
+            changed: dict[str, Any] = {}
+            for name, info in type(value).model_fields.items():
+                old = getattr(value, name)
+                new = self._placed(old, (*key, info.alias or name))
+                if new is not old:
+                    changed[name] = new
+            value = value.model_copy(update=changed) if changed else value
+            self.done[id(value)] = value
+            return value
+        if isinstance(value, tuple):
+            children: tuple[Any, ...] = value
+            placed = tuple(self._placed(child, (*key, index)) for index, child in enumerate(children))
+            return placed if any(new is not old for new, old in zip(placed, children, strict=True)) else value
+        if isinstance(value, dict):
+            items: dict[Any, Any] = value
+            return {name: self._placed(child, (*key, str(name))) for name, child in items.items()}
+        return value
+
+    def _report(self, message: str, key: Key, raw: Any) -> None:
+        found = {list: "a list", dict: "a mapping", type(None): "null"}.get(type(raw), str(raw))
+        self._add(key, Problem(message, key=dotted(key), where=str(self.origins.of(key)), found=found))
+
+    def _shared_names(self, data: Mapping[str, Any]) -> None:
+        """A source and a step with one name."""
+        sources, steps = data.get("sources"), data.get("steps")
+        if isinstance(sources, dict) and isinstance(steps, dict):
+            for name in sorted(set(sources) & set(steps)):  # pyright: ignore[reportUnknownArgumentType]
+                key, other = ("steps", str(name)), self.origins.written(("sources", str(name)))
+                self.problems[dotted(key)] = Problem(
+                    "a source has this name too", key=dotted(key), where=str(self.origins.written(key)),
+                    found=f"sources.{name} at {other}", hint="rename one of them",
+                )  # fmt: skip
+
+    def _requires(self, requires: Any) -> None:
+        """What the recipe needs installed."""
+        if not isinstance(requires, dict):
+            return
+        wanted: dict[str, Any] = requires
+        for name, wants in wanted.items():
+            key = ("requires", name)
+            try:
+                have = installed_version(name)
+                if SpecifierSet(str(wants)).contains(have, prereleases=True):
+                    continue
+                message, found = "another version of this package is needed", have
+            except InvalidSpecifier:
+                message, found = "this is no version range", str(wants)
+            except PackageNotFoundError:
+                message, found = "this package is needed and not installed", ""
+            self.problems[dotted(key)] = Problem(
+                message, key=dotted(key), where=str(self.origins.of(key)), found=found, allowed=str(wants),
+                hint=f"pip install '{name}{wants}'",
+            )  # fmt: skip
+
+
+def _nested(one: str, other: str) -> bool:
+    """Whether one dotted key is the other, or above or below it."""
+    if not one or not other:
+        return True
+    short, long = sorted((one, other), key=len)
+    return long == short or long[len(short)] in ".["
+
+
+def _slots(cls: type[BaseModel]) -> dict[str, Slot]:
+    """The fields of `cls` that hold kinds."""
+    marked = ((name, mark) for name, info in cls.model_fields.items() for mark in info.metadata)
+    return {name: mark for name, mark in marked if isinstance(mark, Slot)}

@@ -1,0 +1,98 @@
+"""Turns statements about triples into true/false questions with the template of their relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact, Triple
+from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.records.question import Question
+from benchbuilder.records.statement import Statement
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.text.edits import without_end
+from benchbuilder.text.questions import asks_true, is_one_sentence
+from benchbuilder.text.relations import RelationTables
+from benchbuilder.text.templates import fill, template_faults
+
+
+def _check_form(form: str) -> str:
+    if (faults := template_faults(form, ("statement",))) or "{statement}" not in form:
+        raise ValueError("; ".join(faults) or "{statement} must stand in it")
+    return form
+
+
+class AskTfTripleSpec(StepSpec):
+    """How true/false questions about triples are asked."""
+
+    relations: dict[str, FileRef]
+    """A relation table for each partition; ``default`` serves the others."""
+    polarity: Literal["balanced", "true_only"]
+    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one."""
+    false_form: Annotated[str, AfterValidator(_check_form)]
+    """How a false statement is asked about: a form over ``{statement}``, its stop left out."""
+    stop: str
+    """The final stop that a statement loses in a question."""
+    mark: str
+    """What a question ends in."""
+    ends: str
+    """Characters that end a sentence; a question holds none but its mark."""
+
+
+class AskTfTriple(Map):
+    """One true/false question a fact: the relation's own for its true statement, a general form for its false one."""
+
+    kind = "ask_tf_triple"
+    spec_class = AskTfTripleSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
+    output: ClassVar[type[Row] | None] = Question
+    reasons: ClassVar[Mapping[str, str]] = {
+        "other_polarity": "The question of this fact is about its other statement.",
+        "unknown_relation": "The relation table has no row that serves this relation and its ends.",
+        "not_one_question": "The result is not one sentence that ends in the question mark.",
+        "inconsistent": "The question does not hold the statement.",
+    }
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the relation tables; RecipeError with the line of each fault."""
+        spec: AskTfTripleSpec = self.spec
+        self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """One ticket a statement."""
+        statement: Statement = row
+        spec: AskTfTripleSpec = self.spec
+        wants_true = spec.polarity == "true_only" or asks_true(self.context.seed, statement.fact)
+        if (statement.polarity == "true") != wants_true:
+            return [NotApplicable("other_polarity")]
+        bare = without_end(statement.text, spec.stop)
+        if statement.polarity == "true":
+            fact: Fact[Triple] = parents["fact"]
+            triple = fact.payload
+            entry = self._tables.find(fact.partition, triple.relation, triple.head, triple.tail)
+            if entry is None:
+                return [Dropped("unknown_relation", triple.relation)]
+            values = {"head": triple.head, "tail": triple.tail, "relation": triple.relation}
+            text, rule = fill(entry.tf, values)[0], f"template:{entry.relation}"
+        else:
+            text, rule = fill(spec.false_form, {"statement": bare})[0], "false_form"
+        if not is_one_sentence(text, spec.mark, spec.ends):
+            return [Dropped("not_one_question", text)]
+        if bare not in text:
+            return [Dropped("inconsistent", text)]
+        question = Question.child(
+            statement,
+            made_by=self.made_by(rule),
+            type="tf",
+            text=text,
+            context=statement.context,
+            expected="yes" if statement.polarity == "true" else "no",
+            fact=statement.fact,
+            checks=("one_question", "holds_statement"),
+        )
+        return [Kept(question)]

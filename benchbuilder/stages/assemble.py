@@ -1,0 +1,117 @@
+"""Gives each question its right and its wrong answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.ports.stage import Gather, Port
+from benchbuilder.records.candidate import Candidate
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
+from benchbuilder.records.question import Question
+from benchbuilder.records.statement import Statement
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import StepSpec
+
+FalseSort = Literal["negated", "replaced"]
+
+
+class AssembleSpec(StepSpec):
+    """Which false statement is the wrong answer; the first that the fact has counts."""
+
+    wrong_oe: tuple[FalseSort, ...]
+    """For open-ended questions."""
+    wrong_tf: tuple[FalseSort, ...]
+    """For true/false questions about the true statement; one about a false statement has that very statement."""
+
+
+class Assemble(Gather):
+    """Candidates: the right answer is the true statement of the question's fact, the wrong one a false statement.
+
+    Statements that no candidate uses are named as unused.
+    """
+
+    kind = "assemble"
+    spec_class = AssembleSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Question),
+        "true": Port(Statement, mode="whole"),
+        "negated": Port(Statement, mode="whole"),
+        "replaced": Port(Statement, mode="whole"),
+    }
+    output: ClassVar[type[Row] | None] = Candidate
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_right_answer": "The fact has no true statement.",
+        "no_wrong_answer": "The fact has no false statement that can stand as the wrong answer.",
+        "same_answers": "The right and the wrong answer are the same text.",
+        "no_question": "No question asks about the fact of this statement.",
+        "no_candidate": "Every question about the fact of this statement was dropped.",
+        "not_chosen": "The questions about the fact have another wrong answer.",
+    }
+
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+        """The fate of each question, and the statements that no candidate uses."""
+        statements: dict[str, dict[str, list[Statement]]] = {}
+        for port in ("true", "negated", "replaced"):
+            by_fact = statements.setdefault(port, {})
+            for statement in tables[port]:
+                by_fact.setdefault(statement.fact, []).append(statement)
+        fates: list[tuple[str, list[Fate]]] = []
+        asked, used, answered = set[str](), set[str](), set[str]()
+        for question in tables["each"]:
+            fate = self._candidate(question, statements)
+            fates.append((question.id, [fate]))
+            asked.add(question.fact)
+            if isinstance(fate, Kept):
+                used.update(fate.row.parents)
+                answered.add(question.fact)
+        unused = {
+            port: {
+                statement.id: _why_unused(statement.fact, asked, answered)
+                for rows in by_fact.values()
+                for statement in rows
+                if statement.id not in used
+            }
+            for port, by_fact in statements.items()
+        }
+        return Gathered(fates=fates, unused=unused)
+
+    def _candidate(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Fate:
+        right = next(iter(statements["true"].get(question.fact, ())), None)
+        if right is None:
+            return Dropped("no_right_answer", question.text)
+        wrong = self._wrong(question, statements)
+        if wrong is None:
+            return Dropped("no_wrong_answer", question.text)
+        if wrong.text == right.text:
+            return Dropped("same_answers", right.text)
+        candidate = Candidate.child(
+            question,
+            right,
+            wrong,
+            made_by=self.made_by(wrong.joined),
+            type=question.type,
+            expected=question.expected,
+            context=question.context,
+            question=question.text,
+            answer=right.text,
+            answer_wrong=wrong.text,
+            fact=question.fact,
+            checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))),
+        )
+        return Kept(candidate)
+
+    def _wrong(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Statement | None:
+        if question.expected == "no":
+            sorts: Iterable[FalseSort] = ("negated", "replaced")
+            own = (row for sort in sorts for row in statements[sort].get(question.fact, ()) if row.id == question.of)
+            return next(own, None)
+        order: tuple[FalseSort, ...] = self.spec.wrong_oe if question.type == "oe" else self.spec.wrong_tf
+        return next((row for sort in order for row in statements[sort].get(question.fact, ())), None)
+
+
+def _why_unused(fact: str, asked: set[str], answered: set[str]) -> str:
+    if fact not in asked:
+        return "no_question"
+    return "not_chosen" if fact in answered else "no_candidate"

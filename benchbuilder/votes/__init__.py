@@ -1,0 +1,1 @@
+"""How people are asked, and how their votes come back."""

@@ -1,0 +1,163 @@
+"""Votes by way of files: packets of sheets go out, filled sheets come back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.votes import Ballot, Instructions, ShownClaim, Subject, Votes
+from benchbuilder.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.votes.desk import lay_out
+from benchbuilder.votes.reading import CastVote, Reading, read_file
+from benchbuilder.votes.sheets import SheetLabels, columns, csv_bytes, grid, packet_rows
+
+_SHEETS = (".csv", ".xlsx")
+_IGNORED = (".md", ".txt")
+_SHOWN_PROBLEMS = 20
+
+
+class FilesSpec(JudgingSpec):
+    """Sheets as CSV and XLSX. `votes` is a folder of filled sheets that the recipe ships, besides those of the build.
+
+    `labels` is what annotators read besides the material, in their language.
+    """
+
+    votes: FileRef | None = None
+    labels: Annotated[SheetLabels, Knob()]
+
+
+class FileVotes(Votes):
+    """Writes one CSV and one XLSX packet a person below ``packets/``, and reads all filled sheets below ``votes/``.
+
+    A packet holds only what its person still has to judge, in an order of their own, and nothing of where a
+    candidate comes from or what others decided. Its name ends in a hash of its content, so that filled packets of
+    several rounds can lie side by side. An empty cell is no vote; the same vote twice counts once; a person who
+    gives 0 here and 1 there is an error, as is any value but 0 and 1.
+    """
+
+    kind: ClassVar[str] = "files"
+    spec_class: ClassVar[type[KindSpec]] = FilesSpec
+
+    spec: FilesSpec
+
+    @property
+    def judging(self) -> JudgingSpec | None:
+        """The spec itself."""
+        return self.spec
+
+    def observes(self, workplace: Path) -> Mapping[str, str]:
+        """SHA-256 of every file of votes."""
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self._files(workplace)}
+
+    def _files(self, workplace: Path) -> Iterator[tuple[str, Path]]:
+        """Names and places of all vote files: those that the recipe ships, then those of the build."""
+        shipped = self.spec.votes
+        if shipped is not None:
+            if not shipped.file.exists():
+                raise DataError(
+                    f"annotation.votes: {shipped.path} is missing",
+                    where=str(shipped.file),
+                    next="set annotation.votes to a folder of filled sheets, or to null if there are none yet",
+                )
+            yield from _below(shipped.file, shipped.path.rstrip("/"))
+        yield from _below(workplace / "votes", f"{workplace.name}/votes")
+
+    # --- in
+
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
+        """Every vote on `subjects`; others are counted as stale. DataError lists all problems by file and row."""
+        reading = Reading()
+        people = self.spec.people()
+        for name, path in self._files(workplace):
+            if path.suffix.lower() in _SHEETS:
+                read_file(name, path.read_bytes(), people, reading)
+            elif path.suffix.lower() not in _IGNORED:
+                reading.problems.append(f"{name}: sheets of judgements are .xlsx or .csv; save it as one of these")
+        ballot = _count(reading, subjects)
+        if reading.problems:
+            raise _refuse(reading.problems)
+        return ballot
+
+    # --- out
+
+    def ask(
+        self, claims: Sequence[ShownClaim], missing: Mapping[str, Collection[Subject]], workplace: Path, seed: int
+    ) -> Instructions:
+        """Write packets with just what is `missing`, and take away packets of before that nobody changed."""
+        packets: dict[str, bytes] = {}
+        for person, subjects in missing.items():
+            packets |= self._packet(claims, frozenset(subjects), person, seed)
+        changed = lay_out(workplace / "packets", packets)
+        place = workplace.name
+        if packets:
+            (workplace / "votes").mkdir(parents=True, exist_ok=True)
+        books = ", ".join(name for name in packets if name.endswith(".xlsx"))
+        warning = ""
+        if changed:
+            warning = (
+                f"{', '.join(changed)} in {place}/packets changed since written: if filled in, move to {place}/votes"
+            )
+        return Instructions(
+            where=f"{place}/packets in the folder of the build",
+            next=f"fill in {books} (or the .csv of the same name), put them into {place}/votes, "
+            "and run the same command again",
+            warning=warning,
+        )
+
+    def _packet(
+        self, claims: Sequence[ShownClaim], wanted: Collection[Subject], person: str, seed: int
+    ) -> dict[str, bytes]:
+        from benchbuilder.votes.workbook import workbook_bytes
+
+        spec = self.spec
+        rows = packet_rows(claims, wanted, spec, spec.labels, annotator=person, seed=seed)
+        layout = columns(spec, spec.labels)
+        text, book = csv_bytes(grid(layout, rows)), workbook_bytes(layout, rows, spec, spec.labels)
+        stem = f"{person}-{hashlib.blake2b(text + book, digest_size=4).hexdigest()}"
+        return {f"{stem}.xlsx": book, f"{stem}.csv": text}
+
+
+def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """Files of `folder` (or the one file that it is) in order; hidden ones and the locks of open files left out."""
+    if folder.is_file():
+        yield name, folder
+        return
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith((".", "~$")) for part in relative.parts):
+            yield f"{name}/{relative.as_posix()}", path
+
+
+def _count(reading: Reading, subjects: Collection[Subject]) -> Ballot:
+    """The votes by subject and person; contradictions are added to the problems of `reading`."""
+    ballot = Ballot()
+    first: dict[tuple[Subject, str], CastVote] = {}
+    for vote in reading.votes:
+        if vote.subject not in subjects:
+            ballot.stale[vote.file] = ballot.stale.get(vote.file, 0) + 1
+            continue
+        before = first.setdefault((vote.subject, vote.annotator), vote)
+        if before.value != vote.value:
+            reading.problems.append(
+                f"{vote.where}: {vote.annotator} says {vote.value}, but {before.value} at {before.where}; keep one"
+            )
+        ballot.votes.setdefault(vote.subject, {})[vote.annotator] = before.value
+    keys = {subject.key for subject in subjects}
+    ballot.comments = sorted({comment for comment in reading.comments if comment.key in keys})
+    return ballot
+
+
+def _refuse(problems: Sequence[str]) -> DataError:
+    shown = list(problems[:_SHOWN_PROBLEMS])
+    if more := len(problems) - len(shown):
+        shown.append(f"and {more} more")
+    return DataError(
+        f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the sheets of judgements",
+        where=problems[0].partition(": ")[0],
+        why="\n         ".join(shown),
+        next="correct the cells or take the files away, then run the same command again; no vote was counted",
+    )

@@ -1,0 +1,63 @@
+"""Vote files as people would fill them in, for bundled sample votes and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.judging.shown import display, everything_asked
+from benchbuilder.judging.verdicts import decide
+from benchbuilder.ports.votes import Subject
+from benchbuilder.records.candidate import Candidate
+from benchbuilder.records.evidence import Evidence
+from benchbuilder.votes.files import FilesSpec
+from benchbuilder.votes.sheets import SheetRow, fill, packet_rows, write_sheet
+
+Judge = Callable[[str, Candidate, Evidence | None, str], int | None]
+"""(person, candidate, paragraph or ``None``, guiding question) -> 0, 1 or ``None`` for no vote."""
+
+
+def write_votes(
+    candidates: Iterable[Candidate],
+    evidence: Iterable[Evidence],
+    spec: FilesSpec,
+    judge: Judge,
+    folder: Path,
+    *,
+    seed: int,
+    texts: bool = True,
+) -> list[Path]:
+    """One filled CSV a person in `folder`; the adjudicator's holds only that on which the annotators differ.
+
+    Candidates that look the same are judged once, as the first of them. Without `texts` the sheets hold keys and
+    votes alone, which bind as well and are a tenth of the size.
+    """
+    rows, passages = list(candidates), list(evidence)
+    shown = display(rows, passages)
+    asked = everything_asked(shown.claims, spec)
+    candidate_of = {shown.claim_of[row.id]: row for row in reversed(rows)}
+    passage_of = {shown.paragraph_of[row.id]: row for row in reversed(passages) if row.id in shown.paragraph_of}
+    cast: dict[Subject, dict[str, int]] = {}
+    files: list[Path] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for person in spec.people():
+        wanted = set(decide(asked, cast, spec).missing.get(person, ()))
+
+        def answer(subject: Subject, person: str = person) -> int | None:
+            what = asked[subject]
+            value = judge(person, candidate_of[what.claim], passage_of.get(subject.key), what.question)
+            if value is not None:
+                cast.setdefault(subject, {})[person] = value
+            return value
+
+        sheet = fill(packet_rows(shown.claims, wanted, spec, spec.labels, annotator=person, seed=seed), answer)
+        path = folder / f"{person}.csv"
+        write_sheet(sheet if texts else [_bare(row) for row in sheet], path, spec, spec.labels)
+        files.append(path)
+    return files
+
+
+def _bare(row: SheetRow) -> SheetRow:
+    kept: dict[str, Any] = {name: row.shown[name] for name in ("item", "part", "annotator")}
+    return SheetRow(row.key, kept, row.cells)

@@ -1,0 +1,127 @@
+"""Filled sheets read back: votes, comments, and every problem with the file and row where it stands."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from benchbuilder.ports.votes import Comment, Subject
+from benchbuilder.votes.cells import judgement, unescape
+
+_MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$")
+_KEY = re.compile(r"^[cp][0-9a-f]{20}$")
+_DELIMITERS = (",", ";", "\t")
+
+
+class CastVote(NamedTuple):
+    """A vote as it stands in a file; `where` is ``file:row``."""
+
+    subject: Subject
+    annotator: str
+    value: int
+    file: str
+    where: str
+
+
+@dataclass
+class Reading:
+    """What was read of one or several files."""
+
+    votes: list[CastVote] = field(default_factory=list[CastVote])
+    comments: list[Comment] = field(default_factory=list[Comment])
+    problems: list[str] = field(default_factory=list[str])
+
+
+def read_file(name: str, data: bytes, people: Collection[str], into: Reading) -> None:
+    """Read the filled sheet `name` (``.csv`` or ``.xlsx``); people other than `people` are a problem."""
+    if not name.lower().endswith(".xlsx"):
+        lines = _csv_lines(data)
+        if lines is None:
+            into.problems.append(f"{name}: it is text in neither UTF-8 nor GB18030, or no CSV")
+        elif not _is_sheet(lines):
+            into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+        else:
+            read_lines(name, lines, people, into)
+        return
+    from benchbuilder.votes.workbook import UnreadableWorkbookError, read_workbook
+
+    try:
+        sheets = [lines for lines in read_workbook(data).values() if _is_sheet(lines)]
+    except UnreadableWorkbookError as error:
+        into.problems.append(f"{name}: {error}")
+        return
+    if not sheets:
+        into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+    for lines in sheets:
+        read_lines(name, lines, people, into)
+
+
+def _csv_lines(data: bytes) -> list[list[str]] | None:
+    text = _decode(data)
+    if text is None:
+        return None
+    parsed: list[list[list[str]]] = []
+    for delimiter in _DELIMITERS:
+        try:
+            parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+        except csv.Error:
+            continue
+    return next((lines for lines in parsed if _is_sheet(lines)), parsed[0] if parsed else None)
+
+
+def _decode(data: bytes) -> str | None:
+    """Text as spreadsheet programs save it: UTF-8 with or without mark, UTF-16 with mark, or GB18030."""
+    encodings = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ("utf-8-sig", "gb18030")
+    for encoding in encodings:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+def _markers(header: Sequence[str]) -> dict[int, str]:
+    found = {index: _MARKER.search(cell) for index, cell in enumerate(header)}
+    return {index: match[1] for index, match in found.items() if match}
+
+
+def _is_sheet(lines: Sequence[Sequence[str]]) -> bool:
+    return bool(lines) and {"key", "annotator"} <= set(_markers(lines[0]).values())
+
+
+def read_lines(name: str, lines: Sequence[Sequence[str]], people: Collection[str], into: Reading) -> None:
+    """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1."""
+    markers = _markers(lines[0])
+    for number, line in enumerate(lines[1:], start=2):
+        cells = {marker: line[index].strip() for index, marker in markers.items() if index < len(line)}
+        _read_row(name, f"{name}:{number}", cells, people, into)
+
+
+def _read_row(file: str, where: str, cells: dict[str, str], people: Collection[str], into: Reading) -> None:
+    key, annotator = cells.get("key", ""), cells.get("annotator", "")
+    values: dict[str, int] = {}
+    for marker, cell in cells.items():
+        if not marker.startswith("q:"):
+            continue
+        try:
+            value = judgement(cell)
+        except ValueError:
+            into.problems.append(f"{where}: {marker.split(':')[1]} is {cell!r}; allowed are 0, 1 and an empty cell")
+            continue
+        if value is not None:
+            values[marker.rpartition(":")[2]] = value
+    note = unescape(cells.get("note", ""))
+    if not values and not note:
+        return
+    if not _KEY.match(key):
+        into.problems.append(f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet")
+    elif annotator not in people:
+        into.problems.append(f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(people)}")
+    else:
+        into.votes += [CastVote(Subject(key, word), annotator, value, file, where) for word, value in values.items()]
+        into.comments += [Comment(annotator, key, note)] if note else []

@@ -1,0 +1,173 @@
+"""Sheets of judgements: the columns, the rows of one person's packet, and the same as CSV.
+
+A sheet has one row for each claim, followed by a row for each paragraph of its evidence. The header of a column ends
+in a marker in square brackets, by which it is found again: ``[text]``, ``[key]``, and for a guiding question
+``[q:NAME:WORDING]`` with the hash of its wording. ``[key]`` hashes what the row shows; a vote is bound to the key of
+its row and the wording of its column. What else stands in a row is for people, and is not read back but for notes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from benchbuilder.judging.shown import wording_key
+from benchbuilder.ports.votes import ShownClaim, Subject
+from benchbuilder.spec.base import Spec
+from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
+from benchbuilder.votes.cells import CLOSED, escape
+
+TextLabel = Annotated[str, Field(min_length=1, max_length=60)]
+SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]
+
+
+class SheetLabels(Spec):
+    """What annotators read besides the material: names of sheets and columns, words, instructions line by line."""
+
+    sheet: SheetName
+    guide: SheetName
+    item: TextLabel
+    part: TextLabel
+    text: TextLabel
+    right: TextLabel
+    wrong: TextLabel
+    source: TextLabel
+    note: TextLabel
+    annotator: TextLabel
+    key: TextLabel
+    claim: TextLabel
+    """What the `part` column says of a claim."""
+    paragraph: TextLabel
+    """What it says of a paragraph, before its number."""
+    instructions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its label, the marker by which it is found again, and its width in characters."""
+
+    label: str
+    marker: str
+    width: int
+
+    @property
+    def title(self) -> str:
+        """The header cell."""
+        return f"{self.label} [{self.marker}]"
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """A row: what it shows by column marker, and for each wording "" (to be filled), a judgement, or CLOSED."""
+
+    key: str
+    shown: Mapping[str, str]
+    cells: Mapping[str, str]
+
+
+def question_marker(name: str, question: GuidingQuestion) -> str:
+    """The marker of a guiding question's column."""
+    return f"q:{name}:{wording_key(question.text)}"
+
+
+def columns(judging: JudgingSpec, labels: SheetLabels) -> list[Column]:
+    """All columns in order; annotator and key, which no one needs to see, last."""
+    return [
+        Column(labels.item, "item", 7),
+        Column(labels.part, "part", 10),
+        Column(labels.text, "text", 62),
+        Column(labels.right, "right", 34),
+        Column(labels.wrong, "wrong", 34),
+        Column(labels.source, "source", 18),
+        *(Column(question.label, question_marker(name, question), 15) for name, question in judging.asked().items()),
+        Column(labels.note, "note", 24),
+        Column(labels.annotator, "annotator", 12),
+        Column(labels.key, "key", 24),
+    ]
+
+
+def packet_rows(
+    claims: Sequence[ShownClaim], wanted: Collection[Subject], judging: JudgingSpec, labels: SheetLabels,
+    *, annotator: str, seed: int,
+) -> list[SheetRow]:  # fmt: skip
+    """The rows in which `annotator` judges just the `wanted` subjects, claims in an order of their own.
+
+    A claim of which only paragraphs are wanted is shown with all its cells closed; other paragraphs are left out.
+    """
+    asked = {name: (question.subject, wording_key(question.text)) for name, question in judging.asked().items()}
+    rows: list[SheetRow] = []
+    number = 0
+    for claim in sorted(claims, key=lambda claim: _place(seed, annotator, claim.key)):
+        keys = {claim.key: "claim"} | {paragraph.key: "evidence" for paragraph in claim.paragraphs}
+        cells = {
+            key: {
+                wording: "" if subject == about and Subject(key, wording) in wanted else CLOSED
+                for subject, wording in asked.values()
+            }
+            for key, about in keys.items()
+        }
+        if all(cell == CLOSED for row in cells.values() for cell in row.values()):
+            continue
+        number += 1
+        common = {"item": str(number), "annotator": annotator}
+        shown = {"part": labels.claim, "text": claim.text, "right": claim.answer, "wrong": claim.answer_wrong}
+        rows.append(SheetRow(claim.key, common | shown, cells[claim.key]))
+        for index, paragraph in enumerate(claim.paragraphs, start=1):
+            if any(cell != CLOSED for cell in cells[paragraph.key].values()):
+                source = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
+                shown = {"part": f"{labels.paragraph} {index}", "text": paragraph.text, "source": source}
+                rows.append(SheetRow(paragraph.key, common | shown, cells[paragraph.key]))
+    return rows
+
+
+def _place(seed: int, annotator: str, key: str) -> str:
+    """Where a claim stands in an annotator's sheet: as good as random, and the same whatever else is asked."""
+    return hashlib.blake2b(f"{seed}:{annotator}:{key}".encode(), digest_size=8).hexdigest()
+
+
+def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], int | None]) -> list[SheetRow]:
+    """The rows with every open cell judged by `judge` (``None`` leaves it empty)."""
+    filled: list[SheetRow] = []
+    for row in rows:
+        cells = dict(row.cells)
+        for wording, cell in row.cells.items():
+            if cell == "":
+                value = judge(Subject(row.key, wording))
+                cells[wording] = "" if value is None else str(value)
+        filled.append(SheetRow(row.key, row.shown, cells))
+    return filled
+
+
+def grid(layout: Sequence[Column], rows: Sequence[SheetRow]) -> list[list[str]]:
+    """The cells as they are written, header first, formula-like text escaped."""
+    lines = [[column.title for column in layout]]
+    for row in rows:
+        lines.append([escape(_cell(row, column.marker)) for column in layout])
+    return lines
+
+
+def _cell(row: SheetRow, marker: str) -> str:
+    if marker == "key":
+        return row.key
+    if marker.startswith("q:"):
+        return row.cells[marker.rpartition(":")[2]]
+    return row.shown.get(marker, "")
+
+
+def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
+    """A grid as CSV in UTF-8 with a byte-order mark, so that Excel opens it as it is."""
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\r\n").writerows(lines)
+    return stream.getvalue().encode("utf-8-sig")
+
+
+def write_sheet(rows: Sequence[SheetRow], path: Path, judging: JudgingSpec, labels: SheetLabels) -> None:
+    """Write `rows` as a CSV sheet."""
+    path.write_bytes(csv_bytes(grid(columns(judging, labels), rows)))

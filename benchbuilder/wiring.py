@@ -1,0 +1,103 @@
+"""How the steps of a recipe are wired: references expanded to names of sources and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchbuilder import kinds
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.kinds import ROLES
+from benchbuilder.library import did_you_mean
+from benchbuilder.records.envelope import Row
+from benchbuilder.spec.recipe import Recipe
+
+Wired = dict[str, dict[str, tuple[str, ...]]]
+
+
+def payload_of(cls: type[Row]) -> str:
+    """The payload kind of a row class, empty if it has none.
+
+    >>> from benchbuilder.records.fact import Fact, Triple
+    >>> payload_of(Fact[Triple])
+    'triple'
+    """
+    field = cls.model_fields.get("payload")
+    return str(getattr(field.annotation, "kind", "")) if field is not None else ""
+
+
+def source_row(recipe: Recipe, name: str) -> type[Row]:
+    """The class of the rows of source `name`."""
+    return kinds.find("source", recipe.sources[name].kind).load().output
+
+
+def expand(recipe: Recipe) -> Wired:
+    """For each step, port -> the names of the sources and steps that it reads, in order, each once.
+
+    ``sources.NAME`` is one source, ``sources.PAYLOAD`` or ``sources.ROLE`` every source with such rows (none, if the
+    recipe has none). RecipeError for a reference to what is not there.
+    """
+    rows = {name: source_row(recipe, name) for name in recipe.sources}
+    problems: list[Problem] = []
+    wired: Wired = {}
+    for step in recipe.steps:
+        wired[step] = {}
+        for port, refs in recipe.wired(step).from_.items():
+            names: list[str] = []
+            for ref in refs:
+                found = _names(ref, recipe, rows)
+                if found is None:
+                    problems.append(_unknown(step, port, ref, recipe))
+                names += found or ()
+            wired[step][port] = tuple(dict.fromkeys(names))
+    if problems:
+        raise RecipeError(problems)
+    return wired
+
+
+def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str, ...] | None:
+    """What a reference stands for; None if for nothing."""
+    if not ref.startswith("sources."):
+        return (ref,) if ref in recipe.steps else None
+    name = ref.removeprefix("sources.")
+    if name in recipe.sources:
+        return (name,)
+    if name in kinds.known("payload") or name in ROLES:
+        return tuple(source for source, row in rows.items() if name in (row.name, payload_of(row)))
+    return None
+
+
+def _unknown(step: str, port: str, ref: str, recipe: Recipe) -> Problem:
+    if ref.startswith("sources."):
+        known = [f"sources.{name}" for name in (*recipe.sources, *kinds.known("payload"), "passage")]
+        message = "there is no such source"
+    elif ref in recipe.sources:
+        known, message = [f"sources.{ref}"], f"a source is written `sources.{ref}`"
+    else:
+        known, message = list(recipe.steps), "there is no such step"
+    return Problem(
+        message, key=f"steps.{step}.from.{port}", found=ref, allowed=", ".join(known), hint=did_you_mean(ref, known)
+    )
+
+
+def flow_order(recipe: Recipe, wired: Wired) -> list[str]:
+    """Sources and steps so that each stands behind all that it reads; RecipeError for a circle."""
+    order: list[str] = list(recipe.sources)
+    done, path = set(order), list[str]()
+
+    def visit(step: str) -> None:
+        if step in done:
+            return
+        if step in path:
+            circle = " <- ".join((*path[path.index(step) :], step))
+            raise RecipeError([Problem("steps read each other in a circle", key=f"steps.{step}.from", found=circle)])
+        path.append(step)
+        for names in wired[step].values():
+            for name in names:
+                visit(name)
+        path.pop()
+        done.add(step)
+        order.append(step)
+
+    for step in recipe.steps:
+        visit(step)
+    return order

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toy_kinds import TOY_KINDS
+
+from benchbuilder import kinds, roots
+
+
+@pytest.fixture
+def toy_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kinds that do nothing stand in for the built-in ones."""
+    monkeypatch.setattr(kinds, "BUILT_IN", TOY_KINDS)
+    kinds.known.cache_clear()
+    yield
+    kinds.known.cache_clear()
+
+
+class Garden:
+    """A current folder with a small tree of recipes, which a test may change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        text = (self.folder / name).read_text()
+        assert old in text
+        (self.folder / name).write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_kinds: None) -> Garden:
+    folder = tmp_path / "project"
+    shutil.copytree(Path(__file__).parent / "toy", folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(roots, "bundled", lambda name: tmp_path / "nothing" / name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv(roots.ENV, raising=False)
+    return Garden(folder)

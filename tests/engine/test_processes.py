@@ -1,0 +1,163 @@
+"""Other processes: workers give the same bytes, and a killed build goes on where it stopped."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from engine_bench import Bench
+
+import benchbuilder
+from benchbuilder.errors import DataError
+
+HERE = Path(__file__).parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(Path(benchbuilder.__file__).parents[1])))}
+
+STEPS = {
+    "short": {"kind": "t_short", "from": "sources.lines", "at_most": 8, "pace": 20},
+    "upper": {"kind": "t_upper", "from": "short", "suffix": ".", "pace": 4},
+    "faces": {"kind": "t_faces", "from": "upper"},
+    "first": {"kind": "t_parent", "from": {"each": "faces", "first": "upper"}},
+    "unique": {"kind": "t_unique", "from": "upper"},
+    "join": {"kind": "t_join", "from": {"each": "unique", "children": "first"}},
+}
+LINES = [f"{'drop' if n % 7 == 0 else 'line'} {n}" if n % 3 else str(n) for n in range(90)]
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "slow", {"lines": LINES}, STEPS, "join", run={"shard_rows": 6})
+
+
+@pytest.mark.slow
+def test_workers_give_the_same_bytes(slow: Bench, tmp_path: Path) -> None:
+    slow.build()
+    both = Bench(tmp_path / "both", slow.sources, slow.steps, "join", run={"shard_rows": 6, "workers": 2})
+    both.build()
+    assert both.digests() == slow.digests()
+    assert both.outputs() == slow.outputs()
+    files = {path.relative_to(both.folder): path.read_bytes() for path in both.store.steps.rglob("*.parquet")}
+    assert files == {path.relative_to(slow.folder): path.read_bytes() for path in slow.store.steps.rglob("*.parquet")}
+
+
+def test_an_error_in_a_worker_keeps_its_words(slow: Bench) -> None:
+    slow.folder.mkdir()
+    words = slow.folder / "words.txt"
+    words.write_text("broken", encoding="utf-8")
+    slow.steps = {**STEPS, "upper": {**STEPS["upper"], "words": {"path": "words.txt", "at": str(words)}}}
+    slow.run = {"shard_rows": 30, "workers": 2}
+    with pytest.raises(DataError, match="the word list is broken") as caught:
+        slow.build()
+    assert caught.value.next == "mend it"
+
+
+def _start(bench: Bench) -> subprocess.Popen[bytes]:
+    bench.write()
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "engine_bench.py")], stdin=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
+    )
+    assert process.stdin is not None
+    process.stdin.write(bench.as_json().encode())
+    process.stdin.close()
+    return process
+
+
+@pytest.mark.slow
+def test_ten_kills_change_no_byte(slow: Bench, tmp_path: Path) -> None:
+    begin = time.monotonic()
+    assert _start(slow).wait() == 0
+    whole = time.monotonic() - begin
+    killed = Bench(tmp_path / "killed", slow.sources, slow.steps, "join", run={"shard_rows": 6})
+    chance = random.Random(5)
+    kills = 0
+    for _ in range(10):
+        process = _start(killed)
+        time.sleep(chance.uniform(0.3, 1.0) * whole)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+        if process.returncode == 0:
+            # done already: throw a middle step away, so that there is something to kill
+            for path in (killed.store.steps / chance.choice(list(STEPS))).glob("*"):
+                path.rename(path.with_name(path.name + ".draft")) if path.is_dir() else path.unlink()
+    assert kills >= 3
+    assert _start(killed).wait() == 0
+    assert killed.outputs() == slow.outputs()
+    assert killed.digests() == slow.digests()
+    assert not list(killed.store.steps.rglob("*.tmp"))
+
+
+def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
+    """Committed shards of a killed build are not run again: the half of them that is there stays as it is."""
+    slow.build()
+    node = slow.plan().nodes["upper"]
+    place = slow.store.place("upper", node.key)
+    shards = sorted(place.glob("shard-*"))
+    (place / "manifest.json").unlink()
+    for shard in shards[2:]:
+        shard.unlink()
+    draft = place.rename(place.with_name(place.name + ".draft"))
+    times = {path.name: path.stat().st_mtime_ns for path in draft.glob("part-*")}
+    assert slow.build().made == ["upper"]
+    after = {path.name: path.stat().st_mtime_ns for path in place.glob("part-*")}
+    assert [name for name in sorted(times) if times[name] == after[name]] == ["part-00000.parquet", "part-00001.parquet"]
+    assert slow.watcher.done["upper"] == sum(slow.inspector().manifests["short"].rows for _ in range(1))
+
+
+def test_shards_of_another_size_are_not_mixed(slow: Bench) -> None:
+    slow.build()
+    before = slow.outputs()
+    place = slow.store.place("upper", slow.plan().nodes["upper"].key)
+    (place / "manifest.json").unlink()
+    place.rename(place.with_name(place.name + ".draft"))
+    slow.run = {"shard_rows": 5}
+    assert slow.build().made == ["upper"]
+    assert slow.outputs() == before
+
+
+@pytest.mark.slow
+def test_a_killed_build_leaves_no_workers_and_no_lock(slow: Bench) -> None:
+    slow.run = {"shard_rows": 6, "workers": 2}
+    slow.steps = {**STEPS, "upper": {**STEPS["upper"], "pace": 100}}
+    process = _start(slow)
+    deadline = time.monotonic() + 60
+    while not list(slow.store.steps.glob("upper/*.draft/shard-*")):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    workers = _session(process.pid)
+    assert len(workers) >= 3
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while left := [pid for pid in _session(process.pid) if pid in workers]:
+        assert time.monotonic() < deadline, f"workers {left} live on"
+        time.sleep(0.1)
+    slow.run = {"shard_rows": 6}
+    assert "join" in slow.build().made
+
+
+def _session(leader: int) -> list[int]:
+    """The living processes of a session, from /proc."""
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+def test_tables_of_shards_travel_alone() -> None:
+    """A slice that is sent to a worker takes only its own rows with it."""
+    table = pa.table({"text": ["x" * 1000] * 1000})
+    assert table.slice(0, 10).combine_chunks().get_total_buffer_size() < 20_000

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from benchbuilder.judging.survivors import Judged, first_failed, funnel, gates, survivors
+from benchbuilder.judging.verdicts import decide
+from benchbuilder.ports.votes import Subject
+from benchbuilder.votes.files import FilesSpec
+
+RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
+CLAIM = ("single_answer", "medical_norm", "accurate_answer", "wrong_answer_wrong", "fluent")
+
+
+def spec(**changes):
+    return FilesSpec.model_validate({**yaml.safe_load(RECIPE.read_text("utf-8")), "votes": None, **changes})
+
+
+def judged(supporting=3, partition="medqa", **answers):
+    return Judged(partition, dict.fromkeys(CLAIM, 1) | answers, supporting)
+
+
+def test_shipped_recipe_is_on_package_annotation():
+    assert RECIPE.read_text("utf-8").startswith("# @package annotation\n")
+    assert RECIPE.with_name("none.yaml").read_text("utf-8").startswith("# @package annotation\n")
+
+
+def test_gates_stand_in_the_order_of_the_guiding_questions():
+    assert gates(spec()) == [
+        "single_answer", "medical_norm", "accurate_answer", "wrong_answer_wrong", "min_evidence", "fluent",
+    ]  # fmt: skip
+
+
+def test_the_first_failed_gate_is_named():
+    judging = spec()
+    assert first_failed(judged(), judging, 3) is None
+    assert first_failed(judged(2, fluent=0), judging, 3) == "min_evidence"
+    assert first_failed(judged(2, medical_norm=0, fluent=0), judging, 3) == "medical_norm"
+    assert first_failed(judged(fluent=0), judging, 3) == "fluent"
+    assert first_failed(judged(fluent=0), judging, 3, without=("fluent",)) is None
+
+
+def test_survivors_and_funnel():
+    people = [judged(6), judged(3), judged(2, partition="bios"), judged(0), judged(5, single_answer=0),
+              judged(3, fluent=0)]  # fmt: skip
+    table = {row["min_evidence"]: row for row in survivors(people, spec())}
+    assert [table[n]["kept"] for n in range(7)] == [4, 3, 3, 2, 1, 1, 1]
+    assert table[3]["by_partition"] == {"bios": 0, "medqa": 2}
+    assert table[3]["without"] == {
+        "single_answer": 3, "medical_norm": 2, "accurate_answer": 2, "wrong_answer_wrong": 2, "fluent": 3,
+    }  # fmt: skip
+    assert [(row["gate"], row["dropped"], row["kept"]) for row in funnel(people, spec())] == [
+        ("single_answer", 1, 5), ("medical_norm", 0, 5), ("accurate_answer", 0, 5), ("wrong_answer_wrong", 0, 5),
+        ("min_evidence", 2, 3), ("fluent", 1, 2),
+    ]  # fmt: skip
+
+
+def test_a_question_that_is_null_is_not_asked_and_does_not_gate():
+    raw = yaml.safe_load(RECIPE.read_text("utf-8"))
+    judging = spec(
+        questions=raw["questions"] | {"wrong_answer_wrong": None}, keep=raw["keep"] | {"wrong_answer_wrong": None}
+    )
+    assert "wrong_answer_wrong" not in judging.asked()
+    assert "wrong_answer_wrong" not in gates(judging)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"adjudicator": "a"}, "three different people"),
+        ({"annotators": ["a", "a"]}, "three different people"),
+        ({"keep": {"fluency": 1}}, "fluency is not asked"),
+        ({"keep": {"fluent": 2}}, "keep.fluent"),
+        ({"min_evidence": -1}, "min_evidence"),
+        ({"questions": {}}, "at least one guiding question"),
+    ],
+)
+def test_wrong_recipes(changes, words):
+    with pytest.raises(ValidationError, match=words):
+        spec(**changes)
+
+
+def test_decisions():
+    judging = spec()
+    subjects = [Subject(f"c{n}", "w") for n in range(6)]
+    cast = {
+        subjects[0]: {"a": 1, "b": 1},
+        subjects[1]: {"a": 1, "b": 0, "meta": 0},
+        subjects[2]: {"a": 1, "b": 0},
+        subjects[3]: {"a": 0},
+        subjects[4]: {"a": 0, "b": 0, "meta": 1},
+        # an adjudicator cannot stand in for an annotator
+        subjects[5]: {"meta": 1},
+    }
+    verdicts = decide(subjects, cast, judging)
+    assert verdicts.decided == {subjects[0]: 1, subjects[1]: 0, subjects[4]: 0}
+    assert verdicts.adjudicated == {subjects[1]}
+    assert verdicts.missing == {"a": [subjects[5]], "b": [subjects[3], subjects[5]], "meta": [subjects[2]]}
+    assert verdicts.unneeded == 1

@@ -1,0 +1,90 @@
+"""The bundled recipes of sources read files of the native shape of each data set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+FOLDER = Path(__file__).parents[2] / "recipes" / "source"
+
+
+def bundled(name: str, path: str) -> dict:
+    text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    assert text.startswith(f"# @package sources.{name}\n")
+    spec = yaml.safe_load(text)
+    assert spec["path"] == f"${{paths.{name}}}"
+    assert spec["licence"]
+    del spec["language"]
+    return {**spec, "path": path}
+
+
+def test_medqa(write, read_source):
+    question = {
+        "options": {"A": "一", "B": "二", "C": "三", "D": "四"},
+        "answer": "二",
+        "meta_info": "儿科",
+        "answer_idx": "B",
+    }
+    for split, stem in (("train", "甲是（　　）。"), ("dev", "乙是(    )。"), ("test", "丙是")):
+        write(f"medqa/{split}.jsonl", json.dumps({"question": stem, **question}) + "\n")
+    result = read_source(name="medqa", **bundled("medqa", "medqa"))
+    assert [row.payload.question for row in result.rows] == ["乙是(    )。", "甲是（　　）。"]
+    assert result.drops == [("medqa/test.jsonl", 1, "no_blank", "")]
+
+
+def test_mlecqa(write, read_source):
+    item = {
+        "qid": "1",
+        "qtype": "A1",
+        "options": {"A": "一", "B": "二", "C": "三", "D": "四", "E": "五"},
+        "answer": "B",
+    }
+    for category in ("Clinic", "PublicHealth", "Stomatology", "CWM", "TCM"):
+        records = [{**item, "qtext": f"{category}\u3000题是"}, {**item, "qtext": "如图所示，病变是"}]
+        write(f"mlec/{category}_train.json", json.dumps(records, ensure_ascii=False))
+    result = read_source(name="mlecqa", **bundled("mlecqa", "mlec"))
+    assert [row.payload.question for row in result.rows] == ["Clinic 题是", "PublicHealth 题是", "Stomatology 题是"]
+    assert {reason for _, _, reason, _ in result.drops} == {"needs_image"}
+    excluded = {name for name, end in result.ends.items() if end.auxiliary == {"excluded": 1}}
+    assert excluded == {"mlec/CWM_train.json", "mlec/TCM_train.json"}
+
+
+@pytest.mark.parametrize(
+    ("text", "needs"), [("图中箭头所指是", True), ("见下图", True), ("X线示图像模糊", False), ("试图缓解", False)]
+)
+def test_mlecqa_images(text, needs, write, read_source):
+    options = {"A": "一", "B": "二", "C": "三", "D": "四", "E": "五"}
+    for category in ("Clinic", "PublicHealth", "Stomatology"):
+        write(f"mlec/{category}_dev.json", json.dumps([{"qtext": text + category, "options": options, "answer": "A"}]))
+    result = read_source(name="mlecqa", **bundled("mlecqa", "mlec"))
+    assert (len(result.drops) == 3) is needs
+
+
+def test_cpubmed(write, read_source):
+    path = write("cpubmed.txt", 'a\tb\tc\n子痫前期@@疾病\t临床表现\t"蛋白尿"@@症状\n子痫前期\t临床表现\t水肿@@症状\n')
+    result = read_source(name="cpubmed", **bundled("cpubmed", path))
+    assert result.rows[0].payload.tail == '"蛋白尿"'
+    assert result.dropped() == [(3, "malformed")]
+
+
+def test_bios(write, read_source):
+    write("bios/concept_terms.txt", 'C1|S1|子痫前期|CHS\nC2|S2|"早产"|CHS\nC2|S3|preterm birth|ENG\n')
+    write("bios/relations.txt", "1|C1|C2|R1\n")
+    write("bios/relation_names.txt", "R1|CHS|可导致\n")
+    write("bios/semantic_types.txt", "C1|T1\nC2|T1\n")
+    write("bios/semantic_network.txt", "T1|CHS|疾病或综合征\n")
+    (row,) = read_source(name="bios", **bundled("bios", "bios")).rows
+    assert row.payload.flat() == {
+        "head": "子痫前期", "relation": "可导致", "tail": '"早产"',
+        "head_type": "疾病或综合征", "tail_type": "疾病或综合征",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["textbook", "encyclopaedia"])
+def test_knowledge_bases(name, write, read_source):
+    path = write("kb.jsonl", '{"document": "d1", "title": "胎盘", "text": "一段。\\n二段。"}\n')
+    (row,) = read_source(name=name, **bundled(name, path)).rows
+    assert (row.base, row.document, row.title, row.text) == (name, "d1", "胎盘", "一段。\n二段。")
