@@ -17,7 +17,7 @@ from benchbuilder.records.item import Item
 from benchbuilder.references import missing_file
 from benchbuilder.roots import shown
 from benchbuilder.spec.base import PromptRef
-from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row
+from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row
 
 
 @dataclass
@@ -157,12 +157,7 @@ class _Wiring:
                     allowed=f"{name}: a step or source of rows `{kinds.row_name(port.row)}`",
                     hint=f"write from: {{{', '.join(f'{port}: ...' for port in stage.ports)}}}",
                 )  # fmt: skip
-        self.rows[step] = self._output(stage, wired.get("each", ()))
-
-    def _output(self, stage: type[Stage], each: tuple[str, ...]) -> type[Row]:
-        if stage.output is not None:
-            return stage.output
-        return self.rows[each[0]] if each else stage.ports["each"].row
+        self.rows[step] = step_row(self.recipe, step, wired.get("each", ()), self.rows)
 
     def _port(self, step: str, name: str, port: Port, stage: type[Stage]) -> Iterator[Problem]:
         key, wired = f"steps.{step}.from.{name}", self.wired[step][name]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from benchbuilder.errors import Problem
 from benchbuilder.library import Library, did_you_mean
+from benchbuilder.origins import parse_key
+from benchbuilder.recipe_file import Key, Mark, RecipeFile, dotted
 
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 
@@ -31,7 +34,7 @@ def unreadable_word(word: str) -> Problem:
     """A word that the grammar of overrides cannot read."""
     key, sign, value = word.partition("=")
     if not sign:
-        hint = f"write {key}=VALUE, for instance recipe={key}" if re.fullmatch(r"\w+", key) else "write key=value"
+        hint = f"did you mean recipe={key}?" if re.fullmatch(r"\w+", key) else "write key=value"
         return Problem("this word is no `key=value`", where=where_word(word), found=word, hint=hint)
     if not key.isascii():
         return Problem("keys are ASCII", where=where_word(word), found=key, allowed="letters, digits, _, - and .")
@@ -137,9 +140,23 @@ class _Translator:
         for pattern, explain in rules:
             if match := re.search(pattern, self.text):
                 return explain(match.group(1))
+        if clash := self._clash():
+            return clash
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
         where = self.file.at(1) if self.file else ""
         return Problem("the files of this recipe do not fit together", where=where, found=first)
+
+    def _clash(self) -> Problem | None:
+        """A list where another file has a mapping: the one thing that does not merge."""
+        for key, mark in _placed(self.file) if self.file else ():
+            for other in self.library.read.values():
+                there = dict(_placed(other)).get(key)
+                if there is not None and self.file and there.mapping and not mark.mapping:
+                    return Problem(
+                        "a mapping is wanted", key=dotted(key), where=self.file.at(mark.line),
+                        found=mark.text or "a list", hint=f"it adds to the mapping at {other.at(there.line)}",
+                    )  # fmt: skip
+        return None
 
     def _choices(self, key: str) -> list[str]:
         """Where the read files choose for `key`, ``group`` or ``group@package``."""
@@ -199,13 +216,49 @@ class _Translator:
         return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
 
 
+def _placed(file: RecipeFile) -> list[tuple[Key, Mark]]:
+    """The keys of a file as they stand in the whole."""
+    package = parse_key(file.package.removeprefix("_global_")) if file.package else file.group
+    return [((*package, *key), mark) for key, mark in file.marks.items()]
+
+
+def explain_circle(library: Library) -> Problem:
+    """``defaults`` that lead back to their own file."""
+    links = {
+        name: {
+            _sibling(name, text): choice.line for choice in file.choices if not choice.group for text in choice.names
+        }
+        for name, file in library.read.items()
+    }
+
+    def walk(path: list[str]) -> list[str]:
+        for name in links.get(path[-1], {}):
+            if name in path:
+                return [*path[path.index(name) :], name]
+            if name in links and (circle := walk([*path, name])):
+                return circle
+        return []
+
+    circle = next((found for name in links if (found := walk([name]))), [])
+    places = [library.read[a].at(links[a][b]) for a, b in pairwise(circle)]
+    message = "the `defaults` of these files refer to each other in a circle"
+    return Problem(message, key="defaults", where=" and ".join(places), found=" -> ".join(circle))
+
+
+def _sibling(name: str, text: str) -> str:
+    """The file that `text` names in the defaults list of file `name`."""
+    folder = name.rpartition("/")[0]
+    return text.lstrip("/") if text.startswith("/") or not folder else f"{folder}/{text}"
+
+
 def _bare(group: str) -> str:
     """A group of a defaults list without keywords and leading slash."""
     return group.rpartition(" ")[2].lstrip("/")
 
 
-def explain_reference(kind: str, text: str, key: str, where: str) -> Problem:
-    """A value that cannot be resolved; `kind` is the name of the exception, `text` the value as written."""
+def explain_reference(kind: str, text: str, key: str, where: str, known: Sequence[str]) -> Problem:
+    """A value that cannot be resolved; `kind` is the name of the exception, `text` the value as written, `known`
+    every key that there is."""
     if kind == "MissingMandatoryValue":
         return Problem(
             "a value must be given here (`???`)", key=key, where=where, hint=f"write it there, or {key}=VALUE"
@@ -213,7 +266,10 @@ def explain_reference(kind: str, text: str, key: str, where: str) -> Problem:
     if kind == "InterpolationToMissingValueError":
         return Problem("this refers to a key that still is `???`", key=key, where=where, found=text)
     if kind == "InterpolationKeyError":
-        return Problem("this refers to a key that is not there", key=key, where=where, found=text)
+        hint = did_you_mean(text.strip("${ }"), known)
+        return Problem("this refers to a key that is not there", key=key, where=where, found=text, hint=hint)
     if kind == "GrammarParseError":
         return Problem("this reference cannot be read", key=key, where=where, found=text, allowed="${another.key}")
+    if kind == "circle":
+        return Problem("this reference leads back to itself", key=key, where=where, found=text)
     return Problem("this reference cannot be resolved", key=key, where=where, found=text, allowed="${another.key}")

@@ -79,8 +79,7 @@ def _compose(words: Sequence[str], library: Library) -> Composed:
         text = str(error) or str(error.__cause__)
         raise RecipeError([complaints.explain_composition(text, missing, words, library)]) from None
     except RecursionError:
-        message = "the `defaults` of these files refer to each other in a circle"
-        raise RecipeError([Problem(message, found=", ".join(library.read))]) from None
+        raise RecipeError([complaints.explain_circle(library)]) from None
     layers = [(library.read[one.config_path], one.package or "") for one in defaults if one.config_path in library.read]
     written = [(word.key_or_group, word.value(), word.input_line or "") for word in parsed if _sets(word, library)]
     raw: Any = OmegaConf.to_container(cfg, resolve=False)
@@ -209,8 +208,9 @@ class _Resolver:
         try:
             value: Any = node[name]
         except OmegaConfBaseException as error:
-            text = self.origins.written(key).text
-            self.problems.append(complaints.explain_reference(type(error).__name__, text, dotted(key), where))
+            text, known = self.origins.written(key).text, [dotted(other) for other in self.origins.entries]
+            kind = "circle" if "Recursive" in str(error) else type(error).__name__
+            self.problems.append(complaints.explain_reference(kind, text, dotted(key), where, known))
             return None
         if isinstance(value, DictConfig):
             return self._mapping(value, key)

@@ -124,7 +124,8 @@ class Inspector:
             yield self._end(name, tickets[0], path)
             return
         table = self._rows(name)
-        children = [child for child, parents in zip(table.ids(), table.column("parents"), strict=True) if row in parents]
+        pairs = zip(table.ids(), table.column("parents"), strict=True)
+        children = [child for child, parents in pairs if row in parents]
         yield Branch(path, "used", detail=f"{port} of {', '.join(children)}")
 
     def _end(self, name: str, ticket: Mapping[str, Any], path: tuple[str, ...]) -> Branch:
@@ -132,15 +133,13 @@ class Inspector:
         return Branch(path, ticket["fate"].replace("_", " "), ticket["reason"], ticket["detail"], sentence)
 
     def trace(self, item: str) -> list[tuple[str, Row]]:
-        """An item's rows from itself back to its source row, each with the step that made it."""
+        """An item and all rows that it comes from, against the flow, each with the step that made it: sources last."""
         row = self._find(item)
         if row is None:
             raise self._unknown(item)
-        made = [row]
-        for parent in row[1].parents:
-            if (ancestor := self._find(parent)) is not None:
-                made.append(ancestor)
-        return made
+        found = [made for parent in row[1].parents if (made := self._find(parent)) is not None]
+        flow = {name: position for position, name in enumerate(self.plan.nodes)}
+        return [row, *sorted(found, key=lambda made: -flow[made[0]])]
 
     def peek(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
         """The manifest and the first rows of a step."""

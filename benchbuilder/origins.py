@@ -64,9 +64,7 @@ class Origins:
         target, rest = self._followed(key)
         for end in range(len(target), 0, -1):
             if (origin := self.entries.get(target[:end])) is not None:
-                if rest and ".." in rest:
-                    return replace(origin, trusted=False)
-                return origin
+                return origin if _harmless(rest) else replace(origin, trusted=False)
         return self.fallback
 
     def written(self, key: Key) -> Origin:
@@ -143,6 +141,11 @@ def _strings(value: Any, key: Key) -> Iterable[tuple[Key, str]]:
     elif isinstance(value, list):
         for index, child in enumerate(value):  # pyright: ignore[reportUnknownVariableType]
             yield from _strings(child, (*key, index))
+
+
+def _harmless(rest: str) -> bool:
+    """Whether what a recipe appends to a value of the user's goes no further than below it."""
+    return not rest or (rest.startswith("/") and ".." not in rest and "${" not in rest)
 
 
 def _target(key: Key, match: re.Match[str]) -> Key:

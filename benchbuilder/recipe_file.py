@@ -60,6 +60,11 @@ class RecipeFile:
     package: str = ""
     problems: list[Problem] = field(default_factory=list[Problem])
 
+    @property
+    def group(self) -> Key:
+        """The folders below the root: where the keys go if the file says no package."""
+        return self.path.relative_to(self.root.path).parent.parts
+
     def at(self, line: int) -> str:
         """``file:line`` for messages."""
         return f"{shown(self.path)}:{line}"
@@ -133,6 +138,7 @@ def _shape(node: yaml.Node) -> str:
 def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
     line = node.start_mark.line + 1
     if id(node) in seen:
+        line = file.marks[key].line if key in file.marks else line
         file.report("YAML aliases are not allowed", line, key, hint="refer to the other key with ${the.other.key}")
         return
     seen.add(id(node))

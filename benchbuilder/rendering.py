@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
 from benchbuilder.origins import Origins
 from benchbuilder.recipe_file import Key, dotted
-from benchbuilder.spec.base import FileRef, Knob, Spec
+from benchbuilder.spec.base import FileRef, Knob, Label
 from benchbuilder.spec.recipe import Recipe
 
 
@@ -41,12 +42,12 @@ def render(recipe: Recipe, *, knobs: bool = False) -> str:
 def _plain(value: Any, shared: set[int], knobs: bool, depth: int) -> Any:
     if isinstance(value, FileRef):
         return value.path
-    if isinstance(value, Spec):
+    if isinstance(value, BaseModel):
         if depth > 1 and id(value) in shared:
             return None
         data: dict[str, Any] = {}
         for name, info in type(value).model_fields.items():
-            if knobs or not any(isinstance(mark, Knob) for mark in info.metadata):
+            if knobs or not any(isinstance(mark, Knob) and not isinstance(mark, Label) for mark in info.metadata):
                 data[info.alias or name] = _plain(getattr(value, name), shared, knobs, depth + 1)
         return {name: child for name, child in data.items() if child != {} or name != "run"}
     if isinstance(value, tuple | list | frozenset):

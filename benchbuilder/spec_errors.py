@@ -25,7 +25,7 @@ _LIMITS = {
     "too_short": ("min_length", "at least {} entries"), "too_long": ("max_length", "at most {} entries"),
     "string_too_short": ("min_length", "at least {} characters"),
     "string_too_long": ("max_length", "at most {} characters"),
-    "string_pattern_mismatch": ("pattern", "a text like {}"), "literal_error": ("expected", "{}"),
+    "string_pattern_mismatch": ("pattern", "a text that matches {}"), "literal_error": ("expected", "{}"),
     "enum": ("expected", "{}"),
 }  # fmt: skip
 
@@ -138,7 +138,7 @@ def _wrong(items: Sequence[Any], full: Key, origins: Origins) -> Problem:
     value = items[0]["input"]
     return Problem(
         text, key=dotted(full), where=str(origins.of(full)), found=_shown(value, full, origins),
-        allowed=" or ".join(limits), hint=_yaml_hint(value, full, origins, bool(limits) or "a text" in wants),
+        allowed=" or ".join(limits), hint=_yaml_hint(value, full, origins, quoted),
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _shown(value: Any, key: Key, origins: Origins) -> str:
     plain = (
         {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
     )
-    text = plain or (origin.text if origins.exact(key) is origin and origin.text else str(value))
+    text = origin.text if origins.exact(key) is origin and origin.text else plain or str(value)
     return f"{text} (by way of {written.text})" if key in origins.links and written.text else text
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from benchbuilder import kinds
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.kinds import ROLES
 from benchbuilder.library import did_you_mean
+from benchbuilder.ports.stage import Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.spec.recipe import Recipe
 
@@ -52,6 +53,26 @@ def expand(recipe: Recipe) -> Wired:
     if problems:
         raise RecipeError(problems)
     return wired
+
+
+def step_row(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, type[Row]]) -> type[Row]:
+    """The class of the rows that `step` makes; `each` are the nodes on its `each` port, `rows` the classes of theirs.
+
+    A step that passes rows on makes those of its first input. If its recipe has no source for it, the reference says
+    which rows there would be (``sources.triple``: facts of triples), so that an empty table has its exact schema.
+    """
+    stage: type[Stage] = kinds.find("stage", recipe.steps[step].kind).load()
+    if stage.output is not None:
+        return stage.output
+    if each:
+        return rows[each[0]]
+    for ref in recipe.wired(step).from_.get("each", ()):
+        name = ref.removeprefix("sources.")
+        if name in ROLES:
+            return ROLES[name]
+        if name in kinds.known("payload"):
+            return kinds.row_class(f"fact[{name}]")
+    return stage.ports["each"].row
 
 
 def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str, ...] | None:

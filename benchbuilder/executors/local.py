@@ -49,8 +49,7 @@ class LocalExecutor:
             pending: deque[tuple[int, Future[Shard]]] = deque()
             try:
                 for index, table in tables:
-                    # combine_chunks copies the slice, so that only its own rows travel
-                    pending.append((index, pool.submit(_run, table.combine_chunks())))
+                    pending.append((index, pool.submit(_run, packed(table))))
                     if len(pending) > 2 * workers:
                         first, future = pending.popleft()
                         yield first, future.result()
@@ -78,8 +77,16 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run(table: pa.Table) -> Shard:
+def packed(table: pa.Table) -> bytes:
+    """A table as bytes that hold its own rows alone; a pickled slice takes the whole table with it."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def _run(data: bytes) -> Shard:
     if not _worker:
         # opened here and not in the initializer, where an error would be lost
         _worker.append(Worker(_job[0]))
-    return _worker[0].run(table)
+    return _worker[0].run(pa.ipc.open_stream(data).read_all())

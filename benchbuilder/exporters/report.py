@@ -95,8 +95,8 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         "tiles": _tiles(finished, made, proposed, t),
         "branches": _branches(finished, colours, made, proposed),
         "holdings": [
-            (t("report.unit_candidates"), counted(proposed)),
-            (t("report.unit_items"), counted(made)),
+            (t("report.funnel_candidates"), counted(proposed)),
+            (t("report.funnel_items"), counted(made)),
         ],
         "polarity": polarity(shown, sources),
         "baselines": baselines(shown, sources, spec.cue_words),

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import EndOfFile, Unit
-from benchbuilder.spec.base import FileRef, KindSpec
+from benchbuilder.spec.base import FileRef, KindSpec, Label
 
 
 class SourceSpec(KindSpec):
     """What every source says of itself: its language, its licence and where it is published (for the card)."""
 
     language: str = ""
-    licence: str = ""
-    title: str = ""
-    url: str = ""
-    citation: str = ""
+    licence: Annotated[str, Label()] = ""
+    title: Annotated[str, Label()] = ""
+    url: Annotated[str, Label()] = ""
+    citation: Annotated[str, Label()] = ""
 
 
 class Source(ABC):

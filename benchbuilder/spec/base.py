@@ -21,6 +21,11 @@ class Knob:
 
 
 @dataclass(frozen=True)
+class Label(Knob):
+    """Marks a field that only describes (title, licence): left out of keys too, but part of the resolved recipe."""
+
+
+@dataclass(frozen=True)
 class Slot:
     """Marks a field that holds the spec of a kind of `slot`; ``null`` inherits the recipe's top-level `inherit`."""
 

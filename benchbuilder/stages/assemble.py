@@ -36,7 +36,7 @@ class Assemble(Gather):
     spec_class = AssembleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Question),
-        "true": Port(Statement, mode="whole"),
+        "stated": Port(Statement, mode="whole"),
         "negated": Port(Statement, mode="whole"),
         "replaced": Port(Statement, mode="whole"),
     }
@@ -53,7 +53,7 @@ class Assemble(Gather):
     def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
         """The fate of each question, and the statements that no candidate uses."""
         statements: dict[str, dict[str, list[Statement]]] = {}
-        for port in ("true", "negated", "replaced"):
+        for port in ("stated", "negated", "replaced"):
             by_fact = statements.setdefault(port, {})
             for statement in tables[port]:
                 by_fact.setdefault(statement.fact, []).append(statement)
@@ -78,7 +78,7 @@ class Assemble(Gather):
         return Gathered(fates=fates, unused=unused)
 
     def _candidate(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Fate:
-        right = next(iter(statements["true"].get(question.fact, ())), None)
+        right = next(iter(statements["stated"].get(question.fact, ())), None)
         if right is None:
             return Dropped("no_right_answer", question.text)
         wrong = self._wrong(question, statements)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchbuilder.errors import DataError
@@ -22,12 +23,17 @@ class Checksums:
                 self._known = {}
 
     def of(self, path: Path) -> str:
-        """Hex digest of a file, or of a folder's relative names and files; DataError if it is not there."""
+        """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if it is not there."""
         if path.is_dir():
-            parts = [(file.relative_to(path).as_posix(), self._of_file(file)) for file in sorted(path.rglob("*"))
-                     if file.is_file()]  # fmt: skip
-            return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+            return self._of_files(path, path.rglob("*"))
+        if any(mark in path.name for mark in "*?[") and not path.exists():
+            return self._of_files(path.parent, path.parent.glob(path.name))
         return self._of_file(path)
+
+    def _of_files(self, folder: Path, paths: Iterable[Path]) -> str:
+        files = sorted(path for path in paths if path.is_file())
+        parts = [(file.relative_to(folder).as_posix(), self._of_file(file)) for file in files]
+        return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
     def _of_file(self, path: Path) -> str:
         try:

@@ -4,54 +4,61 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _MEMORY = ".written.json"
 
 
-def lay_out(folder: Path, packets: Mapping[str, bytes]) -> list[str]:
-    """Bring `folder` to hold just `packets` (name -> content); the names of files that people changed.
+def lay_out(folder: Path, packets: Mapping[str, Callable[[], bytes]]) -> list[str]:
+    """Bring `folder` to hold just `packets`; the names of files that people changed.
 
-    Packets of before are deleted if they are as they were written. A file that was changed since, or that is not
-    ours, stays. An empty folder goes. Interrupted and called again, it ends in the same state.
+    `packets` maps names, which must change with the content, to what makes the content; it is called only where the
+    file is not there. Packets of before are deleted if they are as they were written; a file that was changed since,
+    or that is not ours, stays. An empty folder goes. Interrupted and called again, it ends in the same state.
     """
-    written: dict[str, str] = {}
-    if (folder / _MEMORY).exists():
-        written = json.loads((folder / _MEMORY).read_text(encoding="utf-8"))
-    elif not packets and not folder.exists():
+    if not packets and not folder.exists():
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = {name: _sha256(content) for name, content in packets.items()}
-    _remember(folder, written | fresh)
+    written = _remembered(folder)
     changed: list[str] = []
     for file in sorted(folder.iterdir()):
         if file.name.startswith((".", "~$")) or not file.is_file():
             continue
-        untouched = _sha256(file.read_bytes()) == (fresh.get(file.name) or written.get(file.name))
-        if not untouched:
+        if _sha256(file.read_bytes()) != written.get(file.name):
             changed.append(file.name)
-        elif file.name not in fresh:
+        elif file.name not in packets:
             file.unlink()
-    for name, content in packets.items():
+    for name, make in packets.items():
         if not (folder / name).exists():
-            draft = folder / f".{name}.draft"
-            draft.write_bytes(content)
-            draft.replace(folder / name)
-    _remember(folder, fresh)
+            content = make()
+            written[name] = _sha256(content)
+            _remember(folder, written)
+            _write(folder / name, content)
+    _remember(folder, {name: written[name] for name in packets if name in written})
     if not any(folder.iterdir()):
         folder.rmdir()
     return changed
 
 
-def _remember(folder: Path, written: Mapping[str, str]) -> None:
+def _remembered(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file as it was written."""
     memory = folder / _MEMORY
-    if not written:
-        memory.unlink(missing_ok=True)
-        return
-    draft = memory.with_suffix(".draft")
-    draft.write_text(json.dumps(written, sort_keys=True), encoding="utf-8")
-    draft.replace(memory)
+    return json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
+
+
+def _remember(folder: Path, written: Mapping[str, str]) -> None:
+    if written:
+        _write(folder / _MEMORY, json.dumps(written, sort_keys=True).encode())
+    else:
+        (folder / _MEMORY).unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write as a whole or not at all."""
+    draft = path.with_name(f".{path.name.lstrip('.')}.draft")
+    draft.write_bytes(content)
+    draft.replace(path)
 
 
 def _sha256(content: bytes) -> str:

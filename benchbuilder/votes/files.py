@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -18,6 +18,8 @@ from benchbuilder.votes.sheets import SheetLabels, columns, csv_bytes, grid, pac
 _SHEETS = (".csv", ".xlsx")
 _IGNORED = (".md", ".txt")
 _SHOWN_PROBLEMS = 20
+_LOOK = "1"
+"""To be raised when workbooks come to look otherwise, so that old packets are replaced."""
 
 
 class FilesSpec(JudgingSpec):
@@ -88,7 +90,7 @@ class FileVotes(Votes):
         self, claims: Sequence[ShownClaim], missing: Mapping[str, Collection[Subject]], workplace: Path, seed: int
     ) -> Instructions:
         """Write packets with just what is `missing`, and take away packets of before that nobody changed."""
-        packets: dict[str, bytes] = {}
+        packets: dict[str, Callable[[], bytes]] = {}
         for person, subjects in missing.items():
             packets |= self._packet(claims, frozenset(subjects), person, seed)
         changed = lay_out(workplace / "packets", packets)
@@ -110,15 +112,21 @@ class FileVotes(Votes):
 
     def _packet(
         self, claims: Sequence[ShownClaim], wanted: Collection[Subject], person: str, seed: int
-    ) -> dict[str, bytes]:
-        from benchbuilder.votes.workbook import workbook_bytes
-
+    ) -> dict[str, Callable[[], bytes]]:
+        """The files of a person's packet by name; the name changes with the content."""
         spec = self.spec
         rows = packet_rows(claims, wanted, spec, spec.labels, annotator=person, seed=seed)
         layout = columns(spec, spec.labels)
-        text, book = csv_bytes(grid(layout, rows)), workbook_bytes(layout, rows, spec, spec.labels)
-        stem = f"{person}-{hashlib.blake2b(text + book, digest_size=4).hexdigest()}"
-        return {f"{stem}.xlsx": book, f"{stem}.csv": text}
+        text = csv_bytes(grid(layout, rows))
+
+        def book() -> bytes:
+            from benchbuilder.votes.workbook import workbook_bytes
+
+            return workbook_bytes(layout, rows, spec, spec.labels)
+
+        guide = "\n".join([*spec.labels.instructions, spec.labels.sheet, spec.labels.guide, _LOOK]).encode()
+        stem = f"{person}-{hashlib.blake2b(text + guide, digest_size=4).hexdigest()}"
+        return {f"{stem}.xlsx": book, f"{stem}.csv": lambda: text}
 
 
 def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:

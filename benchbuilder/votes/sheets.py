@@ -147,7 +147,7 @@ def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], int | None]) -> li
 
 def grid(layout: Sequence[Column], rows: Sequence[SheetRow]) -> list[list[str]]:
     """The cells as they are written, header first, formula-like text escaped."""
-    lines = [[column.title for column in layout]]
+    lines = [[escape(column.title) for column in layout]]
     for row in rows:
         lines.append([escape(_cell(row, column.marker)) for column in layout])
     return lines

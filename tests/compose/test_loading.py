@@ -96,7 +96,7 @@ def test_resolvers_come_back_after_composing(garden: Any) -> None:
 
 
 def test_paths_hang_on_the_file_that_wrote_them(garden: Any) -> None:
-    files = {key: ref for key, ref in load_recipe(["recipe=garden"]).files}
+    files = dict(load_recipe(["recipe=garden"]).files)
     folder = garden.folder / "recipes/recipe/garden"
     assert files["sources.plants.path"].file == folder / "plants.tsv"
     assert files["steps.on_topic.words"].file == folder / "words.txt"

@@ -224,9 +224,12 @@ class Join(Gather):
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
         rows = {row.id: row for row in tables["each"]}
+        used = {i for row in rows.values() for i in (row.id, *row.parents)}
         family: dict[str, list[Passage]] = {}
         unused: dict[str, str] = {}
         for child in tables["children"]:
+            if child.id in used:
+                continue
             parent = next((i for i in child.parents if i in rows), None)
             if parent is None:
                 unused[child.id] = "orphan"

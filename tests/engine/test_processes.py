@@ -16,6 +16,7 @@ from engine_bench import Bench
 
 import benchbuilder
 from benchbuilder.errors import DataError
+from benchbuilder.executors.local import packed
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(Path(benchbuilder.__file__).parents[1])))}
@@ -71,28 +72,26 @@ def _start(bench: Bench) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 def test_ten_kills_change_no_byte(slow: Bench, tmp_path: Path) -> None:
-    begin = time.monotonic()
-    assert _start(slow).wait() == 0
-    whole = time.monotonic() - begin
+    slow.build()
     killed = Bench(tmp_path / "killed", slow.sources, slow.steps, "join", run={"shard_rows": 6})
     chance = random.Random(5)
-    kills = 0
     for _ in range(10):
+        enough = len(_files(killed)) + chance.randint(1, 12)
         process = _start(killed)
-        time.sleep(chance.uniform(0.3, 1.0) * whole)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            kills += 1
+        while len(_files(killed)) < enough and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(chance.uniform(0, 0.02))
+        assert process.poll() is None, "the build is too short to be killed ten times"
+        process.send_signal(signal.SIGKILL)
         process.wait()
-        if process.returncode == 0:
-            # done already: throw a middle step away, so that there is something to kill
-            for path in (killed.store.steps / chance.choice(list(STEPS))).glob("*"):
-                path.rename(path.with_name(path.name + ".draft")) if path.is_dir() else path.unlink()
-    assert kills >= 3
     assert _start(killed).wait() == 0
     assert killed.outputs() == slow.outputs()
     assert killed.digests() == slow.digests()
     assert not list(killed.store.steps.rglob("*.tmp"))
+
+
+def _files(bench: Bench) -> list[Path]:
+    return list(bench.store.steps.rglob("*-0*")) if bench.store.steps.exists() else []
 
 
 def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
@@ -109,7 +108,7 @@ def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
     assert slow.build().made == ["upper"]
     after = {path.name: path.stat().st_mtime_ns for path in place.glob("part-*")}
     assert [name for name in sorted(times) if times[name] == after[name]] == ["part-00000.parquet", "part-00001.parquet"]
-    assert slow.watcher.done["upper"] == sum(slow.inspector().manifests["short"].rows for _ in range(1))
+    assert slow.watcher.done["upper"] == slow.inspector().manifests["short"].rows
 
 
 def test_shards_of_another_size_are_not_mixed(slow: Bench) -> None:
@@ -126,7 +125,7 @@ def test_shards_of_another_size_are_not_mixed(slow: Bench) -> None:
 @pytest.mark.slow
 def test_a_killed_build_leaves_no_workers_and_no_lock(slow: Bench) -> None:
     slow.run = {"shard_rows": 6, "workers": 2}
-    slow.steps = {**STEPS, "upper": {**STEPS["upper"], "pace": 100}}
+    slow.steps = {**STEPS, "upper": {**STEPS["upper"], "pace": 50}}
     process = _start(slow)
     deadline = time.monotonic() + 60
     while not list(slow.store.steps.glob("upper/*.draft/shard-*")):
@@ -160,4 +159,4 @@ def _session(leader: int) -> list[int]:
 def test_tables_of_shards_travel_alone() -> None:
     """A slice that is sent to a worker takes only its own rows with it."""
     table = pa.table({"text": ["x" * 1000] * 1000})
-    assert table.slice(0, 10).combine_chunks().get_total_buffer_size() < 20_000
+    assert len(packed(table.slice(500, 10))) < 20_000

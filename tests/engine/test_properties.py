@@ -6,14 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import engine_bench
 import pytest
 from engine_bench import Bench
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.build import BuildReport
-from benchbuilder.errors import RecipeError, TooManyFailures
+from benchbuilder.errors import RecipeError
 
 ENDS = {"item", "dropped", "not applicable", "failed", "unused", "used", "kept"}
 
@@ -70,7 +69,7 @@ def check_books(bench: Bench, report: BuildReport) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(flow=flows(), shard_rows=st.integers(1, 5), failing=st.booleans())
 def test_every_unit_ends_somewhere(
     flow: tuple[dict[str, list[str]], dict[str, dict[str, Any]]], shard_rows: int, failing: bool
@@ -87,8 +86,6 @@ def test_every_unit_ends_somewhere(
             assert "the same row comes in twice" in str(error)  # noqa: PT017
             assume(False)
             return
-        except TooManyFailures:
-            raise
         check_books(bench, report)
         inspector = bench.inspector()
         for name, units in sources.items():
@@ -102,7 +99,7 @@ def test_every_unit_ends_somewhere(
             assert made[-1][1].origin.file.removesuffix(".txt") in sources
             assert made[-1][0] in sources
         again = bench.build()
-        assert again.report_ok if hasattr(again, "report_ok") else set(again.made) <= _partial(report)
+        assert set(again.made) <= _partial(report)
         whole = Bench(Path(folder) / "whole", sources, steps, bench.items, tolerated=1.0)
         if not failing:
             whole.build()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,14 @@ EXPECTED = Path(__file__).parent / "expected"
 GARDEN, FLOW = "recipes/recipe/garden.yaml", "recipes/flow/claims.yaml"
 
 Change = Callable[[Any], object]
-CASES: dict[str, tuple[list[str], Change]] = {}
+CASES: dict[str, tuple[list[str], list[str], Change]] = {}
 
 
-def case(name: str, change: Change = lambda garden: None, words: str = "") -> None:
+def case(
+    name: str, change: Change = lambda garden: None, words: str = "", recipe: str = "recipe=garden", recipes: str = ""
+) -> None:
     assert name not in CASES
-    CASES[name] = (["recipe=garden", *words.split(" ")] if words else ["recipe=garden"], change)
+    CASES[name] = ([*recipe.split(), *words.split()], recipes.split(), change)
 
 
 def swap(old: str, new: str, file: str = GARDEN) -> Change:
@@ -45,7 +46,9 @@ case("wrong_type", swap("min_chars: 5", "min_chars: five"))
 case("out_of_range", words="retriever.top_k=0")
 case("not_one_of", swap("match: exact", "match: exactly"))
 case("list_for_mapping", swap("  state:\n    prompt: en/state.j2\n", "  state: [en/state.j2]\n  other:\n"))
-case("list_for_steps", write("recipes/variant/garden/listed.yaml", "# @package _global_\nsteps: [a]\n"), "variant=listed")
+case(
+    "list_for_steps", write("recipes/variant/garden/listed.yaml", "# @package _global_\nsteps: [a]\n"), "variant=listed"
+)
 case("scalar_for_list", swap('endings: [".", "!"]', "endings: 3"))
 case("mapping_for_path", swap("words: garden/words.txt", "words: {at: /etc/passwd}"))
 case("missing_value", swap("licence: CC0-1.0", "licence: ???"))
@@ -73,6 +76,23 @@ case("alias", swap("tone: plain", "tone: &a plain\n    version: *a"))
 case("python_tag", swap("tone: plain", "tone: !!python/object/apply:os.getcwd []"))
 case("not_utf8", write(GARDEN, "name: 花园\n".encode("gb18030")))
 case("not_a_mapping", write(GARDEN, "- name\n"))
+
+# --- where recipes are found -------------------------------------------------------------------------------------
+case("unknown_recipe", recipe="recipe=gardn")
+case("no_recipe", recipe="retriever.top_k=2")
+case("recipe_key_typo", recipe="recip=garden")
+case("climbing_recipe", recipe="recipe=../../outside/evil")
+case("absolute_recipe", recipe="recipe=/etc/passwd")
+case("shadowed_recipe", write("../other/recipe/garden.yaml", "name: other\n"), recipes="../other")
+case("shadowed_option", write("../other/retriever/bm25.yaml", "kind: bm25\n"), recipes="../other")
+case(
+    "shadowed_prompt",
+    lambda g: (write("../other/prompts/en/state.j2", "x\n")(g), write("../other/recipes/run/x.yaml", "a: 1\n")(g)),
+    recipes="../other/recipes",
+)
+case("no_such_folder", recipes="../nowhere")
+case("recipe_is_a_link", lambda g: (g.write("../evil.yaml", "name: evil\n"), (g.folder / GARDEN).unlink(), (
+    g.folder / GARDEN).symlink_to(g.folder.parent / "evil.yaml")))  # fmt: skip
 
 # --- choices -----------------------------------------------------------------------------------------------------
 case("variant_typo", words="variant=strickt")
@@ -125,8 +145,8 @@ case("absolute_path", swap("garden/words.txt", "/etc/passwd"))
 case("home_path", swap("garden/words.txt", "~/.ssh/id_rsa"))
 case("absolute_path_by_link", swap("plants: garden/plants.tsv", "plants: /etc/passwd"))
 case("prompt_leaves", swap("en/state.j2", "../recipes/recipe/garden/words.txt"))
-case("symbolic_link", lambda g: ((g.folder / "recipes/recipe/garden/words.txt").unlink(), os.symlink(
-    "/etc/hosts", g.folder / "recipes/recipe/garden/words.txt")))  # fmt: skip
+case("symbolic_link", lambda g: ((g.folder / "recipes/recipe/garden/words.txt").unlink(), (
+    g.folder / "recipes/recipe/garden/words.txt").symlink_to("/etc/hosts")))  # fmt: skip
 case("address_from_recipe", swap("seed: 7", "seed: 7\nmodel: {kind: remote, name: x, base_url: 'http://evil'}"))
 case("secret_name_from_recipe", swap("seed: 7", "seed: 7\nmodel: {kind: remote, name: x, api_key_env: AWS_KEY}"))
 case("writes_outside", swap("file: items.jsonl", "file: ../../.bashrc", "recipes/outputs/standard.yaml"))
@@ -134,7 +154,10 @@ case("builds_outside", swap("dir: null", "dir: /tmp/evil", "recipes/run/laptop.y
 case("target", swap("tone: plain", "_target_: os.system"))
 case("hydra_key", add("hydra: {run: {dir: /tmp}}\n"))
 case("hydra_package", swap("# @package _global_", "# @package hydra.run"))
-case("hydra_default", swap("  - override /flow: claims\n", "  - override /flow: claims\n  - override /hydra/launcher: x\n"))
+case(
+    "hydra_default",
+    swap("  - override /flow: claims\n", "  - override /flow: claims\n  - override /hydra/launcher: x\n"),
+)
 case("environment_in_value", swap("title: Garden", "title: '${oc.env:BENCHBUILDER_SECRET}'"))
 case("environment_in_defaults", swap("/flow: claims", "/flow: '${oc.env:BENCHBUILDER_SECRET}'"))
 case("environment_nested", swap("title: Garden", "title: '${${name}:BENCHBUILDER_SECRET}'"))
@@ -149,10 +172,28 @@ case("unknown_source", swap("sources.triple", "sources.tripel", FLOW))
 case("source_without_prefix", swap("sources.triple", "plants", FLOW))
 case("unwired_port", swap("from: {each: state, fact: on_topic}", "from: state", FLOW))
 case("unknown_port", swap("fact: on_topic", "facts: on_topic", FLOW))
-case("wrong_payload", lambda g: (swap("[plants]", "[plants, quiz]")(g), swap("{kind: state, from: on_topic}", "{kind: state, from: sources.choice}", FLOW)(g)))
+case(
+    "wrong_payload",
+    lambda g: (
+        swap("[plants]", "[plants, quiz]")(g),
+        swap("{kind: state, from: on_topic}", "{kind: state, from: sources.choice}", FLOW)(g),
+    ),
+)
 case("wrong_role", swap("{kind: review, from: pair}", "{kind: review, from: state}", FLOW))
-case("two_sorts_of_rows", lambda g: (swap("[plants]", "[plants, quiz]")(g), swap("from: sources.triple", "from: [sources.triple, sources.choice]", FLOW)(g)))
-case("not_an_ancestor", lambda g: (add("aside: {kind: topic, from: sources.triple, words: '${steps.on_topic.words}', match: exact}\n", FLOW)(g), swap("fact: on_topic", "fact: aside", FLOW)(g)))
+case(
+    "two_sorts_of_rows",
+    lambda g: (
+        swap("[plants]", "[plants, quiz]")(g),
+        swap("from: sources.triple", "from: [sources.triple, sources.choice]", FLOW)(g),
+    ),
+)
+case(
+    "not_an_ancestor",
+    lambda g: (
+        add("aside: {kind: topic, from: sources.triple, words: '${steps.on_topic.words}', match: exact}\n", FLOW)(g),
+        swap("fact: on_topic", "fact: aside", FLOW)(g),
+    ),
+)
 case("circle", swap("{kind: topic, from: sources.triple}", "{kind: topic, from: pair}", FLOW))
 case("items_unknown", swap("items: items", "items: item"))
 case("items_of_other_rows", swap("items: items", "items: pair"))
@@ -161,11 +202,11 @@ case("items_of_other_rows", swap("items: items", "items: pair"))
 @pytest.mark.parametrize("name", CASES)
 def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHBUILDER_SECRET", SECRET)
-    words, change = CASES[name]
+    words, recipes, change = CASES[name]
     change(garden)
     with pytest.raises(BenchbuilderError) as caught:
-        check(load_recipe(words))
-    told = str(caught.value).replace(str(garden.folder), "HERE").replace(str(Path.home()), "HOME") + "\n"
+        check(load_recipe(words, recipes=recipes))
+    told = str(caught.value).replace(str(garden.folder.parent), "HERE") + "\n"
     assert SECRET not in told
     assert told == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
     assert caught.value.exit_code == (3 if told.startswith("sources.") else 2)

@@ -84,6 +84,11 @@ def test_a_claim_stands_before_its_paragraphs_in_their_order():
     assert keys[at + 1 : at + 3] == [key("p", 10), key("p", 11)]
 
 
+def test_labels_are_no_formulas_either():
+    labels = SPEC.labels.model_copy(update={"text": "=1+1"})
+    assert grid(columns(SPEC, labels), [])[0][2] == "'=1+1 [text]"
+
+
 def test_only_what_is_wanted_is_open():
     fluent = wording_key(SPEC.asked()["fluent"].text)
     supports = wording_key(SPEC.asked()["supports"].text)

@@ -1,0 +1,1 @@
+"""Stages: one file, one verb; no stage imports another."""

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+
+def run(command: str, words: list[str]) -> tuple[int, str]:
+    module = importlib.import_module(f"benchbuilder.cli.{command}")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--recipes", action="append")
+    module.register(parser)
+    out = io.StringIO()
+    return module.run(parser.parse_args(words), Console(file=out, width=200)), out.getvalue()
+
+
+def test_show_prints_yaml_with_origins(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", ["recipe=garden", "retriever.top_k=2"])[0] == 0
+    text = capsys.readouterr().out
+    assert "# command line: retriever.top_k=2" in text
+    assert yaml.safe_load(text)["run"]["workers"] == 1
+
+
+def test_show_plain_is_what_stands_beside_a_benchmark(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run("show", ["--plain", "recipe=garden"])
+    text = capsys.readouterr().out
+    assert "#" not in text
+    assert "run" not in yaml.safe_load(text)
+
+
+def test_check_says_that_all_is_well(garden: Any) -> None:
+    assert run("check", ["recipe=garden"]) == (0, "garden: 1 sources, 4 steps and 3 files are fine\n")
+
+
+def test_check_prints_warnings(garden: Any) -> None:
+    code, text = run("check", ["recipe=balcony"])
+    assert code == 0
+    assert "warning: sources.quiz: nothing reads this" in text
+
+
+def test_schema_is_json(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run("schema", [])
+    assert json.loads(capsys.readouterr().out)["title"] == "benchbuilder recipe"
+    run("schema", ["--output", "recipe.schema.json"])
+    assert json.loads((garden.folder / "recipe.schema.json").read_text())["$defs"]
+
+
+def test_ls_lists_recipes_with_their_titles_and_variants(garden: Any) -> None:
+    garden.write("recipes/recipe/broken.yaml", "a: [\n")
+    text = run("ls", [])[1]
+    assert "garden  Garden" in " ".join(text.split()).replace("garden Garden", "garden  Garden")
+    assert "strict" in text
+    assert "recipes/recipe/balcony.yaml" in text
+    assert "cannot be read" in text
+
+
+def test_ls_lists_kinds(garden: Any) -> None:
+    text = run("ls", ["--kinds"])[1]
+    assert "retriever" in text
+    assert "bm25" in text
+
+
+def test_ls_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, benchbuilder.cli.ls as ls; from rich.console import Console; import argparse;"
+        "ls.run(argparse.Namespace(kinds=True, recipes=None), Console(quiet=True));"
+        "ls.run(argparse.Namespace(kinds=False, recipes=None), Console(quiet=True));"
+        "print([m for m in ('hydra', 'omegaconf', 'torch', 'transformers', 'openai') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

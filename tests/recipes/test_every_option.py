@@ -1,0 +1,62 @@
+"""Every bundled recipe composes with every option of each group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from yamllint import linter
+from yamllint.config import YamlLintConfig
+
+from benchbuilder.loading import load_recipe
+from benchbuilder.roots import bundled
+
+ROOT = bundled("recipes")
+RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
+ONE = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
+
+
+def words() -> list[list[str]]:
+    found: list[list[str]] = []
+    for recipe in RECIPES:
+        found.append([f"recipe={recipe}"])
+        for group in ONE:
+            found += [[f"recipe={recipe}", f"{group}={path.stem}"] for path in sorted((ROOT / group).glob("*.yaml"))]
+        variants = sorted((ROOT / "variant" / recipe).glob("*.yaml"))
+        found += [[f"recipe={recipe}", f"variant={path.stem}"] for path in variants]
+        used = load_sources(recipe)
+        found += [[f"recipe={recipe}", f"source=[{name}]"] for name in used]
+        found += [[f"recipe={recipe}", f"variant={path.stem}", f"source=[{used[-1]}]"] for path in variants]
+    return found
+
+
+def load_sources(recipe: str) -> list[str]:
+    """The sources that a recipe has paths for."""
+    text = (ROOT / "recipe" / f"{recipe}.yaml").read_text(encoding="utf-8")
+    return [path.stem for path in sorted((ROOT / "source").glob("*.yaml")) if f"  {path.stem}: " in text]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize("asked", words(), ids=" ".join)
+def test_it_composes(asked: list[str]) -> None:
+    loaded = load_recipe(asked)
+    assert loaded.recipe.steps
+    missing = [key for key, ref in loaded.files if not ref.file.exists()]
+    assert missing == []
+
+
+def test_each_step_can_have_a_model_of_its_own() -> None:
+    loaded = load_recipe(["recipe=care_mi", "model@steps.state_choice.model=none"])
+    assert loaded.recipe.steps["state_choice"].model is not loaded.recipe.model
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.yaml")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_yaml_is_clean(path: Path) -> None:
+    config = YamlLintConfig(file=str(Path(__file__).parents[2] / ".yamllint.yaml"))
+    text = path.read_text(encoding="utf-8")
+    assert [f"{problem.line}: {problem.desc}" for problem in linter.run(text, config, str(path))] == []

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from benchbuilder import kinds, prompts
+from benchbuilder.errors import RecipeError
+
+ROOT = Path(__file__).parents[1] / "prompts"
+NAMES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.j2"))
+STEP_OF = {"zh/qa2d.j2": "state_choice", "zh/negate.j2": "negate", "zh/ask_tf.j2": "ask_tf", "zh/ask_oe.j2": "ask_oe"}
+
+
+def prompt(text: str) -> prompts.Prompt:
+    return prompts.Prompt(name="zh/x.j2", file=Path("zh/x.j2"), source=text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_bundled_prompt_renders_as_its_example_says(name):
+    found = prompts.find(name, [ROOT])
+    example = yaml.safe_load((ROOT / name.replace(".j2", ".example.yaml")).read_text("utf-8"))
+    assert prompts.render(found, example["variables"]) == example["rendered"].rstrip("\n")
+    assert "reviewed_by" in example
+
+
+@pytest.mark.parametrize(("name", "kind"), STEP_OF.items())
+def test_bundled_prompts_use_only_what_their_step_gives(name, kind):
+    stage = kinds.find("stage", kind).load()
+    assert prompts.check(prompts.find(name, [ROOT]), stage.prompt_variables) == []
+
+
+def test_unknown_variables_are_found_with_their_line_before_any_call():
+    [problem] = prompts.check(prompt("问：{{ question }}\n答：{{ anwser }}\n"), {"question": "", "answer": ""})
+    assert problem.found == "anwser"
+    assert problem.where.endswith("x.j2:2")
+    assert problem.allowed == "answer, question"
+
+
+def test_names_used():
+    used = prompts.variables(prompt("{% for o in options %}{{ o.text }}{{ loop.index }}{% endfor %}{{ question }}"))
+    assert used == {"options", "question"}
+
+
+def test_syntax_errors_have_a_line():
+    [problem] = prompts.check(prompt("a\n{% if x %}\nb"), ["x"])
+    assert problem.where.endswith((":2", ":3"))
+
+
+def test_loops_conditions_and_plain_data_work():
+    text = "{% for o in options %}{{ loop.index }}.{{ o.text }};{% endfor %}{% if n is defined and n > 1 %}{{ n }}{% endif %}"
+    assert prompts.render(prompt(text), {"options": [{"text": "甲"}, {"text": "乙"}], "n": 2}) == "1.甲;2.乙;2"
+
+
+def test_text_is_not_escaped_and_braces_in_values_mean_nothing():
+    assert prompts.render(prompt("{{ a }}"), {"a": "<b> {{ 7 * 7 }} {% raw %}"}) == "<b> {{ 7 * 7 }} {% raw %}"
+
+
+class Loot(BaseModel):
+    a: str = "x"
+
+
+class Text(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "value", [Loot(), {"deep": [Loot()]}, (1, 2), {1: "a"}, Text("a"), object(), print, {"a": b"x"}, None, {"s": {1}}]
+)
+def test_only_plain_data_goes_in(value):
+    with pytest.raises(TypeError, match="a prompt sees"):
+        prompts.render(prompt("{{ a }}"), {"a": value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ a.parse_raw('x', proto='pickle') }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ a['__class__']() }}",
+        "{{ a.__class__ }}",
+        "{{ cycler.__init__.__globals__.os }}",
+        "{{ lipsum() }}",
+        "{{ self._TemplateReference__context }}",
+        "{{ 'a' * 10**9 }}",
+        "{{ 9 ** 9 ** 9 }}",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ '{:>1000000000}'.format(1) }}",
+        "{{ 'a'.ljust(1000000000) }}",
+        "{% for i in range(1000000000) %}a{% endfor %}",
+        "{% for i in a %}{% for j in a %}{% for k in a %}{% endfor %}{% endfor %}{% endfor %}",
+        "{% set x = 'aaaa' %}{% set x = x ~ x %}{{ x }}",
+        "{{ a|replace('a', 'aaaaaaaaaa') }}",
+        "{{ a|attr('__class__') }}",
+        "{{ a|map('upper') }}",
+        "{{ a|center(1000000000) }}",
+        "{% include '../secret.j2' %}",
+        "{% include 'zh/other.j2' %}",
+        "{% import 'zh/other.j2' as o %}",
+        "{% extends 'zh/other.j2' %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    ],
+)
+def test_exploits_are_refused_before_anything_is_rendered(text):
+    assert prompts.check(prompt(text), ["a"])
+    with pytest.raises(RecipeError):
+        prompts.render(prompt(text), {"a": "aaaa"})
+
+
+def test_methods_and_attributes_of_plain_data_are_out_of_reach():
+    for text in ("{{ a.format }}", "{{ a.upper }}", "{{ d.items }}", "{{ d.missing }}"):
+        with pytest.raises(RecipeError, match="cannot be filled"):
+            prompts.render(prompt(text), {"a": "x", "d": {"k": "v"}})
+
+
+def test_output_is_capped():
+    big = ["x" * 1000] * 1000
+    with pytest.raises(RecipeError, match="too long"):
+        prompts.render(prompt("{% for b in a %}{{ b }}{% endfor %}"), {"a": big})
+    with pytest.raises(RecipeError, match="join makes more"):
+        prompts.render(prompt("{{ a|join }}"), {"a": big})
+    with pytest.raises(RecipeError, match="join works on lists"):
+        prompts.render(prompt("{{ s|join(s)|join(s) }}"), {"s": "abc"})
+
+
+def test_prompts_stay_inside_their_folders(tmp_path):
+    root = tmp_path / "prompts"
+    root.mkdir()
+    secret = tmp_path / "secret.j2"
+    secret.write_text("secret")
+    (root / "link.j2").symlink_to(secret)
+    for name in ("../secret.j2", str(secret), "link.j2"):
+        with pytest.raises(RecipeError, match="leads out"):
+            prompts.find(name, [root])
+    with pytest.raises(RecipeError, match="no such prompt"):
+        prompts.find("zh/nothing.j2", [root])
+
+
+def test_the_first_folder_that_has_it_wins(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "two" / "a.j2").write_text("two")
+    assert prompts.find("a.j2", [tmp_path / "one", tmp_path / "two"]).source == "two"
