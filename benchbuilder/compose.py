@@ -36,13 +36,15 @@ _DEEPEST = 30
 @dataclass(frozen=True)
 class Composed:
     """A composed recipe: plain `data` with interpolations resolved, the `origins` of its keys, and the `problems`
-    that were met (missing values, dangling references), which the caller reports with its own."""
+    that were met (missing values, dangling references), which the caller reports with its own. `idle` names the
+    options of the group `source` that were not chosen."""
 
     name: str
     data: dict[str, Any]
     origins: Origins
     problems: tuple[Problem, ...]
     roots: tuple[Root, ...]
+    idle: frozenset[str]
 
 
 def compose(words: Sequence[str], roots: Sequence[Root]) -> Composed:
@@ -87,7 +89,8 @@ def _compose(words: Sequence[str], library: Library) -> Composed:
     data, problems = _Resolver(origins).resolve(cfg)
     if (variant := _chosen(parsed, "variant")) is not None:
         data["variant"] = variant.removeprefix(f"{recipe}/")
-    return Composed(recipe, data, origins, tuple(problems), library.roots)
+    idle = frozenset(name for name in library.options("source") if f"source/{name}" not in library.read)
+    return Composed(recipe, data, origins, tuple(problems), library.roots, idle)
 
 
 class _Guarded(ConfigRepository):

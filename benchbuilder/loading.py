@@ -13,7 +13,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ValidationError
 
 from benchbuilder import kinds
-from benchbuilder.compose import compose
+from benchbuilder.compose import Composed, compose
 from benchbuilder.errors import InstallationError, Problem, RecipeError
 from benchbuilder.library import did_you_mean
 from benchbuilder.origins import Origins
@@ -63,12 +63,33 @@ def load_recipe(
     builder = _Builder(composed.origins, References(composed.origins, here, prompts))
     for problem in composed.problems:
         builder.problems[problem.key] = problem
-    recipe = builder.recipe(composed.data)
+    recipe = builder.recipe(_without_idle(composed))
     problems = [*builder.problems.values(), *builder.references.problems, *own_keys(composed.data, composed.origins)]
     if recipe is None or problems:
         raise RecipeError(list(dict.fromkeys(problems)), next="correct these and give the same command again")
     files = tuple(builder.references.files)
     return Loaded(recipe, composed.origins, render(recipe), files, roots, prompts)
+
+
+def _without_idle(composed: Composed) -> dict[str, Any]:
+    """The data without what a recipe says of sources that were not chosen (``source=[medqa]`` leaves the others out).
+
+    What the command line says of such a source stays, and is reported: it cannot have been meant.
+    """
+    sources = composed.data.get("sources")
+    if not isinstance(sources, dict):
+        return composed.data
+    nodes: dict[str, Any] = sources
+    origins = composed.origins
+    kept = {
+        name: node
+        for name, node in nodes.items()
+        if name not in composed.idle
+        or not isinstance(node, dict)
+        or "kind" in node
+        or any(origin.word for key, origin in origins.entries.items() if key[:2] == ("sources", name))
+    }
+    return {**composed.data, "sources": kept}
 
 
 class _Builder:

@@ -11,7 +11,7 @@ from typing import Any
 from benchbuilder.recipe_file import Key, Mark, RecipeFile
 from benchbuilder.roots import Root, shown
 
-_LINK = re.compile(r"\$\{\s*(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*\}")
+_LINK = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*(?:,[^{}]*)?\}")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,9 @@ def collect_origins(
         _lay_word(origins, parse_key(key), value, Origin(word=text, trusted=True))
     for key, text in _strings(raw, ()):
         if (match := _LINK.match(text)) is not None:
-            origins.links[key] = (_target(key, match), text[match.end() :])
+            target = _target(key, match)
+            if not match.group(1) or target in origins.entries:
+                origins.links[key] = (target, text[match.end() :])
     return origins
 
 
@@ -149,5 +151,5 @@ def _harmless(rest: str) -> bool:
 
 
 def _target(key: Key, match: re.Match[str]) -> Key:
-    dots, name = len(match.group(1)), parse_key(match.group(2))
+    dots, name = len(match.group(2)), parse_key(match.group(3))
     return (*key[: len(key) - dots], *name) if dots else name

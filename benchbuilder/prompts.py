@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from benchbuilder.errors import Problem, RecipeError
@@ -20,6 +22,7 @@ MAX_LOOPS = 2
 """How deep loops may be nested."""
 
 FILTERS = ("first", "join", "last", "length", "lower", "trim", "upper")
+LOOP = ("first", "index", "index0", "last", "length")
 TESTS = ("defined", "eq", "equalto", "false", "ne", "none", "string", "true")
 
 _ALLOWED: tuple[type[nodes.Node], ...] = (
@@ -57,8 +60,11 @@ def find(name: str, roots: Sequence[Path]) -> Prompt:
 
 
 def variables(prompt: Prompt) -> frozenset[str]:
-    """The names that the prompt uses; RecipeError if it does not parse."""
-    return frozenset(meta.find_undeclared_variables(_parsed(prompt)))
+    """The names that the prompt uses; RecipeError if it does not parse or holds what a prompt may not hold."""
+    tree = _parsed(prompt)
+    if problems := [_problem(prompt, *refused) for refused in _refused(tree)]:
+        raise RecipeError(problems)
+    return frozenset(meta.find_undeclared_variables(tree))
 
 
 def check(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
@@ -72,8 +78,9 @@ def check(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
         tree = _parsed(prompt)
     except RecipeError as error:
         return list(error.problems)
-    problems = [_problem(prompt, line, what, found) for line, what, found in _refused(tree)]
-    unknown = meta.find_undeclared_variables(tree) - set(allowed)
+    problems = [_problem(prompt, *refused) for refused in _refused(tree)]
+    # looking for variables evaluates constants, which is safe only where nothing was refused
+    unknown = set[str]() if problems else meta.find_undeclared_variables(tree) - set(allowed)
     for node in tree.find_all(nodes.Name):
         if node.name in unknown and node.ctx == "load":
             unknown.remove(node.name)
@@ -110,13 +117,25 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> str:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Nothing can be called and no attribute is read: ``a.b`` looks into dicts only."""
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002
-        return False
+    """Nothing can be called; ``a.b`` and ``a[b]`` look into dicts and lists, and at the counters of a loop."""
 
     def is_safe_callable(self, obj: Any) -> bool:  # noqa: ARG002
         return False
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return self._look(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return self._look(obj, argument)
+
+    def _look(self, obj: Any, name: Any) -> Any:
+        if type(obj) is dict and name in obj:
+            return obj[name]
+        if type(obj) is list and type(name) is int and -len(obj) <= name < len(obj):
+            return obj[name]
+        if isinstance(obj, LoopContext) and name in LOOP:
+            return getattr(obj, name)
+        return self.undefined(f"{name!r} is not there", name=str(name), exc=SecurityError)
 
 
 def _environment() -> _Sandbox:

@@ -132,9 +132,10 @@ def _hint_of(cls: type[BaseModel], path: Key) -> str:
 def _wrong(items: Sequence[Any], full: Key, origins: Origins) -> Problem:
     limits = [_limit(item) for item in items if item["type"] in _LIMITS]
     wants = list(dict.fromkeys(want for item in items if (want := _want(item))))
-    text = (
-        f"{' or '.join(wants)} is wanted" if wants else (items[0]["msg"] if not limits else "another value is wanted")
-    )
+    quoted = "a text" in wants or any("'" in limit for limit in limits)
+    text = f"{' or '.join(wants)} is wanted"
+    if not wants:
+        text = "another value is wanted" if limits else str(items[0]["msg"])
     value = items[0]["input"]
     return Problem(
         text, key=dotted(full), where=str(origins.of(full)), found=_shown(value, full, origins),

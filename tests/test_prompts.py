@@ -44,13 +44,18 @@ def test_names_used():
     assert used == {"options", "question"}
 
 
+def test_loops_see_only_their_counters():
+    with pytest.raises(RecipeError):
+        prompts.render(prompt("{% for o in a %}{{ loop.cycle }}{% endfor %}"), {"a": ["x"]})
+
+
 def test_syntax_errors_have_a_line():
     [problem] = prompts.check(prompt("a\n{% if x %}\nb"), ["x"])
     assert problem.where.endswith((":2", ":3"))
 
 
 def test_loops_conditions_and_plain_data_work():
-    text = "{% for o in options %}{{ loop.index }}.{{ o.text }};{% endfor %}{% if n is defined and n > 1 %}{{ n }}{% endif %}"
+    text = "{% for o in options %}{{ loop.index }}.{{ o.text }};{% endfor %}{% if n is defined and n > 1 %}{{ n }}{% endif %}"  # noqa: E501
     assert prompts.render(prompt(text), {"options": [{"text": "甲"}, {"text": "乙"}], "n": 2}) == "1.甲;2.乙;2"
 
 

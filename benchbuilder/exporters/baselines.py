@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -39,11 +40,8 @@ class Polarity:
 
 def polarity(entries: Iterable[Entry], sources: Sequence[str]) -> list[Polarity]:
     """Expected verdicts by source, for the sources that have any."""
-    entries = list(entries)
-    rows = [
-        Polarity(source, *(sum(e.source == source and e.expected == verdict for e in entries) for verdict in ("yes", "no")))
-        for source in sources
-    ]  # fmt: skip
+    seen = Counter((entry.source, entry.expected) for entry in entries)
+    rows = [Polarity(source, seen[source, "yes"], seen[source, "no"]) for source in sources]
     return [row for row in rows if row.total]
 
 

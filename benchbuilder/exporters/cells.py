@@ -13,8 +13,8 @@ def escape(text: str) -> str:
     r"""`text` as one cell on one line.
 
     Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
-    spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an apostrophe in front, and
-    so does one that begins with an apostrophe, so that `unescape` gives back exactly what was there.
+    spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an
+    apostrophe in front, and so does one that begins with an apostrophe: `unescape` gives back exactly what was there.
 
     >>> escape("=1+1"), escape("two\nlines")
     ("'=1+1", 'two\\nlines')

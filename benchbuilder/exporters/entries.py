@@ -1,4 +1,4 @@
-"""What a benchmark holds, as reports and cards speak of it: one entry per item, or per candidate before there are any."""
+"""What a benchmark holds, as reports speak of it: one entry per item, or per candidate before there are items."""
 
 from __future__ import annotations
 

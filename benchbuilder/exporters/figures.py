@@ -68,7 +68,11 @@ def length_columns(entries: Sequence[Entry], types: Sequence[str], colours: Colo
     scale = ticks(max((len(entry.question) for entry in entries), default=0) + 1, 12)
     step = int(scale[1])
     layers = [
-        Series(name, colours.type(name), _binned((len(e.question) for e in entries if e.type == name), step, len(scale) - 1))
+        Series(
+            name,
+            colours.type(name),
+            _binned((len(e.question) for e in entries if e.type == name), step, len(scale) - 1),
+        )
         for name in types
     ]
     labels = [f"{int(edge)}" for edge in scale[:-1]]

@@ -123,6 +123,4 @@ def _measure(data: Mapping[str, Any]) -> Measure:
 
 def _survivors(row: Mapping[str, Any], minimum: int | None) -> Survivors:
     threshold = row["min_evidence"]
-    return Survivors(
-        threshold, row["kept"], row.get("by_partition", {}), row.get("without", {}), threshold == minimum
-    )
+    return Survivors(threshold, row["kept"], row.get("by_partition", {}), row.get("without", {}), threshold == minimum)

@@ -145,6 +145,7 @@ class Way:
     ribbons: Sequence[Any]
     candidates: int
     items: int
+    reached: int
     has_aside: bool
     has_failed: bool
 
@@ -155,6 +156,7 @@ def _branches(
     ways: list[Way] = []
     for branch in books.branches(finished):
         fates = [branch.units, *(step.fates for step in branch.steps)]
+        at_end = [step.fates.kept for step in branch.steps if step.role != "evidence"]
         ways.append(
             Way(
                 branch,
@@ -166,6 +168,7 @@ def _branches(
                 ],
                 sum(entry.source == branch.source for entry in proposed),
                 sum(entry.source == branch.source for entry in made),
+                at_end[-1] if at_end else branch.units.kept,
                 any(f.not_applicable for f in fates),
                 any(f.failed for f in fates),
             )
@@ -201,5 +204,3 @@ def _evidence(
         for base in bases
     ]  # fmt: skip
     return {"rows": rows, "total": len(shown), "chart": figures.evidence_columns(shown, sources, colours, t)}
-
-

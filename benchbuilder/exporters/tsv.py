@@ -36,7 +36,9 @@ class Tsv(RowsExporter):
     kind: ClassVar[str] = "tsv"
     spec_class: ClassVar[type[KindSpec]] = TsvSpec
 
-    spec: TsvSpec
+    def __init__(self, spec: TsvSpec) -> None:
+        super().__init__(spec)
+        self.columns = spec.columns
 
     def write(self, finished: Finished, folder: Path) -> list[Path]:
         """Write the rows in table order; DataError if a column is not there."""
@@ -51,14 +53,14 @@ class Tsv(RowsExporter):
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:
         known = dict.fromkeys((*_ENVELOPE, *flat_names(cls)))
-        if unknown := [name for name in self.spec.columns if name not in known]:
+        if unknown := [name for name in self.columns if name not in known]:
             raise DataError(
                 f"rows of {cls.name!r} have no column {unknown[0]!r}",
                 where=f"the output {self.spec.file}",
                 why=f"there are {', '.join(known)}",
                 next="correct `columns` of this output in the recipe",
             )
-        return self.spec.columns or ("id", "source", *flat_names(cls))
+        return self.columns or ("id", "source", *flat_names(cls))
 
 
 def _line(columns: Sequence[str], cells: Mapping[str, Any]) -> list[str]:

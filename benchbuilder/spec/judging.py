@@ -38,9 +38,9 @@ class JudgingSpec(KindSpec):
 
     `keep` maps guiding questions to the decision that they must have; a paragraph supports a candidate if it has
     the required decision on every question about evidence; a candidate needs `min_evidence` supporting paragraphs.
-    A question that is ``null`` is not asked, one that is ``null`` in `keep` (or not there) gates nothing. Both
-    `annotators` judge everything, the `adjudicator` only that on which they differ. `thresholds` are the numbers of
-    supporting paragraphs for which survivors are counted.
+    A question that is ``null`` is neither asked nor a gate; one that is ``null`` in `keep`, or not there, is asked
+    and gates nothing. Both `annotators` judge everything, the `adjudicator` only that on which they differ.
+    `thresholds` are the numbers of supporting paragraphs for which survivors are counted.
     """
 
     questions: dict[Name, GuidingQuestion | None]
@@ -59,8 +59,8 @@ class JudgingSpec(KindSpec):
         for what, values in (("order", [q.order for q in asked.values()]), ("text", [q.text for q in asked.values()])):
             if len(set(values)) < len(values):
                 raise ValueError(f"questions: two guiding questions have the same {what}")
-        if unknown := sorted(name for name, value in self.keep.items() if value is not None and name not in asked):
-            raise ValueError(f"keep: {', '.join(unknown)} is not asked (asked: {', '.join(asked)})")
+        if unknown := sorted(set(self.keep) - set(self.questions)):
+            raise ValueError(f"keep: there is no question {', '.join(unknown)} (questions: {', '.join(asked)})")
         if len({*self.annotators, self.adjudicator}) < 3:
             raise ValueError("annotators: the two annotators and the adjudicator must be three different people")
         return self

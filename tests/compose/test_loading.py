@@ -173,3 +173,16 @@ def test_recipes_are_found_by_flag_and_environment(garden: Any, tmp_path: Path, 
     monkeypatch.setenv("BENCHBUILDER_RECIPES", os.pathsep.join([str(two.parent.parent)]))
     assert load_recipe(["recipe=roof"], recipes=[str(one.parent.parent)]).recipe.name == "roof"
     assert load_recipe(["recipe=yard"]).recipe.name == "yard"
+
+
+def test_what_a_recipe_says_of_a_source_that_is_not_chosen_does_not_count(garden: Any) -> None:
+    garden.write("recipes/variant/garden/quizzed.yaml", "# @package _global_\nsources: {quiz: {title: Quiz}}\n")
+    recipe = load_recipe(["recipe=garden", "variant=quizzed"]).recipe
+    assert list(recipe.sources) == ["plants"]
+    recipe = load_recipe(["recipe=garden", "variant=quizzed", "source=[quiz]"]).recipe
+    assert recipe.sources["quiz"].title == "Quiz"
+
+
+def test_what_the_command_line_says_of_it_is_wrong(garden: Any) -> None:
+    with pytest.raises(RecipeError, match="a source needs its `kind`"):
+        load_recipe(["recipe=garden", "sources.quiz.title=Quiz"])

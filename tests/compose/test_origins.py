@@ -79,3 +79,11 @@ def test_a_strangers_local_folder_is_not_trusted(garden: Any) -> None:
     garden.write("../stranger/local/default.yaml", "# @package _global_\npaths: {plants: /etc/passwd}\n")
     with pytest.raises(RecipeError, match="a recipe cannot name absolute paths"):
         load_recipe(["recipe=garden"], recipes=["../stranger"])
+
+
+def test_select_is_a_link_if_there_is_something_to_select(garden: Any) -> None:
+    garden.replace("recipes/retriever/bm25.yaml", "top_k: 3", "top_k: 3\nstop_words: ${oc.select:paths.stop,null}")
+    assert load_recipe(["recipe=garden"]).recipe.retriever.stop_words is None
+    garden.replace("recipes/recipe/garden.yaml", "paths:\n", "paths:\n  stop: garden/words.txt\n")
+    loaded = load_recipe(["recipe=garden"])
+    assert loaded.recipe.retriever.stop_words.file == garden.folder / "recipes/recipe/garden/words.txt"

@@ -10,7 +10,7 @@ from benchbuilder.ports.votes import Subject
 from benchbuilder.votes.files import FilesSpec
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
-CLAIM = ("single_answer", "medical_norm", "accurate_answer", "wrong_answer_wrong", "fluent")
+CLAIM = ("single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "fluent")
 
 
 def spec(**changes):
@@ -28,7 +28,7 @@ def test_shipped_recipe_is_on_package_annotation():
 
 def test_gates_stand_in_the_order_of_the_guiding_questions():
     assert gates(spec()) == [
-        "single_answer", "medical_norm", "accurate_answer", "wrong_answer_wrong", "min_evidence", "fluent",
+        "single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "min_evidence", "fluent",
     ]  # fmt: skip
 
 
@@ -48,21 +48,19 @@ def test_survivors_and_funnel():
     assert [table[n]["kept"] for n in range(7)] == [4, 3, 3, 2, 1, 1, 1]
     assert table[3]["by_partition"] == {"bios": 0, "medqa": 2}
     assert table[3]["without"] == {
-        "single_answer": 3, "medical_norm": 2, "accurate_answer": 2, "wrong_answer_wrong": 2, "fluent": 3,
+        "single_answer": 3, "medical_norm": 2, "accurate_answer": 2, "wrong_is_wrong": 2, "fluent": 3,
     }  # fmt: skip
     assert [(row["gate"], row["dropped"], row["kept"]) for row in funnel(people, spec())] == [
-        ("single_answer", 1, 5), ("medical_norm", 0, 5), ("accurate_answer", 0, 5), ("wrong_answer_wrong", 0, 5),
+        ("single_answer", 1, 5), ("medical_norm", 0, 5), ("accurate_answer", 0, 5), ("wrong_is_wrong", 0, 5),
         ("min_evidence", 2, 3), ("fluent", 1, 2),
     ]  # fmt: skip
 
 
 def test_a_question_that_is_null_is_not_asked_and_does_not_gate():
     raw = yaml.safe_load(RECIPE.read_text("utf-8"))
-    judging = spec(
-        questions=raw["questions"] | {"wrong_answer_wrong": None}, keep=raw["keep"] | {"wrong_answer_wrong": None}
-    )
-    assert "wrong_answer_wrong" not in judging.asked()
-    assert "wrong_answer_wrong" not in gates(judging)
+    judging = spec(questions=raw["questions"] | {"wrong_is_wrong": None})
+    assert "wrong_is_wrong" not in judging.asked()
+    assert "wrong_is_wrong" not in gates(judging)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +68,7 @@ def test_a_question_that_is_null_is_not_asked_and_does_not_gate():
     [
         ({"adjudicator": "a"}, "three different people"),
         ({"annotators": ["a", "a"]}, "three different people"),
-        ({"keep": {"fluency": 1}}, "fluency is not asked"),
+        ({"keep": {"fluency": 1}}, "there is no question fluency"),
         ({"keep": {"fluent": 2}}, "keep.fluent"),
         ({"min_evidence": -1}, "min_evidence"),
         ({"questions": {}}, "at least one guiding question"),

@@ -18,11 +18,9 @@ from benchbuilder.records.table import Table
 RECIPES = Path(__file__).parents[2] / "recipes"
 CARE_MI = RECIPES / "recipe" / "care_mi"
 RULES: dict[str, Any] = yaml.safe_load((RECIPES / "rules" / "zh_claims.yaml").read_text("utf-8"))
-REFERENCE: dict[str, Any] = yaml.safe_load(
-    next((RECIPES / "variant" / "care_mi").glob("reference_claims.yaml*")).read_text("utf-8")
-    if list((RECIPES / "variant" / "care_mi").glob("reference_claims.yaml*"))
-    else (RECIPES / "variant" / "care_mi" / "reference.yaml").read_text("utf-8")
-)["steps"]
+REFERENCE: dict[str, Any] = yaml.safe_load((RECIPES / "variant" / "care_mi" / "reference.yaml").read_text("utf-8"))[
+    "steps"
+]
 TABLES = {"cpubmed": str(CARE_MI / "relations_cpubmed.tsv"), "bios": str(CARE_MI / "relations_bios.tsv")}
 
 
@@ -33,6 +31,11 @@ def make(kind: str, spec: dict[str, Any], *, seed: int = 1, lookups: dict[str, T
     stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "rows", **spec}), context)
     stage.open(lookups or {})
     return stage
+
+
+def tokenizer(kind: str) -> Any:
+    """The spec of a tokenizer, as the loader puts it into a step."""
+    return kinds.find("tokenizer", kind).load().spec_class(kind=kind)
 
 
 def choice(question: str, answer: str, *wrong: str, context: str = "", line: int = 1) -> Fact[Choice]:

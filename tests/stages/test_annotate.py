@@ -132,7 +132,7 @@ def check_notes(notes):
     }  # fmt: skip
     agreed = notes["agreement"]
     assert list(agreed) == [
-        "single_answer", "medical_norm", "accurate_answer", "wrong_answer_wrong", "supports", "fluent",
+        "single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "supports", "fluent",
     ]  # fmt: skip
     assert agreed["single_answer"]["kappa"] == {"undefined": "undefined: both annotators gave only 1"}
     assert agreed["accurate_answer"]["percent"]["value"] == 0.8
@@ -170,7 +170,7 @@ def test_a_reworded_question_is_asked_anew_and_a_removed_one_leaves_stale_votes(
     raw["questions"]["fluent"]["text"] += "请再读一遍。"
     world.spec = FilesSpec.model_validate(raw)
     assert world.waiting().missing == {"a: claim": 5, "b: claim": 5}
-    raw["questions"]["fluent"] = raw["keep"]["fluent"] = None
+    raw["questions"]["fluent"] = None
     world.spec = FilesSpec.model_validate(raw)
     items, _, notes = world.run()
     assert len(items) == 5

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from claim_rows import RULES, choice, kept, make
+from claim_rows import RULES, choice, kept, make, tokenizer
 
 from benchbuilder.records.fates import Kept
 from benchbuilder.records.question import Question
@@ -8,7 +8,7 @@ from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 
 STATE = make("state_choice", RULES["state_choice"])
-NEGATE = make("negate", {**RULES["negate_choice"], "tokenizer": {"kind": "whitespace"}})
+NEGATE = make("negate", {**RULES["negate_choice"], "tokenizer": tokenizer("whitespace")})
 REPLACE = make("replace", RULES["replace_choice"])
 TF = make("ask_tf", RULES["ask_tf_choice"])
 OE = make("ask_oe", RULES["ask_oe_choice"])
@@ -26,7 +26,7 @@ def built(facts, *, replaced=True, negated=True, ask=("tf", "oe")):
             questions += [fate.row for item in rows for fate in stage.map(item, {}) if isinstance(fate, Kept)]
     tables = {
         "each": Table.of(questions, Question),
-        "true": Table.of(true, Statement),
+        "stated": Table.of(true, Statement),
         "negated": Table.of(no, Statement),
         "replaced": Table.of(other, Statement),
     }
@@ -56,7 +56,7 @@ def test_every_statement_is_in_a_candidate_or_named_as_unused():
     result, tables = built(FACTS)
     rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
     used = {parent for row in rows for parent in row.parents}
-    for port in ("true", "negated", "replaced"):
+    for port in ("stated", "negated", "replaced"):
         ids = set(tables[port].ids())
         assert ids - used == set(result.unused[port])
     assert set(result.unused["negated"].values()) == {"not_chosen"}
@@ -65,7 +65,7 @@ def test_every_statement_is_in_a_candidate_or_named_as_unused():
 def test_without_a_wrong_answer_there_is_no_candidate():
     result, _ = built(FACTS[:3], replaced=False, ask=("oe",))
     assert [fates[0].reason for _, fates in result.fates] == ["no_wrong_answer"] * 3
-    assert set(result.unused["true"].values()) == {"no_candidate"}
+    assert set(result.unused["stated"].values()) == {"no_candidate"}
 
 
 def test_a_true_question_falls_back_on_the_replacement():
@@ -78,4 +78,4 @@ def test_a_true_question_falls_back_on_the_replacement():
 def test_statements_without_a_question_are_named():
     result, _ = built(FACTS[:2], ask=())
     assert result.fates == []
-    assert set(result.unused["true"].values()) == {"no_question"}
+    assert set(result.unused["stated"].values()) == {"no_question"}

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from claim_rows import REFERENCE, RULES, kept, make, model_made, reason, statement
+from claim_rows import REFERENCE, RULES, kept, make, model_made, reason, statement, tokenizer
 
-SPEC = {**RULES["negate_choice"], "tokenizer": {"kind": "jieba"}}
+SPEC = {**RULES["negate_choice"], "tokenizer": tokenizer("jieba")}
 
 
 @pytest.fixture(scope="module")
