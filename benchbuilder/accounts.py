@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.errors import AccountsError
+from benchbuilder.kinds import row_class, row_name
 from benchbuilder.ports.stage import Filter, Gather, Map, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Dropped, Failed, Fate, Gathered, Kept, NotApplicable, Screened
@@ -35,10 +36,18 @@ class Shard:
     tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
     notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a row class with a payload is known by name in every process, but cannot be pickled
+        return _unpickled, (row_name(self.rows.row), self.rows.arrow, self.fates, self.tallies, self.notes)
+
     def counts(self) -> Counter[tuple[str, str, str]]:
         """Tickets by (partition, fate, reason), the unused rows of whole ports left out."""
         tickets = self.fates.filter(pc.not_equal(self.fates.column("fate"), "unused"))
         return count_by(tickets, ("partition", "fate", "reason"))
+
+
+def _unpickled(row: str, rows: pa.Table, *books: Any) -> Shard:
+    return Shard(Table(rows, row_class(row)), *books)
 
 
 def count_by(fates: pa.Table, names: tuple[str, str, str]) -> Counter[tuple[str, str, str]]:

@@ -137,18 +137,8 @@ class _Run:
         _mark(mark, "", known["files"])
         ledger = folder / "ledger.tsv"
         write_ledger(self.shop.manifests, self.store, ledger)
-        finished = Finished(
-            tables=Tables(self.store, self.shop.manifests),
-            accounts=tuple(
-                account_of(manifest, self.plan.nodes[name].inputs) for name, manifest in self.shop.manifests.items()
-            ),
-            recipe=recipe.model_dump(mode="json", by_alias=True, exclude={"run"}),
-            recipe_yaml=recipe_yaml,
-            ledger=ledger,
-            items=recipe.items,
-            state="waiting" if self.report.waiting else "done",
-            waiting="\n".join(str(waiting) for waiting in self.report.waiting.values()),
-        )
+        waiting = "\n".join(str(waiting) for waiting in self.report.waiting.values())
+        finished = finished_build(self.plan, self.store, self.shop.manifests, recipe_yaml, waiting)
         (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
         written = [folder / "recipe.yaml", ledger]
         for spec in recipe.outputs.values():
@@ -189,6 +179,22 @@ def _mark(mark: Path, state: str, files: list[str]) -> None:
     draft = mark.with_suffix(".tmp")
     draft.write_text(json.dumps({"state": state, "files": files}, ensure_ascii=False), encoding="utf-8")
     draft.replace(mark)
+
+
+def finished_build(
+    plan: Plan, store: Store, manifests: Mapping[str, Manifest], recipe_yaml: str, waiting: str = ""
+) -> Finished:
+    """What exporters get of a build whose ledger is written; `waiting` says what people still have to do."""
+    return Finished(
+        tables=Tables(store, manifests),
+        accounts=tuple(account_of(manifest, plan.nodes[name].inputs) for name, manifest in manifests.items()),
+        recipe=plan.recipe.model_dump(mode="json", by_alias=True, exclude={"run"}),
+        recipe_yaml=recipe_yaml,
+        ledger=store.folder / "ledger.tsv",
+        items=plan.recipe.items,
+        state="waiting" if waiting else "done",
+        waiting=waiting,
+    )
 
 
 class Tables(Mapping[str, Table[Any]]):

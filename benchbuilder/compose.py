@@ -24,12 +24,12 @@ from omegaconf.errors import OmegaConfBaseException
 from benchbuilder import complaints
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.library import Library
-from benchbuilder.origins import Origins, collect_origins
+from benchbuilder.origins import Origin, Origins, collect_origins
 from benchbuilder.recipe_file import Key, dotted
 from benchbuilder.roots import Root
 
 PRIMARY = "benchbuild"
-_MOST_NODES = 100_000
+_MOST_NODES = 20_000
 _DEEPEST = 30
 
 
@@ -89,6 +89,7 @@ def _compose(words: Sequence[str], library: Library) -> Composed:
     data, problems = _Resolver(origins).resolve(cfg)
     if (variant := _chosen(parsed, "variant")) is not None:
         data["variant"] = variant.removeprefix(f"{recipe}/")
+        origins.entries["variant",] = Origin(word=f"variant={variant}", trusted=True)
     idle = frozenset(name for name in library.options("source") if f"source/{name}" not in library.read)
     return Composed(recipe, data, origins, tuple(problems), library.roots, idle)
 
@@ -205,12 +206,13 @@ class _Resolver:
 
     def _child(self, node: DictConfig | ListConfig, name: Any, key: Key) -> Any:
         self.nodes += 1
-        where = str(self.origins.written(key))
         if self.nodes > _MOST_NODES or len(key) > _DEEPEST:
-            raise RecipeError([Problem("references make this recipe endless", key=dotted(key[:4]), where=where)])
+            where = str(self.origins.written(key))
+            raise RecipeError([Problem("references make this recipe endless", key=dotted(key[:1]), where=where)])
         try:
             value: Any = node[name]
         except OmegaConfBaseException as error:
+            where = str(self.origins.written(key))
             text, known = self.origins.written(key).text, [dotted(other) for other in self.origins.entries]
             kind = "circle" if "Recursive" in str(error) else type(error).__name__
             self.problems.append(complaints.explain_reference(kind, text, dotted(key), where, known))

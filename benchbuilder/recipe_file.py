@@ -83,6 +83,9 @@ def read_recipe_file(path: Path, root: Root) -> RecipeFile:
     except UnicodeDecodeError as error:
         file.report("the file is not UTF-8", 1, hint="save it as UTF-8")
         raise RecipeError(file.problems) from error
+    except RecursionError as error:
+        file.report("the file is nested too deeply", 1)
+        raise RecipeError(file.problems) from error
     except yaml.YAMLError as error:
         file.problems.append(_syntax(error, file))
         raise RecipeError(file.problems) from error
@@ -107,7 +110,7 @@ def _header(text: str, file: RecipeFile) -> None:
 def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     line = mark.line + 1 if mark else 1
-    said = str(getattr(error, "problem", None) or error)
+    said = str(getattr(error, "problem", None) or error).partition("\n")[0]
     hints = {
         "'\\t'": ("a tab stands where YAML wants spaces", "indent with spaces"),
         "mapping values are not allowed": (
@@ -116,6 +119,8 @@ def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
         ),
         "could not find expected ':'": ("a key without a colon", "write `key: value`"),
         "expected <block end>": ("the indentation does not fit the lines above", "align keys of one mapping"),
+        "but got '{'": ("`${...}` inside braces", "inside { } or [ ] put ${...} in quotes"),
+        "but found '?'": ("`???` inside braces", 'inside { } or [ ] write "???" in quotes'),
         "expected ',' or": ("a bracket or brace is not closed", "close it, or quote texts that hold brackets"),
     }
     for sign, (message, hint) in hints.items():
@@ -138,7 +143,8 @@ def _shape(node: yaml.Node) -> str:
 def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
     line = node.start_mark.line + 1
     if id(node) in seen:
-        line = file.marks[key].line if key in file.marks else line
+        named = tuple(part for part in key if isinstance(part, str))
+        line = file.marks[named].line if named in file.marks else line
         file.report("YAML aliases are not allowed", line, key, hint="refer to the other key with ${the.other.key}")
         return
     seen.add(id(node))

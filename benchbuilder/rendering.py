@@ -84,4 +84,4 @@ def _note(key: Key, origins: Origins) -> str:
         return f"{origins.of(key)} (${{{dotted(link[0])}}})"
     if origins.exact(key) is not None:
         return str(origins.exact(key))
-    return "variant on the command line" if key == ("variant",) else "default"
+    return "default"

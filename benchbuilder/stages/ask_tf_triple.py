@@ -34,6 +34,8 @@ class AskTfTripleSpec(StepSpec):
     """A relation table for each partition; ``default`` serves the others."""
     polarity: Literal["balanced", "true_only"]
     """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one."""
+    true_form: Annotated[str, AfterValidator(_check_form)] | None
+    """How a true statement is asked about; ``null``: by the relation's own question."""
     false_form: Annotated[str, AfterValidator(_check_form)]
     """How a false statement is asked about: a form over ``{statement}``, its stop left out."""
     stop: str
@@ -71,16 +73,16 @@ class AskTfTriple(Map):
         if (statement.polarity == "true") != wants_true:
             return [NotApplicable("other_polarity")]
         bare = without_end(statement.text, spec.stop)
-        if statement.polarity == "true":
-            fact: Fact[Triple] = parents["fact"]
-            triple = fact.payload
-            entry = self._tables.find(fact.partition, triple.relation, triple.head, triple.tail)
+        form = spec.true_form if statement.polarity == "true" else spec.false_form
+        if form is not None:
+            text, rule = fill(form, {"statement": bare})[0], f"{statement.polarity}_form"
+        else:
+            triple: Triple = parents["fact"].payload
+            entry = self._tables.find(statement.partition, triple.relation, triple.head, triple.tail)
             if entry is None:
                 return [Dropped("unknown_relation", triple.relation)]
             values = {"head": triple.head, "tail": triple.tail, "relation": triple.relation}
             text, rule = fill(entry.tf, values)[0], f"template:{entry.relation}"
-        else:
-            text, rule = fill(spec.false_form, {"statement": bare})[0], "false_form"
         if not is_one_sentence(text, spec.mark, spec.ends):
             return [Dropped("not_one_question", text)]
         if bare not in text:

@@ -138,7 +138,7 @@ def test_origins_of_what_is_shown(garden: Any) -> None:
     assert note("min_chars:") == "recipes/variant/garden/strict.yaml:4"
     assert note("path: garden") == "recipes/recipe/garden.yaml:13 (${paths.plants})"
     assert note("timeout_s:") == "default"
-    assert note("variant:") == "variant on the command line"
+    assert note("variant:") == "command line: variant=strict"
     assert yaml.safe_load("\n".join(lines))["retriever"]["top_k"] == 2
 
 

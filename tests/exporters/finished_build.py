@@ -69,7 +69,7 @@ class Sample:
         head, relation, tail = self.random.choice(_TRIPLES)
         fact = Fact[Triple].build(
             origin=origin, made_by=_made("triples"), language="zh", partition=source,
-            payload=Triple(head=f"{head}{index % 7 or ''}", relation=relation, tail=tail),
+            payload=Triple(head=f"{head}（{index}）", relation=relation, tail=tail),
         )  # fmt: skip
         self.triples.append(fact)
         text = f"{fact.payload.head}的{relation}包括{tail}。"
@@ -77,9 +77,9 @@ class Sample:
 
     def _choice(self, index: int, source: str, origin: Origin) -> None:
         asked, right, wrong, word = self.random.choice(_ASKED)
-        context = ""
+        context = f"第{index}号病例。"
         if self.random.random() < 0.6:
-            context = f"{self.random.choice(_PEOPLE)}，{self.random.choice(_SIGNS)}，第{index}号病例。"
+            context = f"{self.random.choice(_PEOPLE)}，{self.random.choice(_SIGNS)}，{context}"
         options = (Option(key="A", text=wrong), Option(key="B", text=right))
         fact = Fact[Choice].build(
             origin=origin, made_by=_made("multiple_choice"), language="zh", partition=source,

@@ -75,6 +75,13 @@ case("open_bracket", swap('endings: [".", "!"]', 'endings: [".", "!"'))
 case("alias", swap("tone: plain", "tone: &a plain\n    version: *a"))
 case("python_tag", swap("tone: plain", "tone: !!python/object/apply:os.getcwd []"))
 case("not_utf8", write(GARDEN, "name: 花园\n".encode("gb18030")))
+case("too_deep", write(GARDEN, "a: " + "[" * 3000 + "\n"))
+case("alias_bomb", write(GARDEN, "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"))
+case("null_byte", write(GARDEN, "name: a\x00b\n"))
+case("question_marks_in_braces", write(GARDEN, "card: {licence: ???}\n"))
+case("reference_in_braces", write(GARDEN, "card: {licence: ${name}}\n"))
+case("reference_bomb", add("requires: {a: '${card}'}\n" + "".join(
+    f"b{n}: ['${{b{n + 1}}}', '${{b{n + 1}}}', '${{b{n + 1}}}']\n" for n in range(20)) + "b20: x\n"))  # fmt: skip
 case("not_a_mapping", write(GARDEN, "- name\n"))
 
 # --- where recipes are found -------------------------------------------------------------------------------------

@@ -97,6 +97,14 @@ def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_fal
     assert seen == {"yes": "病的并发症包括产后出血吗？", "no": "病的并发症不包括产后出血，这种说法对吗？"}
 
 
+def test_both_polarities_can_be_asked_in_one_form(state):
+    form = "{statement}，这种说法对吗？"
+    stage = make("ask_tf_triple", {**RULES["ask_tf_triple"], **RELATIONS, "polarity": "true_only", "true_form": form})
+    fact = triple("胎盘早剥", "并发症", "产后出血")
+    question = kept(stage.map(kept(state.map(fact, {})), {"fact": fact}))
+    assert (question.text, question.expected) == ("胎盘早剥的并发症包括产后出血，这种说法对吗？", "yes")
+
+
 def test_oe_is_a_switch_and_never_holds_its_answer(state):
     spec = {**RELATIONS, "mark": "？", "ends": "。！？", "ignore": "，"}
     fact = triple("胎盘早剥", "并发症", "产后出血")

@@ -1,0 +1,31 @@
+"""The contract suite: what every kind must keep, for the kinds of the core and for plugin authors.
+
+Each ``check_...`` runs one kind on example input and raises `ContractError` (an AssertionError) at the first thing
+that it does not keep::
+
+    from benchbuilder.testing import check_stage
+
+    def test_my_stage_keeps_the_contract():
+        check_stage(lambda: MyStage(spec, context), {"each": table})
+"""
+
+from __future__ import annotations
+
+from benchbuilder.testing.contract import ContractError, check_kind
+from benchbuilder.testing.exporters import check_exporter
+from benchbuilder.testing.payloads import check_payload
+from benchbuilder.testing.retrievers import check_retriever
+from benchbuilder.testing.sources import check_source
+from benchbuilder.testing.stages import check_stage
+from benchbuilder.testing.tokenizers import check_tokenizer
+
+__all__ = [
+    "ContractError",
+    "check_exporter",
+    "check_kind",
+    "check_payload",
+    "check_retriever",
+    "check_source",
+    "check_stage",
+    "check_tokenizer",
+]

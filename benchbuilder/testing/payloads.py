@@ -1,0 +1,61 @@
+"""The contract of payloads."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from benchbuilder.records.envelope import MadeBy, Origin
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.payload import Payload
+from benchbuilder.records.table import Table
+from benchbuilder.testing.contract import ContractError, check_kind, check_table, require
+
+
+def check_payload(cls: type[Payload]) -> None:
+    """The examples of a payload go through Arrow and come back; its texts, their conversion and its cells agree."""
+    check_kind("payload", cls.kind, cls)
+    who = f"the payload {cls.kind!r}"
+    examples = cls.examples()
+    require(len(examples) >= 2, f"{who} has fewer than two examples")
+    generic = Fact[cls]  # pyright: ignore[reportInvalidTypeArguments]
+    facts = [
+        generic.build(origin=Origin(file="examples", line=line), made_by=MadeBy(rule="examples"), language="en",
+                      partition="examples", payload=payload)
+        for line, payload in enumerate(examples, 1)
+    ]  # fmt: skip
+    require(len({fact.id for fact in facts}) == len(facts), f"two examples of {who} are equal")
+    table = Table.of(facts, generic)
+    check_table(who, table, generic)
+    require([fact.payload for fact in table] == list(examples), f"examples of {who} come back from Arrow changed")
+    names = set(examples[0].texts())
+    for payload in examples:
+        require(set(payload.texts()) == names, f"{who} names other texts for each example")
+        _check_texts(who, payload)
+        _check_frozen(who, payload)
+    cells = [tuple(payload.flat()) for payload in examples]
+    require(len(set(cells)) == 1 and bool(cells[0]), f"{who} has other columns for each example")
+    strings = all(isinstance(cell, str) for payload in examples for cell in _objects(payload.flat()))
+    require(strings, f"{who} has a cell that is no string")
+
+
+def _objects(cells: dict[str, str]) -> list[object]:
+    return list(cells.values())
+
+
+def _check_texts(who: str, payload: Payload) -> None:
+    texts = payload.texts()
+    require(any(any(values) for values in texts.values()), f"{who} has no text")
+    require(payload.map_texts(lambda text: text) == payload, f"{who} is changed by a conversion that changes nothing")
+    marked = payload.map_texts(lambda text: f"<{text}>").texts()
+    for name, values in texts.items():
+        wanted = tuple(f"<{value}>" for value in values)
+        require(marked[name] == wanted, f"{who} does not convert its text {name!r}: {marked[name]}")
+
+
+def _check_frozen(who: str, payload: Payload) -> None:
+    name = next(iter(type(payload).model_fields))
+    try:
+        setattr(payload, name, getattr(payload, name))
+    except ValidationError:
+        return
+    raise ContractError(f"{who} is not frozen")

@@ -1,0 +1,24 @@
+"""Another process, in which a kind must do the same: other hash seed, nothing opened, nothing in memory."""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@cache
+def _pool() -> ProcessPoolExecutor:
+    pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    atexit.register(pool.shutdown)
+    return pool
+
+
+def elsewhere(function: Callable[..., T], *args: Any) -> T:
+    """What `function` returns in another process; it and its arguments must be picklable."""
+    return _pool().submit(function, *args).result()

@@ -1,0 +1,45 @@
+"""The contract of retrievers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchbuilder.ports.retriever import Retriever
+from benchbuilder.testing.contract import require
+from benchbuilder.testing.processes import elsewhere
+
+Hits = list[list[tuple[int, float]]]
+
+
+def check_retriever(make: Callable[[], Retriever], texts: Sequence[str], queries: Sequence[str]) -> Hits:
+    """Hits are positions of texts, best first, none with score zero; a loaded index answers as a fresh one does.
+
+    Returns the hits of each query.
+    """
+    retriever = make()
+    who = f"the retriever {retriever.kind!r}"
+    with tempfile.TemporaryDirectory() as folder:
+        found = _search(retriever, texts, queries, Path(folder))
+        for query, hits in zip(queries, found, strict=True):
+            positions, scores = [position for position, _ in hits], [score for _, score in hits]
+            require(len(set(positions)) == len(positions), f"{who} finds a text twice for {query!r}")
+            require(all(0 <= position < len(texts) for position in positions), f"{who} finds what is not there")
+            require(all(score > 0 for score in scores), f"{who} finds texts with score zero for {query!r}")
+            require(scores == sorted(scores, reverse=True), f"{who} does not rank the best first for {query!r}")
+        require(any(found), f"{who} finds nothing for any query")
+        require(_search(make(), texts, queries, Path(folder)) == found, f"{who} finds other texts with a loaded index")
+    with tempfile.TemporaryDirectory() as folder:
+        require(_search(make(), texts, queries[::-1], Path(folder)) == found[::-1], f"{who} depends on earlier queries")
+        require(not any(_search(make(), [], queries, Path(folder))), f"{who} finds something among no texts")
+        require(not any(_search(make(), texts, [""], Path(folder))), f"{who} finds something for no query")
+    with tempfile.TemporaryDirectory() as folder:
+        again = elsewhere(_search, make(), texts, queries, Path(folder))
+        require(again == found, f"{who} finds other texts in another process")
+    return found
+
+
+def _search(retriever: Retriever, texts: Sequence[str], queries: Sequence[str], cache: Path) -> Hits:
+    retriever.index(texts, cache)
+    return [retriever.search(query) for query in queries]

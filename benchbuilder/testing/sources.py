@@ -1,0 +1,87 @@
+"""The contract of sources."""
+
+from __future__ import annotations
+
+from benchbuilder.ports.source import Source
+from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.records.table import Table
+from benchbuilder.testing.contract import check_ids, check_reasons, check_table, require
+from benchbuilder.testing.processes import elsewhere
+
+
+def check_source(source: Source) -> list[Unit]:
+    """Read a source in every way in which a build may; ContractError if it does not account for what it reads.
+
+    What is checked: its files are there and pass its own check; units of a file come in order, each once, with
+    declared reasons; every file reaches its end, which counts its units; rows name their unit and their source; ids;
+    the exact schema; the same units twice and in another process. Returns the units.
+    """
+    who = f"the source {source.kind!r}"
+    check_reasons(who, source.reasons)
+    files = source.files()
+    require(bool(files), f"{who} reads no file")
+    for ref in files:
+        require(ref.file.exists(), f"{who} names {ref.path}, which is not there")
+    source.check()
+    read = list(source.read())
+    units = [unit for unit in read if isinstance(unit, Unit)]
+    ends = [end for end in read if isinstance(end, EndOfFile)]
+    require(bool(units), f"{who} finds no unit in its example files")
+    _check_order(who, read)
+    ended = [end.file for end in ends]
+    require(len(ended) == len(set(ended)), f"{who} ends a file twice")
+    require({ref.path for ref in files} <= set(ended), f"{who} does not reach the end of every file")
+    for unit in units:
+        _check_unit(who, source, unit)
+    rows = [unit.fate.row for unit in units if isinstance(unit.fate, Kept)]
+    check_ids(who, rows)
+    check_table(who, Table.of(rows, source.output), source.output)
+    require(list(source.read()) == read, f"{who}, read again, finds other units")
+    again = elsewhere(_read, type(source), source.spec, source.name, source.language)
+    require(again == [_told(unit) for unit in read], f"{who}, read in another process, finds other units")
+    return units
+
+
+def _read(cls: type[Source], spec: object, name: str, language: str) -> list[str]:
+    return [_told(unit) for unit in cls(spec, name, language).read()]
+
+
+def _told(unit: Unit | EndOfFile) -> str:
+    """A unit as text, for comparison: rows with a payload do not travel between processes."""
+    if isinstance(unit, Unit) and isinstance(unit.fate, Kept):
+        return f"{unit.file}:{unit.line} {unit.fate.row.model_dump_json()}"
+    return repr(unit)
+
+
+def _check_order(who: str, read: list[Unit | EndOfFile]) -> None:
+    """Units of one file come together, their numbers rise, and the end counts them."""
+    counts: dict[str, int] = {}
+    last: dict[str, int] = {}
+    done = set[str]()
+    for unit in read:
+        require(unit.file not in done, f"{who} goes on with {unit.file} after its end")
+        if isinstance(unit, EndOfFile):
+            done.add(unit.file)
+            count = counts.pop(unit.file, 0)
+            require(unit.auxiliary is not None or unit.units == count,
+                    f"{who} counts {unit.units} units of {unit.file}, and names {count}")  # fmt: skip
+            continue
+        require(unit.line > last.get(unit.file, 0), f"{who} names {unit.file}:{unit.line} out of order")
+        last[unit.file] = unit.line
+        counts[unit.file] = counts.get(unit.file, 0) + 1
+    require(not counts, f"{who} does not end {', '.join(sorted(counts))}")
+
+
+def _check_unit(who: str, source: Source, unit: Unit) -> None:
+    where = f"{unit.file}:{unit.line}"
+    if isinstance(unit.fate, Dropped):
+        require(unit.fate.reason in source.reasons, f"{who} drops {where} for undeclared {unit.fate.reason!r}")
+        said: object = unit.fate.detail
+        require(isinstance(said, str), f"{who} gives {where} a detail that is no string")
+        return
+    row = unit.fate.row
+    require(type(row) is source.output, f"{who} makes a {type(row).__name__}, not a {source.output.__name__}")
+    require((row.origin.file, row.origin.line) == (unit.file, unit.line), f"the row of {where} names another origin")
+    require(row.partition == source.name, f"the row of {where} has the partition {row.partition!r}")
+    require(row.language == source.language, f"the row of {where} has the language {row.language!r}")
+    require(not row.of and not row.parents, f"the row of {where} names parents")

@@ -1,0 +1,163 @@
+"""The contract of stages."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchbuilder.accounts import Shard, check_unique, settle_gather
+from benchbuilder.errors import AccountsError
+from benchbuilder.kinds import row_name
+from benchbuilder.ports.stage import Gather, Stage
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.table import Table, schema_of
+from benchbuilder.shards import Job, TableFiles, Worker
+from benchbuilder.store.digest import digest_of
+from benchbuilder.testing.contract import ContractError, check_ids, check_reasons, check_table, require
+from benchbuilder.testing.processes import elsewhere
+
+Tables = Mapping[str, Table[Any]]
+
+
+def check_stage(make: Callable[[], Stage], tables: Tables) -> Shard:
+    """Run a stage in every way in which a build may run it; ContractError if anything differs or does not balance.
+
+    `make` gives a new, unopened stage each time; `tables` holds example rows for every port. What is checked: it can
+    be pickled before it is opened; no rows in, no rows out; the exact schema; tickets that balance with declared
+    reasons; ids, lineage, origin, language and partition of what it makes; the same result twice, in batches of one,
+    of seven and of all, and in another process. Returns what it makes of all rows.
+    """
+    stage = make()
+    who = f"the stage {stage.kind!r}"
+    check_reasons(who, stage.reasons)
+    _check_ports(stage, tables, who)
+    output = stage.output if stage.output is not None else tables["each"].row
+    whole = _run(make(), tables, output)
+    check_table(who, whole.rows, output)
+    check_ids(who, [row for row in whole.rows if row.id not in set(tables["each"].ids())])
+    _check_lineage(who, whole, tables)
+    _same(f"{who}, run again,", whole, _run(make(), tables, output))
+    with tempfile.TemporaryDirectory() as folder:
+        _same(f"{who}, in another process,", whole, _elsewhere(make(), tables, output, Path(folder)))
+    _check_empty(make(), tables, output, who)
+    if not isinstance(stage, Gather):
+        for size in (1, 7):
+            _same(f"{who}, in batches of {size},", whole, _batched(make(), tables, output, size))
+        opened = _Opened(make(), tables, output)
+        _same(f"{who}, opened once and run twice,", opened.run(tables["each"].arrow), opened.run(tables["each"].arrow))
+    return whole
+
+
+class _Opened:
+    """A map or filter behind the worker of the engine, its other ports as files."""
+
+    def __init__(self, stage: Stage, tables: Tables, output: type[Row]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self._worker = Worker(_job(stage, tables, output, Path(folder)))
+
+    def run(self, each: pa.Table) -> Shard:
+        return self._worker.run(each)
+
+
+def _job(stage: Stage, tables: Tables, output: type[Row], folder: Path) -> Job:
+    ports: dict[str, TableFiles] = {}
+    for port, table in tables.items():
+        if port != "each":
+            path = folder / f"{port}.parquet"
+            pq.write_table(table.arrow, path)
+            ports[port] = TableFiles(row_name(table.row), (path,))
+    return Job(stage, ports, row_name(tables["each"].row), row_name(output))
+
+
+def _run(stage: Stage, tables: Tables, output: type[Row]) -> Shard:
+    try:
+        if isinstance(stage, Gather):
+            stage.open({port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"})
+            shard = settle_gather(stage, tables, stage.gather(tables), output)
+        else:
+            shard = _Opened(stage, tables, output).run(tables["each"].arrow)
+        check_unique(stage.context.step, shard.rows.arrow.column("id"))
+    except AccountsError as error:
+        raise ContractError(str(error)) from error
+    return shard
+
+
+def _batched(stage: Stage, tables: Tables, output: type[Row], size: int) -> Shard:
+    opened, each = _Opened(stage, tables, output), tables["each"].arrow
+    shards = [opened.run(each.slice(start, size)) for start in range(0, len(each), size)]
+    rows = Table.concat((shard.rows for shard in shards), output)
+    both = Shard(rows, pa.concat_tables(shard.fates for shard in shards))
+    for shard in shards:
+        both.tallies += shard.tallies
+    return both
+
+
+def _elsewhere(stage: Stage, tables: Tables, output: type[Row], folder: Path) -> Shard:
+    job = _job(stage, tables, output, folder)
+    try:
+        pickle.dumps(job)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise ContractError(f"the stage {stage.kind!r} cannot be pickled before it is opened: {error}") from error
+    return elsewhere(_run_job, job, row_name(tables["each"].row), tables["each"].arrow)
+
+
+def _run_job(job: Job, row: str, each: pa.Table) -> Shard:
+    if not isinstance(job.stage, Gather):
+        return Worker(job).run(each)
+    classes = TableFiles(row, ()).load().row, TableFiles(job.output, ()).load().row
+    tables = {"each": Table(each, classes[0])} | {port: files.load() for port, files in job.ports.items()}
+    return _run(job.stage, tables, classes[1])
+
+
+def _check_ports(stage: Stage, tables: Tables, who: str) -> None:
+    require(stage.ports["each"].mode == "each", f"{who} has no `each` port")
+    for port, wants in stage.ports.items():
+        require(port in tables or wants.optional, f"example rows for port {port!r} of {who} are missing")
+        if port in tables:
+            row = tables[port].row
+            require(
+                issubclass(row, wants.row), f"port {port!r} of {who} takes {wants.row.__name__}, not {row.__name__}"
+            )
+    require(len(tables["each"]) > 0, f"example rows for port 'each' of {who} are missing")
+
+
+def _check_empty(stage: Stage, tables: Tables, output: type[Row], who: str) -> None:
+    empty = {
+        port: Table(schema_of(table.row).empty_table(), table.row)
+        if stage.ports[port].mode in ("each", "whole") else table
+        for port, table in tables.items()
+    }  # fmt: skip
+    shard = _run(stage, empty, output)
+    require(len(shard.rows) == 0 and len(shard.fates) == 0, f"{who} makes something of nothing")
+    check_table(who, shard.rows, output)
+
+
+def _check_lineage(who: str, shard: Shard, tables: Tables) -> None:
+    each = {row.id: row for row in tables["each"]}
+    for row in shard.rows:
+        if row.id in each:
+            require(row == each[row.id], f"{who} passes {row.id} on, but changed it")
+            continue
+        parent = each.get(row.of)
+        require(parent is not None, f"{who} makes {row.id} of {row.of or 'nothing'}, which is not in its each port")
+        assert parent is not None
+        missing = {parent.id, *parent.parents} - set(row.parents)
+        require(not missing, f"{who} leaves {', '.join(sorted(missing))} out of the parents of {row.id}")
+        require(row.parents[0] == parent.id, f"{who} does not name {parent.id} first among the parents of {row.id}")
+        for name in ("origin", "language", "partition"):
+            same = getattr(row, name) == getattr(parent, name)
+            require(same, f"{who} gives {row.id} another {name} than its parent has")
+        require(bool(row.made_by.rule), f"{who} does not say what made {row.id}")
+
+
+def _same(who: str, one: Shard, other: Shard) -> None:
+    require(digest_of(one.rows.arrow) == digest_of(other.rows.arrow), f"{who} makes other rows")
+    require(digest_of(one.fates) == digest_of(other.fates), f"{who} comes to other fates")
+    require(one.tallies == other.tallies, f"{who} counts otherwise")
+    require(one.notes == other.notes, f"{who} notes otherwise")

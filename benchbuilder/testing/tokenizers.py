@@ -1,0 +1,31 @@
+"""The contract of tokenizers."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+
+from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.testing.contract import require
+from benchbuilder.testing.processes import elsewhere
+
+
+def check_tokenizer(make: Callable[[], Tokenizer], texts: Sequence[str]) -> None:
+    """Tokens are the text, cut: in order, nothing added, nothing but white space left out, the same everywhere."""
+    tokenizer = make()
+    who = f"the tokenizer {tokenizer.kind!r}"
+    unopened = pickle.loads(pickle.dumps(tokenizer))  # noqa: S301
+    tokenizer.open()
+    found = [tokenizer.tokens(text) for text in texts]
+    for text, tokens in zip(texts, found, strict=True):
+        require("".join("".join(tokens).split()) == "".join(text.split()), f"{who} makes {tokens} of {text!r}")
+        require(all(tokens), f"{who} makes an empty token of {text!r}")
+    require(not tokenizer.tokens(""), f"{who} makes tokens of nothing")
+    require([tokenizer.tokens(text) for text in reversed(texts)] == found[::-1], f"{who} depends on what came before")
+    require(elsewhere(_tokens, unopened, list(texts)) == found, f"{who} makes other tokens in another process")
+    require(dict(tokenizer.fingerprint()) == dict(unopened.fingerprint()), f"{who} changes its fingerprint when opened")
+
+
+def _tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[str]]:
+    tokenizer.open()
+    return [tokenizer.tokens(text) for text in texts]

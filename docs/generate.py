@@ -1,0 +1,46 @@
+"""Writes the pages below docs/reference from the code: ``python docs/generate.py``, or ``--check`` to compare only."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reference_pages import kind_pages, program_pages, record_pages
+
+FOLDER = Path(__file__).parent / "reference"
+PAGES = {
+    "cli.md": program_pages.command_line,
+    "exit-codes.md": program_pages.exit_codes,
+    "recipe-schema.md": kind_pages.recipe_schema,
+    "kinds.md": kind_pages.kinds_page,
+    "drop-reasons.md": kind_pages.drop_reasons,
+    "records.md": record_pages.records,
+}
+NOTE = "<!-- Written by docs/generate.py from the code: change the docstrings there, then run it again. -->\n\n"
+
+
+def main() -> int:
+    """Write every page, or say which ones are stale (exit code 1)."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page is stale")
+    check = parser.parse_args().check
+    stale: list[str] = []
+    for name, make in PAGES.items():
+        text = NOTE + make().rstrip() + "\n"
+        path = FOLDER / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            FOLDER.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    told = "stale" if check else "written"
+    sys.stdout.write(f"{told}: {', '.join(stale)}\n" if stale else "every reference page is up to date\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

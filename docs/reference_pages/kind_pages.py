@@ -1,0 +1,155 @@
+"""The pages about kinds: what recipes may say, what each kind does, and why it drops rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
+
+from benchbuilder import kinds
+from benchbuilder.loading import load_recipe
+from benchbuilder.ports.source import SourceSpec
+from benchbuilder.ports.stage import Context, Filter, Gather, Map, Stage
+from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.spec.recipe import CardSpec, Recipe, RunSpec, Threshold
+
+HEADER = ("key", "type", "default", "meaning")
+SLOTS = {
+    "source": "Sources (`sources.NAME`)",
+    "stage": "Steps (`steps.NAME`)",
+    "tokenizer": "Tokenizers (`tokenizer`)",
+    "retriever": "Retrievers (`retriever`)",
+    "model": "Models (`model`)",
+    "votes": "Votes (`annotation`)",
+    "exporter": "Outputs (`outputs.NAME`)",
+}
+
+
+def _classes(slot: str) -> dict[str, type[Any]]:
+    return {name: kind.load() for name, kind in kinds.known(slot).items() if kind.distribution == "benchbuilder"}
+
+
+def recipe_schema() -> str:
+    """Top-level keys and the keys of every kind."""
+    top = {"run": RunSpec, "tolerate": Threshold, "card": CardSpec}
+    parts = [
+        "# Recipe schema",
+        "A recipe is YAML that Hydra composes from groups; what comes out has the keys below. `benchbuild schema` "
+        "writes the same as a JSON Schema for editors, and `benchbuild show recipe=NAME` prints a resolved recipe with "
+        "the file and line of every value. *Required* is what the composed recipe must hold; the bundled groups hold "
+        "most of it already. Keys that are not listed are errors.",
+        "## Top level",
+        prose(Recipe),
+        table(HEADER, spec_rows(Recipe)),
+        "## Files and prompts",
+        prose(FileRef).split("\n\n")[0] + " A relative path hangs on the file that wrote it: for a recipe on its folder "
+        "of recipes, on the command line on the current folder. A *prompt* is named by its place below a folder of "
+        "prompts, for instance `zh/qa2d.j2`.",
+        "## Wiring",
+        prose(StepSpec),
+        "A mapping in `from` names ports; [kinds](kinds.md) lists the ports of every kind. Passages are wired as "
+        "`sources.passage`.",
+    ]
+    specs: list[type[BaseModel]] = list(top.values())
+    for key, cls in top.items():
+        parts += [f"## `{key}`", prose(cls), table(HEADER, spec_rows(cls))]
+    for slot, title in SLOTS.items():
+        parts.append(f"## {title}")
+        if slot == "source":
+            parts += ["Every source may also say:", table(HEADER, spec_rows(SourceSpec, ("kind",))), prose(SourceSpec)]
+        for name, cls in _classes(slot).items():
+            spec = cls.spec_class
+            specs.append(spec)
+            skip = ("kind", "from_", *(SourceSpec.model_fields if slot == "source" else ()))
+            rows = spec_rows(spec, skip)
+            parts += [f"### {slot}: {name}", prose(spec), table(HEADER, rows) or "It has no keys of its own."]
+    parts.append("## Nested keys")
+    skipped = {RunSpec, Threshold, CardSpec}
+    for cls in sorted((c for c in nested(specs) if c not in skipped), key=lambda cls: cls.__name__):
+        parts += [f"### {cls.__name__}", prose(cls), table(HEADER, spec_rows(cls))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def kinds_page() -> str:
+    """Every kind with its contract."""
+    parts = [
+        "# Kinds",
+        "A recipe names kinds; `benchbuild ls --kinds` lists those that are installed. A plugin adds one with an entry "
+        "point `benchbuilder.SLOT`. The keys of each are in the [recipe schema](recipe-schema.md), the drop reasons in "
+        "[drop reasons](drop-reasons.md).",
+    ]
+    for slot, title in SLOTS.items():
+        classes = _classes(slot)
+        parts += [f"## {title}", table(("kind", "what it is"), _summary(classes))]
+        if slot in ("source", "stage"):
+            for name, cls in classes.items():
+                parts += [f"### {slot}: {name}", prose(cls), *(_ports(cls) if slot == "stage" else _rows(cls))]
+    parts += ["## Payloads", table(("payload", "what it is"), _summary(_classes("payload")))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _summary(classes: dict[str, type[Any]]) -> list[tuple[str, str]]:
+    return [(f"`{name}`", first_paragraph(cls)) for name, cls in classes.items()]
+
+
+def _rows(cls: type[Any]) -> list[str]:
+    return [f"Makes rows of `{kinds.row_name(cls.output)}`."]
+
+
+def _ports(cls: type[Stage]) -> list[str]:
+    shape = {Map: "map", Gather: "gather", Filter: "filter"}
+    kind = next(name for base, name in shape.items() if issubclass(cls, base))
+    output = f"rows of `{kinds.row_name(cls.output)}`" if cls.output is not None else "rows of the class that it reads"
+    slots = getattr(cls, "slots", ("",)) if kind == "map" else ("",)
+    tickets = "as many tickets as the row needs" if slots == "many" else "one ticket a row"
+    told = [f"A {kind}, version {cls.version}; {tickets}; makes {output}."]
+    told.append(
+        table(
+            ("port", "rows", "mode"),
+            [
+                (f"`{name}`", f"`{kinds.row_name(port.row)}`", port.mode + (", optional" if port.optional else ""))
+                for name, port in cls.ports.items()
+            ],
+        )
+    )
+    variables = getattr(cls, "prompt_variables", {})
+    told.append(table(("variable of its prompt", "meaning"), [(f"`{n}`", text) for n, text in variables.items()]))
+    return told
+
+
+def drop_reasons() -> str:
+    """Every reason of every kind; for kinds whose reasons are in the recipe, those of care_mi."""
+    parts = [
+        "# Drop reasons",
+        "Every kind has a closed list of reasons, and the engine refuses any other. The same names stand in "
+        "`ledger.tsv`, in the report and in `benchbuild why`. In the ledger the fate beside a reason is `dropped`, "
+        "`not_applicable` (the branch does not concern the row, which is no loss), or `unused` (a row that a gather "
+        "took and did not need).",
+        "## Sources",
+    ]
+    for name, cls in _classes("source").items():
+        parts += [f"### source: {name}", _reasons(cls.reasons)]
+    parts.append("## Steps")
+    for name, cls in _classes("stage").items():
+        reasons = _reasons(cls.reasons) or "The kind itself has no reasons."
+        parts += [f"### stage: {name}", reasons]
+    parts += [
+        "## Reasons that a recipe declares",
+        "The reasons of `screen` are the names of its checks, and those of `annotate` include one for each guiding "
+        "question that gates. In `care_mi` these are:",
+    ]
+    recipe = load_recipe(["recipe=care_mi"]).recipe
+    for step, spec in recipe.steps.items():
+        if spec.kind in ("screen", "annotate"):
+            context = Context(recipe.seed, recipe.language, step, Path(), Path())
+            stage: Stage = kinds.create("stage", spec, context)
+            own = {name: text for name, text in stage.reasons.items() if name not in type(stage).reasons}
+            parts += [f"### step: {step}", f"Kind `{spec.kind}`.", _reasons(own)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _reasons(reasons: Any) -> str:
+    return table(("reason", "meaning"), [(f"`{name}`", text) for name, text in reasons.items()])
+

@@ -1,0 +1,60 @@
+"""The page about what flows between steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+from reference_pages.reading import field_texts, prose, table, type_text
+
+from benchbuilder import kinds
+from benchbuilder.records.candidate import Candidate
+from benchbuilder.records.envelope import MadeBy, Origin, Row, Span
+from benchbuilder.records.evidence import Evidence
+from benchbuilder.records.fact import Fact, Option
+from benchbuilder.records.item import Item, Support
+from benchbuilder.records.passage import Passage
+from benchbuilder.records.question import Question
+from benchbuilder.records.statement import Statement
+
+ROLES: tuple[type[Row], ...] = (Fact, Statement, Question, Passage, Candidate, Evidence, Item)
+
+
+def records() -> str:
+    """The envelope, the roles, the payloads."""
+    parts = [
+        "# Records",
+        "Between steps there are tables of rows, one class a table, stored as Parquet. Every row has the same "
+        "*envelope*; its *role* adds fields. Facts and items carry a *payload*, which holds what belongs to a domain.",
+        "## Envelope",
+        prose(Row),
+        _fields(Row, ()),
+        "The id is a hash of the record's name, its identity fields, its slot, and the id of the driving parent (for a "
+        "row of a source: the name of the source). Equal text from two parents is two rows. A row that a filter or a "
+        "deduplication keeps passes as it is, with the same id.",
+    ]
+    for small in (Origin, MadeBy, Span):
+        parts += [f"### {small.__name__}", prose(small), _fields(small, ())]
+    parts.append("## Roles")
+    for role in ROLES:
+        parts += [f"### {role.name}", prose(role)]
+        parts.append(f"Identity fields: {', '.join(f'`{name}`' for name in role.identity)}.")
+        parts.append(_fields(role, Row.model_fields))
+    parts.append("## Payloads")
+    for name, kind in kinds.known("payload").items():
+        parts += [f"### {name}", prose(kind.load()), _fields(kind.load(), ())]
+    for small in (Option, Support):
+        parts += [f"### {small.__name__}", prose(small), _fields(small, ())]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _fields(cls: type[BaseModel], skip: Any) -> str:
+    texts = field_texts(cls)
+    rows = [
+        (f"`{name}`", "a payload" if name == "payload" else type_text(info.annotation), texts.get(name, ""))
+        for name, info in cls.model_fields.items()
+        if name not in skip
+    ]
+    if any(text for *_, text in rows):
+        return table(("field", "type", "meaning"), rows)
+    return table(("field", "type"), (row[:2] for row in rows))

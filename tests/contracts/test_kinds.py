@@ -1,0 +1,217 @@
+"""Every built-in kind keeps its contract, with the settings of the bundled recipe and the rows that it gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from benchbuilder import kinds
+from benchbuilder.build import build, finished_build
+from benchbuilder.loading import Loaded, load_recipe
+from benchbuilder.plan import Node, Plan, make_plan
+from benchbuilder.ports.exporter import Finished
+from benchbuilder.ports.source import Source
+from benchbuilder.ports.stage import Context, Stage
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import KindSpec
+from benchbuilder.store.checksums import Checksums
+from benchbuilder.store.folder import Store
+from benchbuilder.store.manifest import Manifest
+from benchbuilder.testing import (
+    check_exporter,
+    check_kind,
+    check_payload,
+    check_retriever,
+    check_source,
+    check_stage,
+    check_tokenizer,
+)
+
+ROWS = 24
+"""How many rows a stage gets of each table."""
+
+TEXTS = (
+    "孕妇应当注意补充叶酸。", "妊娠期 12周\t超声检查", "BMI ≥ 30 kg/m²，β-hCG (+)", "Zinc 5.0mg/d, q.d.", "　全角　空格　", "\n",
+    "新生儿黄疸多在出生后2～3天出现，4～5天达高峰。", "𠮷野家👶🏽", "a", "  ",
+)  # fmt: skip
+
+
+class Quiet:
+    """Watches and says nothing."""
+
+    def begin(self, step: str, total: int | None, unit: str) -> None: ...
+
+    def advance(self, step: str, count: int) -> None: ...
+
+    def end(self, step: str, summary: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The bundled recipe, built over its sample data without people."""
+
+    loaded: Loaded
+    plan: Plan
+    store: Store
+    manifests: dict[str, Manifest]
+
+    def finished(self) -> Finished:
+        """What its exporters get."""
+        return finished_build(self.plan, self.store, self.manifests, self.loaded.yaml)
+
+    def node(self, slot: str, kind: str) -> Node | None:
+        """A source or step of a kind; one with rows, if there is one."""
+        wanted = Source if slot == "source" else Stage
+        nodes = [node for node in self.plan.nodes.values() if node.kind == kind and isinstance(node.maker, wanted)]
+        return max(nodes, key=lambda node: self.manifests[node.name].rows, default=None)
+
+    def tables(self, node: Node, rows: int) -> dict[str, Table[Any]]:
+        """The rows that a step gets, the rows of its `each` port cut to `rows` and the others to what belongs there."""
+        found: dict[str, Table[Any]] = {}
+        assert isinstance(node.maker, Stage)
+        for port, names in node.inputs.items():
+            tables = [self.store.rows(self.manifests[name]) for name in names]
+            found[port] = Table.concat(tables, tables[0].row)
+        each = found["each"].arrow
+        step = max(1, len(each) // rows)
+        found["each"] = Table(each.take(pa.array(range(0, len(each), step))), found["each"].row)
+        return found
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+    kinds.known.cache_clear()
+    folder = tmp_path_factory.mktemp("sample")
+    loaded = load_recipe(["recipe=care_mi", "annotation=none", f"run.dir={folder / 'build'}"], cwd=folder, environ={})
+    store = Store(loaded.recipe.folder(folder))
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
+    report = build(plan, store, loaded.yaml, Quiet())
+    yield Sample(loaded, plan, store, report.manifests)
+    kinds.known.cache_clear()
+
+
+def _all(slot: str) -> list[str]:
+    return sorted(kinds.BUILT_IN[slot])
+
+
+def _load(slot: str, kind: str) -> type[Any]:
+    return kinds.Kind(slot, kind, kinds.BUILT_IN[slot][kind], "benchbuilder", "").load()
+
+
+EVERY = [(slot, kind) for slot in kinds.SLOTS for kind in _all(slot)]
+
+
+@pytest.mark.parametrize(("slot", "kind"), EVERY)
+def test_kind_says_what_it_is(slot: str, kind: str) -> None:
+    check_kind(slot, kind, _load(slot, kind))
+
+
+@pytest.mark.parametrize("kind", _all("payload"))
+def test_payload(kind: str) -> None:
+    check_payload(_load("payload", kind))
+
+
+@pytest.mark.parametrize("kind", _all("source"))
+def test_source(sample: Sample, kind: str) -> None:
+    node = sample.node("source", kind)
+    assert node is not None, f"the recipe has no source of the kind {kind!r}: write an example here"
+    assert isinstance(node.maker, Source)
+    check_source(node.maker)
+
+
+# --- stages that the recipe's flow does not have, or switches off: their settings, from those of the recipe's steps
+
+
+def _ask_oe_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    asks = sample.plan.nodes["ask_tf_triple"]
+    spec = sample.loaded.recipe.steps["ask_tf_triple"]
+    given = {
+        "kind": "ask_oe_triple", "from": "state_triple", "enabled": True, "relations": spec.relations,
+        "mark": spec.mark, "ends": spec.ends, "ignore": "",
+    }  # fmt: skip
+    return _load("stage", "ask_oe_triple").spec_class.model_validate(given), sample.tables(asks, ROWS)
+
+
+def _replace_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    node = sample.plan.nodes["replace_triple"]
+    assert isinstance(node.maker, Stage)
+    return node.maker.spec.model_copy(update={"enabled": True}), sample.tables(node, ROWS)
+
+
+def _convert_script(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    node = sample.plan.nodes["choices"]
+    assert isinstance(node.maker, Stage)
+    return node.maker.spec.model_copy(update={"convert": "t2s"}), sample.tables(node, 200)
+
+
+SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
+    "ask_oe_triple": _ask_oe_triple,
+    "replace_triple": _replace_triple,
+    "convert_script": _convert_script,
+}
+
+SOME_KEPT = set(_all("stage"))
+"""Stages of which some row of the example must come through, or the check would say little: all of them."""
+
+
+@pytest.mark.parametrize("kind", _all("stage"))
+def test_stage(sample: Sample, kind: str, tmp_path: Path) -> None:
+    node = sample.node("stage", kind)
+    if kind in SPECIAL:
+        spec, tables = SPECIAL[kind](sample)
+    else:
+        assert node is not None, f"the recipe has no step of the kind {kind!r}: write an example in SPECIAL"
+        assert isinstance(node.maker, Stage)
+        spec, tables = node.maker.spec, sample.tables(node, ROWS)
+    cls = _load("stage", kind)
+    tables = {port: table for port, table in tables.items() if port in cls.ports}
+    context = Context(
+        seed=sample.loaded.recipe.seed, language=sample.loaded.recipe.language, step=node.name if node else kind,
+        cache=tmp_path / "cache", workplace=tmp_path / "people",
+    )  # fmt: skip
+    shard = check_stage(lambda: cls(spec, context), tables)
+    if kind in SOME_KEPT:
+        assert len(shard.rows) > 0
+
+
+def test_stages_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path: Path) -> None:
+    """Every step of the recipe, on its first rows alone."""
+    for name, node in sample.plan.nodes.items():
+        if isinstance(node.maker, Stage):
+            stage = node.maker
+            context = replace(stage.context, cache=tmp_path / name, workplace=tmp_path)
+            tables = sample.tables(node, 3)
+            check_stage(lambda s=stage, c=context: type(s)(s.spec, c), tables)
+
+
+@pytest.mark.parametrize("kind", _all("tokenizer"))
+def test_tokenizer(sample: Sample, kind: str) -> None:
+    spec = sample.loaded.recipe.tokenizer
+    if spec.kind != kind:
+        spec = _load("tokenizer", kind).spec_class(kind=kind)
+    check_tokenizer(lambda: kinds.create("tokenizer", spec), TEXTS)
+
+
+@pytest.mark.parametrize("kind", _all("retriever"))
+@pytest.mark.parametrize("variant", ["okapi", "l", "plus"])
+def test_retriever(sample: Sample, kind: str, variant: str) -> None:
+    spec: KindSpec = sample.loaded.recipe.retriever
+    assert spec.kind == kind, f"the recipe does not retrieve with {kind!r}: write an example here"
+    spec = spec.model_copy(update={"variant": variant})
+    texts = sample.store.rows(sample.manifests["paragraphs"]).column("text")[:80]
+    queries = sample.store.rows(sample.manifests["candidates"]).column("question")[:12]
+    hits = check_retriever(lambda: kinds.create("retriever", spec), texts, [*queries, "qqqq zzzz"])
+    assert not hits[-1]
+
+
+@pytest.mark.parametrize("kind", _all("exporter"))
+def test_exporter(sample: Sample, kind: str) -> None:
+    specs = [spec for spec in sample.loaded.recipe.outputs.values() if spec.kind == kind]
+    assert specs, f"the recipe writes nothing with the exporter {kind!r}: write an example here"
+    for spec in specs:
+        check_exporter(lambda s=spec: kinds.create("exporter", s), sample.finished())

@@ -1,0 +1,131 @@
+import re
+
+import pytest
+import yaml
+from finished_build import finished
+
+from benchbuilder.exporters.card import Card, DatasetCardSpec
+from benchbuilder.exporters.rendering import fenced, link, markdown
+
+
+def card(tmp_path, language="en", build=None, **said):
+    spec = DatasetCardSpec(
+        kind="card", file="README.md", language=language, tags=("medical",), task_categories=("question-answering",)
+    )
+    (path,) = Card(spec).write(build or finished(**said), tmp_path)
+    return path.read_text(encoding="utf-8")
+
+
+def front_matter(text):
+    return yaml.safe_load(text.split("---\n")[1])
+
+
+def test_front_matter(tmp_path):
+    assert front_matter(card(tmp_path)) == {
+        "language": ["zh"],
+        "license": "cc-by-4.0",
+        "pretty_name": "Maternal and infant care: an example",
+        "size_categories": ["n<1K"],
+        "task_categories": ["question-answering"],
+        "tags": ["medical"],
+        "configs": [{"config_name": "default", "data_files": "items.jsonl"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("", {}),
+        ("Apache-2.0", {"license": "apache-2.0"}),
+        ("as MedQA says", {"license": "other", "license_name": "as MedQA says"}),
+    ],
+)
+def test_no_licence_is_invented(tmp_path, said, found):
+    text = card(tmp_path, licence=said)
+    assert {key: value for key, value in front_matter(text).items() if key.startswith("license")} == found
+    section = text.split("## Licence\n")[1]
+    assert section.strip() == (said or "not stated by the recipe")
+
+
+def test_sources_have_the_licence_that_the_recipe_states_or_none(tmp_path):
+    text = card(tmp_path).split("## Sources")[1].split("\n## ")[0]
+    assert "- **medqa**: [MedQA](https://example.org/medqa)\n  - Licence: MIT\n" in text
+    assert "- **bios**\n  - Licence: not stated by the recipe\n" in text
+    assert "- **textbooks**" in text
+
+
+def test_links_lead_to_the_web_only(tmp_path):
+    assert "](javascript" not in card(tmp_path)
+    assert link("a", "https://example.org/x)y") == "a (https://example.org/x)y)"
+
+
+def test_what_a_recipe_says_cannot_become_markup(tmp_path):
+    text = card(tmp_path, summary="<script>x</script> | [a](b)\n\n# Not a heading", not_for=("1. *first*",))
+    assert "<script>" not in text
+    assert "\n# Not" not in text
+    assert "- 1\\. \\*first\\*" in text
+    assert markdown("- 3 ℃") == "\\- 3 ℃"
+    assert markdown("0.94") == "0.94"
+
+
+def test_a_citation_cannot_end_its_code_block(tmp_path):
+    text = card(tmp_path, citation="@misc{x}\n```\n<b>out</b>")
+    assert text.endswith("````text\n@misc{x}\n```\n<b>out</b>\n````\n")
+    assert fenced("a") == "```text\na\n```"
+
+
+def test_counts_of_the_card_are_those_of_the_items(tmp_path):
+    build = finished()
+    rows = list(build.tables["items"])
+    text = card(tmp_path, build=build)
+    tf = sum(row.payload.type == "tf" for row in rows)
+    assert f"| Total | {tf} | {len(rows) - tf} | {len(rows)} |" in text
+    medqa = [row for row in rows if row.partition == "medqa"]
+    open_ended = sum(row.payload.type == "oe" for row in medqa)
+    assert f"| medqa | {len(medqa) - open_ended} | {open_ended} | {len(medqa)} |" in text
+
+
+def test_a_reviewed_card_says_how_people_agreed(tmp_path):
+    text = card(tmp_path)
+    assert "Unreviewed" not in text
+    assert "| 该问题是否至多只有一个正确答案？ | 60 | 0.94 (0.89 – 0.98) | 0.41 (0.36 – 0.45) |" in text
+    assert "both annotators always gave the same answer" in text
+
+
+def test_an_unreviewed_card_says_so(tmp_path):
+    text = card(tmp_path, reviewed=False, illustrative=False)
+    assert "> **Unreviewed" in text
+    assert "Nobody has judged the items." in text
+    assert "Illustrative" not in text
+    assert "Illustrative" in card(tmp_path, illustrative=True)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Intended use", "Not for", "Correct as of", "Contents", "Sources", "How it was built", "Deviations from the paper",
+     "Annotation", "Subjective bias", "Limitations", "Personal data", "Fields", "Licence"],
+)  # fmt: skip
+def test_sections(tmp_path, heading):
+    body = card(tmp_path).split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    assert body.strip()
+
+
+def test_tables_have_as_many_cells_as_their_heads(tmp_path):
+    for language in ("en", "zh"):
+        for block in re.findall(r"(?:^\|.*\|\n)+", card(tmp_path, language), re.M):
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, block
+
+
+def test_steps_stand_in_flow_order_with_their_numbers(tmp_path):
+    build = finished()
+    text = card(tmp_path, build=build)
+    places = [text.index(f"| {account.step} | ") for account in build.accounts if account.step != "medqa"]
+    assert len(places) == len(build.accounts) - 1
+    assert f"| candidates | assemble | {len(build.tables['candidates'])} |" in text
+
+
+def test_bytes_are_the_same_each_time(tmp_path):
+    assert card(tmp_path) == card(tmp_path)
+    assert not Card(DatasetCardSpec(kind="card", file="c", language="en", tags=(), task_categories=())).ready(
+        finished(state="waiting")
+    )

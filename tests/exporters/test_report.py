@@ -1,0 +1,190 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+from finished_build import SILENT, WORDS, finished
+
+from benchbuilder.exporters.report import Report, ReportSpec
+
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and collects texts by section, ids, attributes and tables."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.tags, self.text = [], [], [], [], {}
+        self.section = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        self.links += [attributes[name] for name in ("href", "src") if name in attributes]
+        if tag == "section":
+            self.section = attributes["id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text[self.section] = self.text.get(self.section, "") + " " + " ".join(data.split())
+
+
+def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **said):
+    spec = ReportSpec(kind="report", file="report.html", language=language, examples=examples, cue_words=cue_words)
+    exporter = Report(spec)
+    build = build or finished(**said)
+    assert exporter.ready(build)
+    (path,) = exporter.write(build, tmp_path)
+    return path.read_text(encoding="utf-8")
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("said", [{}, {"state": "waiting"}, {"reviewed": False}, {"count": 0}])
+def test_every_state_makes_a_well_formed_page_in_one_file(tmp_path, language, said):
+    text = report(tmp_path, language=language, **said)
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    assert all(link.startswith("#") for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in page.tags}
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_what_data_say_is_text(tmp_path):
+    text = report(tmp_path, title="<img src=x onerror=alert(1)>", summary="a & b")
+    assert "<img" not in text
+    assert "&lt;img src=x" in text
+    assert "a &amp; b" in text
+    assert "The question holds the &lt;answer&gt;." in text
+    assert "&lt;b&gt;bold&lt;/b&gt;" in text
+
+
+def test_the_funnel_shows_units_and_rows_apart(tmp_path):
+    build = finished()
+    page = Page(report(tmp_path, build=build))
+    books = {account.step: account for account in build.accounts}
+    units = sum(n for (_, fate, _), n in books["medqa"].units.items() if fate != "auxiliary")
+    items = sum(row.partition == "medqa" for row in build.tables["items"])
+    candidates = sum(row.partition == "medqa" for row in build.tables["candidates"])
+    row = f"medqa {units} {books['medqa'].rows} {candidates} {items}"
+    assert row in squeezed(page.text["funnel"])
+    assert "120 rows of joined files" in page.text["funnel"]
+    assert "Knowledge bases" in page.text["funnel"]
+
+
+def test_counts_by_source_and_type_for_candidates_and_items(tmp_path):
+    build = finished()
+    page = Page(report(tmp_path, build=build))
+
+    def counts(rows):
+        tf = sum(kind == "tf" for kind in rows)
+        return f"{tf} {len(rows) - tf} {len(rows)}"
+
+    candidates = counts([row.type for row in build.tables["candidates"]])
+    items = counts([row.payload.type for row in build.tables["items"]])
+    assert f"Total {candidates} {items}" in squeezed(page.text["holdings"])
+
+
+def test_scores_of_rules_that_know_nothing(tmp_path):
+    build = finished()
+    claims = [row.payload for row in build.tables["items"] if row.payload.type == "tf"]
+    yes = sum(claim.expected == "yes" for claim in claims) / len(claims)
+    cue = sum(("不" not in claim.question) == (claim.expected == "yes") for claim in claims) / len(claims)
+    text = squeezed(Page(report(tmp_path, build=build, cue_words=("不",))).text["holdings"])
+    assert f"Total {yes * 100:.1f} % {(1 - yes) * 100:.1f} % {cue * 100:.1f} %" in text
+    assert "Cue words: 不" in text
+    assert "cue word" not in Page(report(tmp_path, build=build)).text["holdings"]
+
+
+def test_words_that_never_hit_are_named(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("\n".join((*WORDS, *SILENT)), encoding="utf-8")
+    text = Page(report(tmp_path, word_list=words)).text["words"]
+    assert f"{len(SILENT)} words were never found" in text
+    assert all(word in text for word in SILENT)
+    assert "never found" not in Page(report(tmp_path)).text["words"]
+
+
+def test_judgements(tmp_path):
+    text = squeezed(Page(report(tmp_path)).text["annotation"])
+    assert "94.0 % 89.0 % – 98.0 % 0.41 0.36 – 0.45 0.93" in text
+    assert "both annotators always gave the same answer" in text
+    assert "On 答案唯一 , kappa is low" in text or "On 答案唯一, kappa is low" in text
+    assert "at least 3 supporting paragraphs 100" in text
+    assert "12 more votes" in text
+
+
+def test_the_threshold_in_force_stands_out(tmp_path):
+    page = Page(report(tmp_path))
+    pale = [a for tag, a in page.tags if tag == "rect" and "pale" in a.get("class", "")]
+    full = [a for tag, a in page.tags if tag == "rect" and "pale" not in a.get("class", "")]
+    assert pale
+    assert full
+
+
+def test_twenty_items_are_shown_in_full(tmp_path):
+    build = finished()
+    text = report(tmp_path, build=build)
+    page = Page(text)
+    shown = [name for name in page.ids if name.startswith("item-")]
+    assert len(shown) == 20
+    rows = {row.id: row for row in build.tables["items"]}
+    for name in shown:
+        row = rows[name]
+        assert row.payload.answer in page.text["examples"]
+        assert f"{row.origin.file}:{row.origin.line}" in page.text["examples"]
+    assert {rows[name].partition for name in shown} == {row.partition for row in rows.values()}
+    assert {rows[name].payload.type for name in shown} == {"tf", "oe"}
+    assert "multiple_choice@1" in text
+    assert "state/true@1" in text
+
+
+def test_while_votes_are_missing_candidates_are_shown_and_what_to_do(tmp_path):
+    page = Page(report(tmp_path, state="waiting"))
+    assert "Waiting for people" in page.text[""]
+    assert "412 judgements are missing" in page.text[""]
+    assert sum(name.startswith("candidate-") for name in page.ids) == 20
+    assert "20 random candidates" in page.text["examples"]
+    assert "Nobody has judged them yet" in page.text["evidence"]
+
+
+def test_banners(tmp_path):
+    assert "Illustrative:" in Page(report(tmp_path)).text[""]
+    plain = Page(report(tmp_path, illustrative=False)).text[""]
+    assert "Illustrative:" not in plain
+    assert "Unreviewed:" not in plain
+    assert "Unreviewed:" in Page(report(tmp_path, reviewed=False)).text[""]
+
+
+def test_losses_and_rows_that_a_branch_does_not_concern_are_apart(tmp_path):
+    text = squeezed(Page(report(tmp_path)).text["losses"])
+    dropped, aside = text.split("Not concerned", 1)
+    assert "off_topic" in dropped
+    assert "other_branch" not in dropped
+    assert "other_branch" in aside
+
+
+def test_every_chart_has_a_title_for_those_who_cannot_see_it(tmp_path):
+    text = report(tmp_path)
+    for svg in re.findall(r"<svg.*?</svg>", text, re.S):
+        assert 'role="img"' in svg
+        assert re.search(r"<title>[^<]+</title>", svg)
+
+
+def test_the_same_build_gives_the_same_page(tmp_path):
+    assert report(tmp_path) == report(tmp_path)
