@@ -180,7 +180,7 @@ def _asked(word: Override, recipe: str, library: Library) -> str:
     if _sets(word, library):
         return text if word.package is not None else "++" + text.lstrip("+")
     if word.key_or_group != "variant":
-        return text
+        return text.lstrip("+")
     name = word.value()
     if name is None:
         return ""

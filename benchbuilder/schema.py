@@ -54,7 +54,7 @@ def _nodes(slot: str) -> Schema:
     names = list(kinds.known(slot))
     cases = [
         {
-            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+            "if": {"type": "object", "properties": {"kind": {"const": name}}, "required": ["kind"]},
             "then": {"$ref": f"#/$defs/{slot}.{name}"},
         }
         for name in names

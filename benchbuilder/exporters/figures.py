@@ -65,7 +65,7 @@ def length_bars(rows: Sequence[Lengths], colours: Colours, t: Wording) -> Markup
 
 def length_columns(entries: Sequence[Entry], types: Sequence[str], colours: Colours, t: Wording) -> Markup:
     """How many questions are how long, by type."""
-    scale = ticks(max((len(entry.question) for entry in entries), default=0) + 1, 12)
+    scale = ticks(max((len(entry.question) for entry in entries), default=0) + 1, 18)
     step = int(scale[1])
     layers = [
         Series(

@@ -112,7 +112,7 @@ def columns(
     scale = ticks(max(sums, default=0))
     head = 22.0
     pitch = (WIDTH - _LEFT - 4) / max(len(labels), 1)
-    drawn = [_grid(value, head + _PLOT * (1 - value / scale[-1])) for value in scale]
+    drawn = [_grid(value, head + _PLOT * (1 - value / scale[-1])) for value in scale[1:]]
     for index in range(len(labels)):
         x, y = _LEFT + pitch * index + pitch * _GAP / 2, head + _PLOT
         pale = " pale" if marked not in (-1, index) else ""
@@ -126,6 +126,7 @@ def columns(
         if totals:
             middle = x + pitch * (1 - _GAP) / 2
             drawn.append(tag("text", f"{sums[index]:,.0f}", x=middle, y=y - 5, text_anchor="middle", class_="t v"))
+    drawn.append(_grid(0, head + _PLOT))
     drawn += _axis(labels, pitch, head + _PLOT, axis, marked)
     return _picture(head + _PLOT + 40, title, *drawn)
 

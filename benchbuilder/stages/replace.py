@@ -13,11 +13,22 @@ from benchbuilder.records.envelope import Row, Span
 from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
-from benchbuilder.spec.base import StepSpec
-from benchbuilder.text.answers import locate, overlaps, same_key
+from benchbuilder.spec.base import Spec, StepSpec
+from benchbuilder.text.answers import first_number, locate, overlaps, same_key
 from benchbuilder.text.edits import replace_span
 from benchbuilder.text.patterns import Regex, find_all
 from benchbuilder.text.punctuation import strip_marks
+
+
+class Bound(Spec):
+    """A predicate that sets a bound: a wrong number on the far side of the right one would be true as well.
+
+    What weighs less than 1500 g weighs less than 3500 g, too: behind ``less than`` the wrong number must be lower.
+    """
+
+    before: Regex
+    """Pattern of what stands before the answer."""
+    wrong: Literal["lower", "higher"]
 
 
 class ReplaceSpec(StepSpec):
@@ -37,6 +48,8 @@ class ReplaceSpec(StepSpec):
     """Marks that are taken off both ends of an option."""
     not_options: tuple[Regex, ...]
     """Options that do not fit behind a seam."""
+    bounds: tuple[Bound, ...]
+    """Predicates behind which the wrong number must lie on one side; the first that fits counts."""
 
 
 class Replace(Map):
@@ -50,6 +63,7 @@ class Replace(Map):
         "no_answer_span": "The answer cannot be found in the statement.",
         "no_wrong_option": "Every other option equals the right answer after normalisation, or fits no sentence.",
         "ambiguous_option": "Every other option holds the right answer or is held by it, and might be true as well.",
+        "implied_by_true": "The statement sets a bound, and with every other option it would be true as well.",
     }
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
@@ -59,11 +73,11 @@ class Replace(Map):
         span = self._place(true, choice)
         if span is None:
             return [Dropped("no_answer_span", f"{choice.answer}: {true.text}")]
-        option = self._option(true, choice)
+        option = self._option(true, choice, self._side(true.text[: span.start]))
         if isinstance(option, Dropped):
             return [option]
         checks = (
-            ("differs_from_true", "option_not_accepted", "no_containment")
+            ("differs_from_true", "option_not_accepted", "no_containment", "not_implied")
             if self.spec.strict
             else ("differs_from_true",)
         )
@@ -87,7 +101,11 @@ class Replace(Map):
         distance = self.spec.rescue_distance if true.joined == "model" else 0
         return locate(strip_marks(choice.answer, self.spec.marks), true.text, distance)
 
-    def _option(self, true: Statement, choice: Choice) -> str | Dropped:
+    def _side(self, before: str) -> str:
+        fitting = (bound.wrong for bound in self.spec.bounds if find_all(bound.before, before))
+        return next(fitting, "")
+
+    def _option(self, true: Statement, choice: Choice, side: str) -> str | Dropped:
         """The text of the wrong option, or why there is none."""
         spec: ReplaceSpec = self.spec
         options = [strip_marks(option.text, spec.marks) for option in choice.wrong_options()]
@@ -105,5 +123,15 @@ class Replace(Map):
             if spec.strict and overlaps(key, accepted):
                 reason = "ambiguous_option"
                 continue
+            if side and not _lies(first_number(option), side, first_number(answer)):
+                reason = "implied_by_true"
+                continue
             return option
         return Dropped(reason, " | ".join(options))
+
+
+def _lies(wrong: float | None, side: str, right: float | None) -> bool:
+    """Whether two numbers are known to lie as they must; without numbers there is no bound to cross."""
+    if wrong is None or right is None:
+        return wrong is None and right is None
+    return wrong < right if side == "lower" else wrong > right

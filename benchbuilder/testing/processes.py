@@ -6,6 +6,7 @@ import atexit
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import Any, TypeVar
 
@@ -21,4 +22,8 @@ def _pool() -> ProcessPoolExecutor:
 
 def elsewhere(function: Callable[..., T], *args: Any) -> T:
     """What `function` returns in another process; it and its arguments must be picklable."""
-    return _pool().submit(function, *args).result()
+    try:
+        return _pool().submit(function, *args).result()
+    except BrokenProcessPool:
+        _pool.cache_clear()
+        raise

@@ -40,7 +40,8 @@ def check_stage(make: Callable[[], Stage], tables: Tables) -> Shard:
     output = stage.output if stage.output is not None else tables["each"].row
     whole = _run(make(), tables, output)
     check_table(who, whole.rows, output)
-    check_ids(who, [row for row in whole.rows if row.id not in set(tables["each"].ids())])
+    passed = set(tables["each"].ids())
+    check_ids(who, [row for row in whole.rows if row.id not in passed])
     _check_lineage(who, whole, tables)
     _same(f"{who}, run again,", whole, _run(make(), tables, output))
     with tempfile.TemporaryDirectory() as folder:

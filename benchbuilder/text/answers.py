@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from benchbuilder.records.envelope import Span
 from benchbuilder.text.distance import most_similar
 from benchbuilder.text.normalise import comparable
@@ -36,3 +38,13 @@ def overlaps(left: str, right: str) -> bool:
     True
     """
     return left in right or right in left
+
+
+def first_number(text: str) -> float | None:
+    """The first number in `text`, in digits of any width; ``None`` if it holds none.
+
+    >>> first_number("at most 1.5 litres")
+    1.5
+    """
+    found = re.search(r"\d+(?:\.\d+)?", comparable(text))
+    return float(found.group()) if found else None

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
 
 from benchbuilder import kinds
 from benchbuilder.loading import load_recipe
 from benchbuilder.ports.source import SourceSpec
 from benchbuilder.ports.stage import Context, Filter, Gather, Map, Stage
-from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.spec.base import StepSpec
 from benchbuilder.spec.recipe import CardSpec, Recipe, RunSpec, Threshold
+from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
 
 HEADER = ("key", "type", "default", "meaning")
 SLOTS = {
@@ -24,6 +24,27 @@ SLOTS = {
     "model": "Models (`model`)",
     "votes": "Votes (`annotation`)",
     "exporter": "Outputs (`outputs.NAME`)",
+}
+
+
+TOP = {
+    "schema": "The version of this schema.",
+    "name": "The recipe's name; it names the folder of the build.",
+    "language": "The language of the benchmark, as a tag (`zh`, `en`). A source may have its own.",
+    "seed": "Every random choice comes from this number and a row's id.",
+    "requires": "Version ranges of installed distributions that the recipe needs, by name.",
+    "variant": "Which variant was chosen; set by `variant=NAME`.",
+    "paths": "Names for files, so that `${paths.NAME}` can be used anywhere and one word on the command line sets it.",
+    "sources": "What is read.",
+    "tokenizer": "What cuts text into words, unless a step has its own.",
+    "model": "What writes text that no rule can write, unless a step has its own.",
+    "retriever": "What finds paragraphs, unless a step has its own.",
+    "annotation": "Who judges candidates, by which questions, and what is kept.",
+    "steps": "The flow.",
+    "outputs": "The files that are written.",
+    "tolerate": "How much may fail.",
+    "card": "What the dataset card says.",
+    "run": "How the build runs on this machine.",
 }
 
 
@@ -42,11 +63,11 @@ def recipe_schema() -> str:
         "most of it already. Keys that are not listed are errors.",
         "## Top level",
         prose(Recipe),
-        table(HEADER, spec_rows(Recipe)),
+        table(HEADER, [(*row[:3], row[3] or TOP[row[0].strip("`")]) for row in spec_rows(Recipe)]),
         "## Files and prompts",
-        prose(FileRef).split("\n\n")[0] + " A relative path hangs on the file that wrote it: for a recipe on its folder "
-        "of recipes, on the command line on the current folder. A *prompt* is named by its place below a folder of "
-        "prompts, for instance `zh/qa2d.j2`.",
+        "A *file* is a path. A relative one hangs on the folder of recipes that wrote it, on the command line on the "
+        "current folder. A *prompt* is named by its place below a folder of prompts, for instance `zh/qa2d.j2`. A "
+        "*column* is a name in the header or record, or an index from 0.",
         "## Wiring",
         prose(StepSpec),
         "A mapping in `from` names ports; [kinds](kinds.md) lists the ports of every kind. Passages are wired as "
@@ -152,4 +173,3 @@ def drop_reasons() -> str:
 
 def _reasons(reasons: Any) -> str:
     return table(("reason", "meaning"), [(f"`{name}`", text) for name, text in reasons.items()])
-

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from reference_pages.reading import first_paragraph, table
-
 from benchbuilder.cli.main import COMMANDS, main
 from benchbuilder.errors import BenchbuilderError
+from reference_pages.reading import first_paragraph, table
 
 
 class _CapturedError(Exception):
@@ -39,9 +38,9 @@ def command_line() -> str:
     """Every command with its arguments and examples."""
     parts = [
         "# Command line",
-        "`benchbuild recipe=NAME [key=value ...]` builds a benchmark. Every other command is named first; then come its "
-        "arguments, and for most of them the same `recipe=NAME key=value ...`, because a build is found by the recipe "
-        "that it was made from.",
+        "`benchbuild recipe=NAME [key=value ...]` builds a benchmark. Every other command is named first; then come "
+        "its arguments, and for most of them the same `recipe=NAME key=value ...`, because a build is found by the "
+        "recipe that it was made from.",
         "Words of the form `key=value` go to Hydra: `retriever.top_k=2` sets a key, `variant=reference` or "
         "`source=[medqa,textbook]` chooses from a group. Put a word with brackets, spaces, commas or Chinese text into "
         "single quotes. `benchbuild --version` prints the version.",
@@ -55,7 +54,7 @@ def command_line() -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
+    for action in parser._actions:
         if action.dest == "help":
             continue
         names = ", ".join(action.option_strings) or str(action.metavar or action.dest)

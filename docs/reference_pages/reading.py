@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 import textwrap
 import types
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, StringConstraints
 from pydantic_core import PydanticUndefined
 
+from benchbuilder.sources.reading import Column
 from benchbuilder.spec.base import FileRef, Knob, Label, PromptRef, Slot
 from benchbuilder.text.patterns import check_regex
 
@@ -60,7 +62,7 @@ def field_texts(cls: type[Any]) -> Mapping[str, str]:
         except (OSError, TypeError):
             continue
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for field, below in zip(body, body[1:], strict=False):
+        for field, below in itertools.pairwise(body):
             named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
             if named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
                 texts[field.target.id] = markdown(str(below.value.value))  # pyright: ignore[reportAttributeAccessIssue]
@@ -69,7 +71,8 @@ def field_texts(cls: type[Any]) -> Mapping[str, str]:
 
 def link(cls: type[Any]) -> str:
     """A nested spec, linked to its table."""
-    return f"[{cls.__name__}](#{cls.__name__.lower()})"
+    anchor = {"RunSpec": "run", "Threshold": "tolerate", "CardSpec": "card"}.get(cls.__name__, cls.__name__.lower())
+    return f"[{cls.__name__}](#{anchor})"
 
 
 def type_text(annotation: Any, marks: Iterable[Any] = ()) -> str:
@@ -90,7 +93,12 @@ def _plain(annotation: Any) -> str:
     if annotation is Any or annotation is None or annotation is type(None):
         return "null" if annotation is not Any else "any"
     if origin is Literal:
-        return " or ".join(f"`{value}`" for value in arguments)
+        return " or ".join(f"`{value}`" if value != "" else "empty" for value in arguments)
+    if annotation == Column:
+        return "column"
+    if origin in (Union, types.UnionType) and get_args(Column)[0] in arguments:
+        rest = [type_text(argument) for argument in arguments if argument not in get_args(Column)]
+        return " or ".join(["column", *rest])
     if origin in (Union, types.UnionType):
         return " or ".join(dict.fromkeys(type_text(argument) for argument in arguments))
     if origin is tuple:
@@ -144,7 +152,7 @@ def spec_rows(cls: type[BaseModel], skip: Iterable[str] = ()) -> list[tuple[str,
 
 
 def _slot_text(slot: Slot, annotation: Any) -> str:
-    article = {"votes": "a way to ask for votes", "source": "a source", "stage": "a step"}
+    article = {"votes": "a way to ask for votes", "source": "a source", "stage": "a step", "exporter": "an output"}
     one = article.get(slot.slot, f"a {slot.slot}")
     if get_origin(annotation) is dict:
         return f"mapping of names; each is {one}"
@@ -157,10 +165,11 @@ def _default(info: Any) -> str:
     value = info.default
     if isinstance(value, BaseModel):
         return "its own defaults"
-    shown = {None: "null", True: "true", False: "false", "": "empty", (): "empty"}
-    if isinstance(value, dict):
-        return "empty" if not value else f"`{value}`"
-    return shown[value] if value in shown and not isinstance(value, int | float) or isinstance(value, bool) else f"`{value}`"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    return f"`{value}`" if value or value == 0 else "empty"
 
 
 def nested(classes: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
@@ -170,10 +179,10 @@ def nested(classes: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
     def look(annotation: Any) -> None:
         for argument in get_args(annotation):
             look(argument)
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel) and not issubclass(annotation, FileRef):
-            if annotation not in found:
-                found[annotation] = None
-                walk(annotation)
+        is_spec = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+        if is_spec and not issubclass(annotation, FileRef) and annotation not in found:
+            found[annotation] = None
+            walk(annotation)
 
     def walk(cls: type[BaseModel]) -> None:
         for info in cls.model_fields.values():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import BaseModel
-from reference_pages.reading import field_texts, prose, table, type_text
 
 from benchbuilder import kinds
 from benchbuilder.records.candidate import Candidate
@@ -16,6 +15,7 @@ from benchbuilder.records.item import Item, Support
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
+from reference_pages.reading import field_texts, prose, table, type_text
 
 ROLES: tuple[type[Row], ...] = (Fact, Statement, Question, Passage, Candidate, Evidence, Item)
 

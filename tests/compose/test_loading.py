@@ -45,6 +45,7 @@ def test_a_step_can_have_a_model_of_its_own(garden: Any) -> None:
         (["model=remote", "model.name=x"], lambda r: r.model.name, "x"),
         (["model=none"], lambda r: r.model.kind, "none"),
         (["retriever=wide"], lambda r: (r.retriever.k1, r.retriever.top_k), (2.0, 5)),
+        (["+retriever=wide"], lambda r: r.retriever.top_k, 5),
         (["source=[quiz]"], lambda r: list(r.sources), ["quiz"]),
         (["variant=strict"], lambda r: (r.variant, r.steps["state"].min_chars), ("strict", 9)),
         (["variant=garden/strict"], lambda r: r.variant, "strict"),

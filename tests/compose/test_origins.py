@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchbuilder import roots as roots_module
 from benchbuilder.errors import RecipeError
 from benchbuilder.loading import load_recipe
 from benchbuilder.origins import Origin, Origins, collect_origins, parse_key
@@ -87,3 +89,21 @@ def test_select_is_a_link_if_there_is_something_to_select(garden: Any) -> None:
     garden.replace("recipes/recipe/garden.yaml", "paths:\n", "paths:\n  stop: garden/words.txt\n")
     loaded = load_recipe(["recipe=garden"])
     assert loaded.recipe.retriever.stop_words.file == garden.folder / "recipes/recipe/garden/words.txt"
+
+
+def test_bundled_folders_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roots_module, "__file__", str(tmp_path / "benchbuilder/roots.py"))
+    assert roots_module.bundled("recipes") == tmp_path / "recipes"
+    (tmp_path / "benchbuilder/bundled/recipes").mkdir(parents=True)
+    assert roots_module.bundled("recipes") == tmp_path / "benchbuilder/bundled/recipes"
+
+
+def test_installed_packages_bring_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toy_plugin/recipes").mkdir(parents=True)
+    (tmp_path / "toy_plugin/__init__.py").write_text("raise RuntimeError('must not be imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entry = EntryPoint("toy", "toy_plugin:recipes", "benchbuilder.recipes")
+    monkeypatch.setattr(roots_module, "entry_points", lambda group: [entry])
+    (root,) = [root for root in find_roots(cwd=tmp_path, environ={"HOME": "/"}) if "toy_plugin" in root.label]
+    assert root.path == tmp_path / "toy_plugin/recipes"
+    assert not root.trusts(root.path / "local/default.yaml")
