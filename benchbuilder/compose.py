@@ -73,9 +73,9 @@ def _compose(words: Sequence[str], library: Library) -> Composed:
         raise RecipeError([complaints.no_recipe(words, library)])
     asked = [text for word in parsed if (text := _asked(word, recipe, library))]
     try:
-        cfg = hydra_compose(PRIMARY, asked)
         loader = GlobalHydra.instance().config_loader()
         defaults = loader.compute_defaults_list(PRIMARY, asked, RunMode.RUN).defaults
+        cfg = hydra_compose(PRIMARY, asked)
     except (ConfigCompositionException, OmegaConfBaseException, ValueError) as error:
         missing = getattr(error, "missing_cfg_file", None) or ""
         text = str(error) or str(error.__cause__)
@@ -99,6 +99,7 @@ class _Guarded(ConfigRepository):
 
     def __init__(self, library: Library) -> None:
         self.library = library
+        self.loaded: dict[str, ConfigResult | None] = {}
         path = ConfigSearchPathImpl()
         path.append("hydra", "pkg://hydra.conf")
         for root in library.roots:
@@ -112,7 +113,9 @@ class _Guarded(ConfigRepository):
     def load_config(self, config_path: str) -> ConfigResult | None:
         if not config_path.startswith("hydra/") and self.library.open(config_path) is None:
             return None
-        return super().load_config(config_path)
+        if config_path not in self.loaded:
+            self.loaded[config_path] = super().load_config(config_path)
+        return self.loaded[config_path]
 
 
 @contextmanager

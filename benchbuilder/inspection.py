@@ -29,10 +29,14 @@ class Branch:
     detail: str = ""
     sentence: str = ""
 
-    def __str__(self) -> str:
+    def end(self) -> str:
+        """How it ended, in words."""
         told = self.fate + (f" ({self.reason})" if self.reason else "")
         why = ": ".join(part for part in (self.sentence, self.detail) if part)
-        return f"{' > '.join(self.path)}: {told}" + (f" - {why}" if why else "")
+        return told + (f" - {why}" if why else "")
+
+    def __str__(self) -> str:
+        return f"{' > '.join(self.path)}: {self.end()}"
 
 
 class Inspector:

@@ -79,7 +79,7 @@ def read_recipe_file(path: Path, root: Root) -> RecipeFile:
     file = RecipeFile(path, root)
     try:
         text = path.read_bytes().decode()
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)  # the C loader crashes on deep nesting
     except UnicodeDecodeError as error:
         file.report("the file is not UTF-8", 1, hint="save it as UTF-8")
         raise RecipeError(file.problems) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os.path
+from collections import Counter
 
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +12,7 @@ from rich.table import Table
 from benchbuilder.cli.session import add_overrides, open_session
 from benchbuilder.inspection import Inspector
 from benchbuilder.records.envelope import Row
+from benchbuilder.records.payload import Payload
 
 _ENVELOPE = frozenset(Row.model_fields) - {"id"}
 
@@ -23,8 +26,15 @@ def register_why(parser: argparse.ArgumentParser) -> None:
 def run_why(args: argparse.Namespace, console: Console) -> int:
     """A line a branch."""
     session = open_session(args, console)
-    for branch in Inspector(session.plan, session.store).why(args.id):
-        console.print(str(branch), highlight=False, markup=False, soft_wrap=True)
+    branches = Counter(Inspector(session.plan, session.store).why(args.id))
+    before: tuple[str, ...] = ()
+    for branch, count in branches.items():
+        shared = len(os.path.commonprefix([before, branch.path[:-1]]))
+        kept = max(shared - 1, 0)  # the step where it branches off is said again
+        path = ("... " if kept else "") + " > ".join(branch.path[kept:])
+        times = f" ({count} times)" if count > 1 else ""
+        console.print(f"{path}: {branch.end()}{times}", highlight=False, markup=False, soft_wrap=True)
+        before = branch.path
     return 0
 
 
@@ -58,7 +68,7 @@ def run_peek(args: argparse.Namespace, console: Console) -> int:
     """The first rows of a step."""
     session = open_session(args, console)
     manifest, rows = Inspector(session.plan, session.store).peek(args.step, args.rows)
-    console.print(f"{args.step}: {manifest.rows} rows of {manifest.row}, kind {manifest.kind}", highlight=False)
+    console.print(f"{args.step}: {manifest.rows} rows of {manifest.row}, kind {manifest.kind}", highlight=False, markup=False)
     for row in rows:
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_row("id", row.id)
@@ -72,5 +82,7 @@ def run_peek(args: argparse.Namespace, console: Console) -> int:
 
 def _shown(row: Row) -> dict[str, str]:
     data = row.model_dump(mode="json", exclude=set(_ENVELOPE))
-    data.update(data.pop("payload", {}))
+    if "payload" in data:
+        payload: Payload = getattr(row, "payload")  # noqa: B009 - every role with a payload has it
+        data.update({**data.pop("payload"), **payload.flat()})
     return {name: str(value) for name, value in data.items() if name != "id" and value not in ("", None, [], ())}

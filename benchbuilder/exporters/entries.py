@@ -128,7 +128,7 @@ def examples(entries: Sequence[Entry], count: int, seed: int) -> list[Entry]:
 
 
 def ancestry(finished: Finished, entries: Sequence[Entry]) -> dict[str, list[Ancestor]]:
-    """For the id of each entry the facts, statements and questions that it was made from, the oldest first.
+    """For the id of each entry the facts, statements and questions that it was made from, in flow order.
 
     A row that filters passed on counts for the step that made it.
     """
@@ -143,7 +143,11 @@ def ancestry(finished: Finished, entries: Sequence[Entry]) -> dict[str, list[Anc
                 row: Row = table.row.model_validate(data)
                 rule = f"{row.made_by.rule}@{row.made_by.version}"
                 known[row.id] = Ancestor(account.step, account.role, rule, _text_of(row))
-    return {entry.row.id: [known[i] for i in reversed(entry.row.parents) if i in known] for entry in entries}
+    place = {row_id: index for index, row_id in enumerate(known)}
+    return {
+        entry.row.id: [known[i] for i in sorted(known.keys() & set(entry.row.parents), key=place.__getitem__)]
+        for entry in entries
+    }
 
 
 def _text_of(row: Any) -> str:

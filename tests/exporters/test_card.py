@@ -90,6 +90,12 @@ def test_a_reviewed_card_says_how_people_agreed(tmp_path):
     assert "Unreviewed" not in text
     assert "| 该问题是否至多只有一个正确答案？ | 60 | 0.94 (0.89 – 0.98) | 0.41 (0.36 – 0.45) |" in text
     assert "both annotators always gave the same answer" in text
+    assert "Votes that come with the sample data are illustrative too" in text
+    assert "illustrative too" not in card(tmp_path, illustrative=False)
+
+
+def test_the_fields_say_how_cells_are_escaped(tmp_path):
+    assert r"are written `\\`, `\t`, `\n`, `\r`, and a cell" in card(tmp_path)
 
 
 def test_an_unreviewed_card_says_so(tmp_path):
