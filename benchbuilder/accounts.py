@@ -42,12 +42,20 @@ class Shard:
 
     def counts(self) -> Counter[tuple[str, str, str]]:
         """Tickets by (partition, fate, reason), the unused rows of whole ports left out."""
-        tickets = self.fates.filter(pc.not_equal(self.fates.column("fate"), "unused"))
-        return count_by(tickets, ("partition", "fate", "reason"))
+        counts = count_by(self.fates, ("partition", "fate", "reason"))
+        return Counter({names: n for names, n in counts.items() if names[1] != "unused"})
 
 
 def _unpickled(row: str, rows: pa.Table, *books: Any) -> Shard:
     return Shard(Table(rows, row_class(row)), *books)
+
+
+def matching(fates: pa.Table, **values: str | int) -> pa.Table:
+    """The lines of a fates table whose columns have these values."""
+    compute: Any = pc
+    for name, value in values.items():
+        fates = fates.filter(compute.equal(fates.column(name), value))
+    return fates
 
 
 def count_by(fates: pa.Table, names: tuple[str, str, str]) -> Counter[tuple[str, str, str]]:
@@ -109,9 +117,13 @@ def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate], output: type[R
         if isinstance(fate, Dropped | NotApplicable) and fate.reason not in stage.reasons:
             raise _refuse(step, f"row {row_id} has the undeclared reason {fate.reason!r}",
                           f"declared: {', '.join(stage.reasons) or 'none'}")  # fmt: skip
-        said: object = fate.detail if isinstance(fate, Dropped) else fate.error if isinstance(fate, Failed) else ""
-        if not isinstance(said, str):
-            raise _refuse(step, f"row {row_id} has the detail {said!r}", "a detail is a string")
+        said = fate.detail if isinstance(fate, Dropped) else fate.error if isinstance(fate, Failed) else ""
+        _check_details(step, [said])
+
+
+def _check_details(step: str, details: Sequence[object]) -> None:
+    if wrong := [detail for detail in details if not isinstance(detail, str)]:
+        raise _refuse(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
 
 
 def _check_kept(step: str, row_id: str, row: Row, output: type[Row]) -> None:
@@ -155,8 +167,7 @@ def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard
         raise _refuse(step, f"{count} rows but {len(screened.reasons)} verdicts", "a filter gives one verdict a row")
     if unknown := {reason for reason in screened.reasons if reason is not None} - set(stage.reasons):
         raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
-    if wrong := [detail for detail in screened.details if not isinstance(detail, str)]:
-        raise _refuse(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
+    _check_details(step, screened.details)
     kept = [reason is None for reason in screened.reasons]
     ids = table.ids()
     fates = {
@@ -219,4 +230,4 @@ def _envelopes(table: Table[Any]) -> dict[str, dict[str, Any]]:
 
 def failed_rows(fates: pa.Table) -> set[str]:
     """Ids of the `each` rows that have a failed ticket."""
-    return set(fates.filter(pc.equal(fates.column("fate"), "failed")).column("row").to_pylist())
+    return {str(row) for row in matching(fates, fate="failed").column("row").to_pylist()}

@@ -8,7 +8,7 @@ import platform
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,7 +104,7 @@ class _Run:
         self.watcher.end(node.name, f"built    {_summary(manifest)}")
 
     @contextlib.contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
+    def _timed(self, name: str) -> Generator[None]:
         begin = time.perf_counter()
         try:
             yield

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchbuilder.accounts import matching
 from benchbuilder.errors import DataError
 from benchbuilder.plan import Plan
 from benchbuilder.ports.stage import Stage
@@ -71,15 +72,14 @@ class Inspector:
             if name not in self.manifests:
                 continue
             fates = self._fates_of(name)
-            hit = fates.filter(pc.and_(pc.equal(fates.column("file"), file), pc.equal(fates.column("line"), line)))
-            for ticket in hit.to_pylist():
+            for ticket in matching(fates, line=line, file=file).to_pylist():
                 if ticket["out"]:
                     branches += self._branches(name, ticket["out"], (name,))
                 else:
                     branches.append(self._end(name, ticket, (name,)))
         if branches:
             return branches
-        files = sorted({file for name in self.plan.recipe.sources if name in self.manifests
+        files = sorted({str(file) for name in self.plan.recipe.sources if name in self.manifests
                         for file in self._fates_of(name).column("file").unique().to_pylist()})  # fmt: skip
         raise DataError(
             f"no source of this build has a unit {file}:{line}",
@@ -112,18 +112,14 @@ class Inspector:
             yield Branch(path, "kept", detail=f"{row}; {end or 'no step takes it further'}")
 
     def _tickets(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        fates = self._fates_of(name)
-        mine = pc.and_(pc.equal(fates.column("row"), row), pc.equal(fates.column("port"), "each"))
-        for ticket in fates.filter(mine).to_pylist():
+        for ticket in matching(self._fates_of(name), row=row, port="each").to_pylist():
             if ticket["fate"] == "kept":
                 yield from self._branches(name, ticket["out"], path)
             else:
                 yield self._end(name, ticket, path)
 
     def _use(self, name: str, port: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        fates = self._fates_of(name)
-        mine = pc.and_(pc.equal(fates.column("row"), row), pc.equal(fates.column("port"), port))
-        tickets = fates.filter(mine).to_pylist()
+        tickets = matching(self._fates_of(name), row=row, port=port).to_pylist()
         if tickets:
             yield self._end(name, tickets[0], path)
             return

@@ -21,17 +21,18 @@ def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) ->
     """A TSV with one line per ticket that was dropped, failed, not applicable or left unused, in flow order."""
     temporary = path.with_suffix(".tmp")
     with temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, delimiter="\t", lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerow(COLUMNS)
         for name, manifest in manifests.items():
             for fate in lost(store.fates(manifest)):
-                writer.writerow({"step": name, **{key: _cell(value) for key, value in fate.items()}})
+                writer.writerow([name, *(_cell(fate[column]) for column in COLUMNS[1:])])
     temporary.replace(path)
 
 
 def lost(fates: pa.Table) -> list[dict[str, Any]]:
     """The tickets that were not kept."""
-    return fates.filter(pc.not_equal(fates.column("fate"), "kept")).to_pylist()
+    compute: Any = pc
+    return fates.filter(compute.not_equal(fates.column("fate"), "kept")).to_pylist()
 
 
 def _cell(value: Any) -> Any:

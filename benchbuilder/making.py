@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.accounts import FATES, Shard, check_unique, count_by, failed_rows, fate_line, settle_gather
+from benchbuilder.accounts import FATES, Shard, check_unique, count_by, failed_rows, fate_line, matching, settle_gather
 from benchbuilder.errors import AccountsError, Problem, RecipeError, TooManyFailures
 from benchbuilder.executors.local import LocalExecutor
 from benchbuilder.kinds import row_class
@@ -144,7 +144,7 @@ class Workshop:
         ((_, fresh),) = self.executor.map(self._job(node, _stage(node)), [(0, again)])
         tallies = Counter({(tally, partition, key): n for tally, partition, key, n in before.tallies})
         old = Shard(old_rows, old_fates, tallies, before.notes)
-        merged = _merge(each.column("id").to_pylist(), failed, old, fresh)
+        merged = _merge([str(row) for row in each.column("id").to_pylist()], failed, old, fresh)
         draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
         draft.commit(0, merged)
         return self._seal(node, draft, [merged])
@@ -276,7 +276,8 @@ def _check_files(source: Source, shards: list[Shard], ends: list[EndOfFile]) -> 
 
 def _pairs(table: pa.Table) -> list[tuple[str, int]]:
     counted_column = next(name for name in table.column_names if name != "file")
-    return list(zip(table.column("file").to_pylist(), table.column(counted_column).to_pylist(), strict=True))
+    columns: Any = (table.column("file").to_pylist(), table.column(counted_column).to_pylist())
+    return list(zip(*columns, strict=True))
 
 
 def _check_union(node: Node, port: str, names: tuple[str, ...], table: Table[Any]) -> None:
@@ -297,13 +298,11 @@ def _check_union(node: Node, port: str, names: tuple[str, ...], table: Table[Any
     )
 
 
-def _counted_in(
-    shards: list[Shard], names: tuple[str, str, str], fate: str = ""
-) -> Counter[tuple[str, str, str]]:
+def _counted_in(shards: list[Shard], names: tuple[str, str, str], fate: str = "") -> Counter[tuple[str, str, str]]:
     counts = Counter[tuple[str, str, str]]()
     for shard in shards:
         fates = shard.fates
-        counts += count_by(fates.filter(pc.equal(fates.column("fate"), fate)) if fate else fates, names)
+        counts += count_by(matching(fates, fate=fate) if fate else fates, names)
     return counts
 
 

@@ -62,7 +62,7 @@ class Plan:
     nodes: Mapping[str, Node]
 
     def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, Status]:
-        """For every node, whether the store has it, and if not, why it runs. RecipeError if a step of `refresh` is none."""
+        """For every node, whether the store has it, and if not, why it runs; RecipeError if `refresh` names none."""
         if unknown := sorted(refresh - set(self.nodes)):
             raise RecipeError([_no_step(name, self.nodes) for name in unknown])
         found: dict[str, Status] = {}
@@ -119,7 +119,7 @@ def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
             continue
         inputs = {port: tuple(up for up in names if up in nodes) for port, names in wired[name].items()}
         if inputs.get("each"):
-            nodes[name] = _step(recipe, name, inputs, nodes, store, sha256_of)
+            nodes[name] = _step(name, inputs, nodes, recipe=recipe, store=store, sha256_of=sha256_of)
     if recipe.items not in nodes:
         raise RecipeError([Problem("no source stands behind the items", key="items", found=recipe.items)])
     return Plan(recipe, nodes)
@@ -146,7 +146,7 @@ def _source(recipe: Recipe, name: str, sha256_of: Sha) -> Node:
 
 
 def _step(
-    recipe: Recipe, name: str, inputs: Mapping[str, tuple[str, ...]], nodes: Mapping[str, Node], store: Store,
+    name: str, inputs: Mapping[str, tuple[str, ...]], nodes: Mapping[str, Node], *, recipe: Recipe, store: Store,
     sha256_of: Sha,
 ) -> Node:  # fmt: skip
     spec: Any = recipe.steps[name]

@@ -64,21 +64,23 @@ class Worker:
         if not isinstance(stage, Map):
             raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
         rows = list(rows)
-        outcomes = [list(stage.map(row, self._joined(row))) for row in rows]
+        joined = self._joined(rows)
+        outcomes = [list(stage.map(row, parents)) for row, parents in zip(rows, joined, strict=True)]
         return settle_map(stage, rows, outcomes, row_class(self.job.output))
 
-    def _joined(self, row: Row) -> dict[str, Row]:
-        joined: dict[str, Row] = {}
+    def _joined(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
+        """For each row its ancestors by parent port."""
+        joined: list[dict[str, Row]] = [{} for _ in rows]
         for port, parents in self._parents.items():
-            ancestor = parents.find((row.id, *row.parents))
-            if ancestor is not None:
-                joined[port] = ancestor
-            elif not self.job.stage.ports[port].optional:
-                raise AccountsError(
-                    f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
-                    why="a parent port must be wired to a step that the row comes from",
-                    next="wire the port to an earlier step of the same branch",
-                )
+            for row, mine, ancestor in zip(rows, joined, parents.find(rows), strict=True):
+                if ancestor is not None:
+                    mine[port] = ancestor
+                elif not self.job.stage.ports[port].optional:
+                    raise AccountsError(
+                        f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
+                        why="a parent port must be wired to a step that the row comes from",
+                        next="wire the port to an earlier step of the same branch",
+                    )
         return joined
 
 
@@ -89,9 +91,13 @@ class Parents:
         self._table = table
         self._index = {row_id: position for position, row_id in enumerate(table.ids())}
 
-    def find(self, ids: Sequence[str]) -> Row | None:
-        """The row of the first of `ids` that is in the table."""
-        for row_id in ids:
-            if (position := self._index.get(row_id)) is not None:
-                return self._table.row.model_validate(self._table.arrow.slice(position, 1).to_pylist()[0])
-        return None
+    def find(self, rows: Sequence[Row]) -> list[Row | None]:
+        """For each row the nearest of itself and its ancestors that is in the table."""
+        places = [self._place(row) for row in rows]
+        needed = sorted({place for place in places if place is not None})
+        there = Table(self._table.arrow.take(pa.array(needed, pa.int64())), self._table.row)
+        found = dict(zip(needed, there, strict=True))
+        return [None if place is None else found[place] for place in places]
+
+    def _place(self, row: Row) -> int | None:
+        return next((place for i in (row.id, *row.parents) if (place := self._index.get(i)) is not None), None)

@@ -24,9 +24,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     session = open_session(args, console)
     with contextlib.ExitStack() as stack:
         watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
-        report = build(
-            session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ())
-        )
+        report = build(session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()))
     return tell(report, console, session.plan.recipe.items)
 
 

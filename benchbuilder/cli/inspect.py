@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os.path
 from collections import Counter
+from itertools import takewhile
 
 from rich.console import Console
 from rich.table import Table
@@ -29,7 +29,7 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     branches = Counter(Inspector(session.plan, session.store).why(args.id))
     before: tuple[str, ...] = ()
     for branch, count in branches.items():
-        shared = len(os.path.commonprefix([before, branch.path[:-1]]))
+        shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, branch.path[:-1], strict=False))))
         kept = max(shared - 1, 0)  # the step where it branches off is said again
         path = ("... " if kept else "") + " > ".join(branch.path[kept:])
         times = f" ({count} times)" if count > 1 else ""
@@ -68,7 +68,8 @@ def run_peek(args: argparse.Namespace, console: Console) -> int:
     """The first rows of a step."""
     session = open_session(args, console)
     manifest, rows = Inspector(session.plan, session.store).peek(args.step, args.rows)
-    console.print(f"{args.step}: {manifest.rows} rows of {manifest.row}, kind {manifest.kind}", highlight=False, markup=False)
+    head = f"{args.step}: {manifest.rows} rows of {manifest.row}, kind {manifest.kind}"
+    console.print(head, highlight=False, markup=False)
     for row in rows:
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_row("id", row.id)

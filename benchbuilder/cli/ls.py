@@ -38,7 +38,7 @@ def _title(path: Path) -> str:
     """The card's title, if the file itself says one and can be read."""
     try:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
         return "(this file cannot be read: benchbuild check says why)"
     card: Any = data.get("card") if isinstance(data, dict) else None
     return str(card.get("title", "")) if isinstance(card, dict) else ""

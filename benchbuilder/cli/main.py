@@ -14,6 +14,7 @@ from rich.console import Console
 from benchbuilder import __version__
 from benchbuilder.errors import BenchbuilderError, Problem, RecipeError
 
+
 class Command(NamedTuple):
     """A command: where it lives, what it does, and two examples."""
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbuilder.checking import check
-from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.loading import Loaded, load_recipe
 from benchbuilder.plan import Plan, make_plan
 from benchbuilder.store.checksums import Checksums
@@ -36,17 +35,8 @@ def add_refresh(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refresh", action="append", metavar="STEP", help="run a sealed step again (repeatable)")
 
 
-def need_recipe(overrides: list[str]) -> None:
-    """RecipeError if no recipe is named."""
-    if not any(word.startswith("recipe=") for word in overrides):
-        raise RecipeError(
-            [Problem("no recipe is named", hint="write recipe=NAME; `benchbuild ls` lists the recipes")]
-        )
-
-
 def open_session(args: argparse.Namespace, console: Console) -> Session:
     """Compose, validate and check the recipe, and plan it. RecipeError with every problem at once."""
-    need_recipe(args.overrides)
     loaded = load_recipe(args.overrides, recipes=args.recipes)
     check(loaded)
     store = Store(loaded.recipe.folder(Path.cwd()))

@@ -35,6 +35,7 @@ class Triple(Payload):
     tail_terms: tuple[str, ...] = ()
 
     def texts(self) -> dict[str, tuple[str, ...]]:
+        """Natural-language fields by name."""
         return {
             "head": (self.head,),
             "tail": (self.tail,),
@@ -43,6 +44,7 @@ class Triple(Payload):
         }
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
+        """The payload with every text converted."""
         return self.model_copy(
             update={
                 "head": convert(self.head),
@@ -56,6 +58,7 @@ class Triple(Payload):
         )
 
     def flat(self) -> dict[str, str]:
+        """One cell per column."""
         return {
             "head": self.head,
             "relation": self.relation,
@@ -66,6 +69,7 @@ class Triple(Payload):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
+        """Rows for the contract suite."""
         return (
             cls(head="Earth", relation="orbits", tail="Sun", head_type="planet", tail_type="star",
                 head_terms=("Earth", "Terra"), tail_terms=("Sun",)),
@@ -98,6 +102,7 @@ class Choice(Payload):
         return tuple(option for option in self.options if option.key != self.answer_key)
 
     def texts(self) -> dict[str, tuple[str, ...]]:
+        """Natural-language fields by name."""
         return {
             "context": (self.context,),
             "question": (self.question,),
@@ -106,6 +111,7 @@ class Choice(Payload):
         }
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
+        """The payload with every text converted."""
         return self.model_copy(
             update={
                 "context": convert(self.context),
@@ -116,6 +122,7 @@ class Choice(Payload):
         )
 
     def flat(self) -> dict[str, str]:
+        """One cell per column."""
         return {
             "context": self.context,
             "question": self.question,
@@ -125,6 +132,7 @@ class Choice(Payload):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
+        """Rows for the contract suite."""
         options = (Option(key="A", text="Mars"), Option(key="B", text="Venus"))
         return (
             cls(question="The second planet is", options=options, answer_key="B", answer="Venus"),

@@ -49,6 +49,7 @@ class Claim(Payload):
     evidence: tuple[Support, ...] = ()
 
     def texts(self) -> dict[str, tuple[str, ...]]:
+        """Natural-language fields by name."""
         return {
             "context": (self.context,),
             "question": (self.question,),
@@ -58,6 +59,7 @@ class Claim(Payload):
         }
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
+        """The payload with every text converted."""
         return self.model_copy(
             update={
                 **{name: convert(getattr(self, name)) for name in ("context", "question", "answer", "answer_wrong")},
@@ -66,6 +68,7 @@ class Claim(Payload):
         )
 
     def flat(self) -> dict[str, str]:
+        """One cell per column."""
         return {
             "q-type": self.type.upper(),
             "expected": self.expected,
@@ -77,6 +80,7 @@ class Claim(Payload):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
+        """Rows for the contract suite."""
         support = Support(passage="passage-0", base="atlas", document="1", text="Venus is second.", score=1.5, rank=1)
         return (
             cls(type="tf", expected="yes", question="Is Venus the second planet?", answer="Venus is the second planet.",

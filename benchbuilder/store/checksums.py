@@ -23,7 +23,7 @@ class Checksums:
                 self._known = {}
 
     def of(self, path: Path) -> str:
-        """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if it is not there."""
+        """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if there is none."""
         if path.is_dir():
             return self._of_files(path, path.rglob("*"))
         if any(mark in path.name for mark in "*?[") and not path.exists():

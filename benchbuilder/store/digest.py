@@ -22,7 +22,7 @@ def digest_of(table: pa.Table) -> str:
     for start in range(0, table.num_rows, _ROWS):
         window = table.slice(start, _ROWS).combine_chunks()
         for column in window.columns:
-            _feed(digest, column.chunk(0))
+            _feed(digest, column.chunk(0))  # pyright: ignore[reportArgumentType]
     return digest.hexdigest()
 
 

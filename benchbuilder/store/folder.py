@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.store.manifest import Manifest
 
-
 _DRAFT, _OLD = ".draft", ".old"
 
 
@@ -36,7 +35,7 @@ class Store:
         self.checksums = folder / "store" / "checksums.json"
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Generator[None]:
         """Hold the store for one build; StoreError if another holds it."""
         (self.folder / "store").mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.folder / "store" / "lock")

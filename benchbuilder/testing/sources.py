@@ -76,8 +76,7 @@ def _check_unit(who: str, source: Source, unit: Unit) -> None:
     where = f"{unit.file}:{unit.line}"
     if isinstance(unit.fate, Dropped):
         require(unit.fate.reason in source.reasons, f"{who} drops {where} for undeclared {unit.fate.reason!r}")
-        said: object = unit.fate.detail
-        require(isinstance(said, str), f"{who} gives {where} a detail that is no string")
+        require(_is_text(unit.fate.detail), f"{who} gives {where} a detail that is no string")
         return
     row = unit.fate.row
     require(type(row) is source.output, f"{who} makes a {type(row).__name__}, not a {source.output.__name__}")
@@ -85,3 +84,7 @@ def _check_unit(who: str, source: Source, unit: Unit) -> None:
     require(row.partition == source.name, f"the row of {where} has the partition {row.partition!r}")
     require(row.language == source.language, f"the row of {where} has the language {row.language!r}")
     require(not row.of and not row.parents, f"the row of {where} names parents")
+
+
+def _is_text(said: object) -> bool:
+    return isinstance(said, str)

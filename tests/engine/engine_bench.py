@@ -126,7 +126,9 @@ class Bench:
 
     def why(self) -> dict[str, str]:
         """State and reason of each node as `plan` tells them."""
-        return {name: f"{s.state}: {s.why}" if s.why else s.state for name, s in self.plan().statuses(self.store).items()}
+        return {
+            name: f"{s.state}: {s.why}" if s.why else s.state for name, s in self.plan().statuses(self.store).items()
+        }
 
     def texts(self, step: str) -> list[str]:
         """The texts of a step's rows."""

@@ -329,9 +329,7 @@ class Unknown(Map):
 
 
 def _statement(row: Row) -> Statement:
-    return Statement.child(
-        row, made_by=MadeBy(rule="t"), polarity="true", text="x", joined="seam", fact=row.id
-    )
+    return Statement.child(row, made_by=MadeBy(rule="t"), polarity="true", text="x", joined="seam", fact=row.id)
 
 
 class Rogue(Map):

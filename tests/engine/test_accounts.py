@@ -83,9 +83,7 @@ def test_a_good_row_of_the_same_kind_is_committed(tmp_path: Path) -> None:
         ("end", "which has no end"),
     ],
 )
-def test_a_source_accounts_for_every_unit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, told: str
-) -> None:
+def test_a_source_accounts_for_every_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, told: str) -> None:
     monkeypatch.setenv("T_WRONG", how)
     bench = rogue(tmp_path, "t_rogue", "")
     bench.source_kind = "t_wrong_lines"
@@ -124,3 +122,10 @@ def test_units_are_counted_by_file_and_reason(bench: Bench) -> None:
         ("left.txt", "dropped", "malformed", 1),
         ("left.txt", "kept", "", 6),
     )
+
+
+def test_a_parent_port_must_be_wired_to_an_ancestor(tmp_path: Path) -> None:
+    steps = {"old": {"kind": "t_parent", "from": {"each": "sources.one", "first": "sources.two"}}}
+    bench = Bench(tmp_path, {"one": ["a"], "two": ["b"]}, steps, "old")
+    with pytest.raises(AccountsError, match="has no ancestor in port 'first'"):
+        bench.build()

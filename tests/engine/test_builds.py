@@ -217,7 +217,11 @@ def test_failed_rows_are_tried_again_alone(flaky: Bench, tmp_path: Path) -> None
     with pytest.raises(TooManyFailures, match="2 of 10 tickets of step 'ask' failed") as caught:
         flaky.build()
     assert caught.value.exit_code == 5
-    assert flaky.why() == {"lines": "reused", "ask": "retry: 2 tickets failed last time", "end": "run: never built here"}
+    assert flaky.why() == {
+        "lines": "reused",
+        "ask": "retry: 2 tickets failed last time",
+        "end": "run: never built here",
+    }
     _fail(flaky, "h")
     with pytest.raises(TooManyFailures, match="1 of 10"):
         flaky.build()

@@ -107,7 +107,10 @@ def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
     times = {path.name: path.stat().st_mtime_ns for path in draft.glob("part-*")}
     assert slow.build().made == ["upper"]
     after = {path.name: path.stat().st_mtime_ns for path in place.glob("part-*")}
-    assert [name for name in sorted(times) if times[name] == after[name]] == ["part-00000.parquet", "part-00001.parquet"]
+    assert [name for name in sorted(times) if times[name] == after[name]] == [
+        "part-00000.parquet",
+        "part-00001.parquet",
+    ]
     assert slow.watcher.done["upper"] == slow.inspector().manifests["short"].rows
 
 

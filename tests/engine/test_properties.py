@@ -132,5 +132,3 @@ def test_retries_come_to_what_one_run_gives(rows: list[str], rounds: list[set[st
         whole.build()
         assert whole.digests() == bench.digests()
         assert whole.outputs() == bench.outputs()
-
-

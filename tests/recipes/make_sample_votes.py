@@ -86,7 +86,13 @@ def main() -> None:
             return int(truth != slip(person, claim_slips, candidate.id, question))
 
         write_votes(
-            candidates, evidence, loaded.recipe.annotation, judge, SAMPLE / "votes", seed=loaded.recipe.seed, texts=False
+            candidates,
+            evidence,
+            loaded.recipe.annotation,
+            judge,
+            SAMPLE / "votes",
+            seed=loaded.recipe.seed,
+            texts=False,
         )
 
 

@@ -1,0 +1,64 @@
+"""Every command block of the documentation runs, in order, one shell a page, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doc_blocks import ROOT, Block, blocks, pages
+
+_SKIPPED_AT_MOST = 4
+PAGES = [page for page in pages() if any(not block.skipped for block in blocks(page))]
+
+
+def _script(found: list[Block], page: Path) -> str:
+    """One script of all blocks; each says where it stands if it ends otherwise than it should."""
+    parts = ["set -uo pipefail"]
+    for block in found:
+        if block.skipped:
+            continue
+        where = f"{page.name}:{block.line}"
+        # only a block that is to fail runs in a shell of its own: the others may set variables
+        body = f"(\nset -e\n{block.text})" if block.exits else f"set -e\n{block.text}\nset +e"
+        parts.append(f"trap 'echo \"in {where}\" >&2' EXIT\n{body}\ncode=$?")
+        if block.exits:
+            parts.append(f'[ $code -eq {block.exits} ] || {{ echo "exit code $code, not {block.exits}" >&2; exit 1; }}')
+    return "\n".join([*parts, "trap - EXIT\n"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": paths, "HOME": str(home), "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        ["bash", "-c", _script(list(blocks(page)), page)],
+        cwd=work, env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"
+
+
+def test_few_blocks_are_left_out() -> None:
+    left_out = [
+        f"{page.name}:{block.line}" for page in pages() for block in blocks(page) if block.skipped and not block.command
+    ]
+    assert len(left_out) <= _SKIPPED_AT_MOST, left_out
+
+
+def test_the_readme_has_the_two_commands() -> None:
+    """`.ci/run` finds the command of the tests by its marker."""
+    commands = {block.command: block.text for block in blocks(ROOT / "README.md") if block.command}
+    assert set(commands) == {"build", "tests"}
+    assert "benchbuild recipe=care_mi" in commands["build"]
+    program = (ROOT / ".ci" / "run").read_text(encoding="utf-8").partition("awk '")[2].partition("'")[0]
+    found = subprocess.run(
+        ["awk", program, str(ROOT / "README.md")], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert found.stdout == commands["tests"]

@@ -1,0 +1,94 @@
+"""The reference is fresh, links lead somewhere, and records of decisions are short and numbered."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchbuilder.cli.main import COMMANDS
+from doc_blocks import ROOT, pages
+
+_LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+def test_the_reference_is_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"run `python docs/generate.py`: {done.stdout}{done.stderr}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Anchors of headings, as GitHub makes them."""
+    found: set[str] = set()
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            plain = line.lstrip("#").strip().lower()
+            found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    text = _CODE.sub("", page.read_text(encoding="utf-8"))
+    broken: list[str] = []
+    for match in _LINK.finditer(text):
+        target, _, anchor = match["target"].partition("#")
+        if "://" in target:
+            continue
+        at = (page.parent / target).resolve() if target else page
+        if not at.exists() or (anchor and at.suffix == ".md" and anchor not in _anchors(at)):
+            broken.append(match["target"])
+    assert broken == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text(encoding="utf-8")
+    linked = {(docs / match["target"]).resolve() for match in _LINK.finditer(index)}
+    expected = {page.resolve() for page in docs.rglob("*.md") if page.parent.name not in ("docs", "decisions")}
+    assert expected - linked == set()
+
+
+def test_decisions_are_numbered_and_short() -> None:
+    records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [record.name[:4] for record in records] == [f"{number:04}" for number in range(1, len(records) + 1)]
+    for record in records:
+        text = record.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 35, record.name
+        headings = [line for line in text.splitlines() if line.startswith("## ")]
+        assert headings == ["## Context", "## Decision", "## What was given up", "## How we would notice"], record.name
+
+
+def test_commands_named_in_the_docs_exist() -> None:
+    """A word behind `benchbuild` in code is a command, an option or an override."""
+    named = {
+        match[1]
+        for page in pages()
+        for code in _CODE.findall(page.read_text(encoding="utf-8"))
+        for match in re.finditer(r"\bbenchbuild ([a-z_]+)(?![\w=.])", code)
+    }
+    assert named - set(COMMANDS) == set()
+
+
+def test_keys_named_in_the_how_tos_exist() -> None:
+    """Dotted keys in the tables and words of the how-tos are keys of the resolved recipe."""
+    from benchbuilder.loading import load_recipe
+
+    data = yaml.safe_load(load_recipe(["recipe=care_mi"]).yaml)
+    wrong: list[str] = []
+    for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):
+        for key in re.findall(r"`((?:steps|annotation|retriever|sources|outputs)\.[a-z_.]+)", page.read_text("utf-8")):
+            node = data
+            for part in key.split("."):
+                if not isinstance(node, dict) or part not in node:
+                    wrong.append(f"{page.name}: {key}")
+                    break
+                node = node[part]
+    assert wrong == []
