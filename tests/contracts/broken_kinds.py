@@ -134,8 +134,9 @@ class Numbers(Source):
             if how == "reason" and number == 2:
                 yield Unit(name, number, Dropped("mood"))
                 continue
+            text = "same" if how == "twins" else str(os.getpid() + number) if how == "process" else str(number)
             row = Passage.build(
-                base="b", document="d", text="same" if how == "twins" else f"{number} {os.getpid() if how == 'process' else ''}",
+                base="b", document="d", text=text,
                 origin=Origin(file=name, line=number + (how == "origin")), made_by=MadeBy(rule="numbers"),
                 language="en", partition="other" if how == "partition" else self.name,
             )  # fmt: skip

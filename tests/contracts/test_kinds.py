@@ -36,7 +36,8 @@ ROWS = 24
 """How many rows a stage gets of each table."""
 
 TEXTS = (
-    "孕妇应当注意补充叶酸。", "妊娠期 12周\t超声检查", "BMI ≥ 30 kg/m²，β-hCG (+)", "Zinc 5.0mg/d, q.d.", "　全角　空格　", "\n",
+    "孕妇应当注意补充叶酸。", "妊娠期 12周\t超声检查", "BMI ≥ 30 kg/m²，β-hCG (+)", "Zinc 5.0mg/d, q.d.",
+    "\n", "　全角　",
     "新生儿黄疸多在出生后2～3天出现，4～5天达高峰。", "𠮷野家👶🏽", "a", "  ",
 )  # fmt: skip
 
