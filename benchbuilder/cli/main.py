@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -13,6 +14,14 @@ from rich.console import Console
 
 from benchbuilder import __version__
 from benchbuilder.errors import BenchbuilderError, Problem, RecipeError
+
+
+class Terminal(Console):
+    """A console that leaves a closed pipe (``| head``) to `main`."""
+
+    def on_broken_pipe(self) -> None:
+        """Called by rich while it handles the error."""
+        raise BrokenPipeError
 
 
 class Command(NamedTuple):
@@ -70,6 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BenchbuilderError as error:
         errors.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
+        return 0
     except KeyboardInterrupt:
         errors.print("stopped; what was committed is kept, and the same command goes on", highlight=False)
         return 130
@@ -104,7 +116,7 @@ def _dispatch(words: list[str]) -> int:
     getattr(module, f"register{command.suffix}")(parser)
     args = parser.parse_intermixed_args(rest)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
-    return run(args, Console())
+    return run(args, Terminal())
 
 
 def _help() -> str:

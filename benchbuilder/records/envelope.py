@@ -9,6 +9,9 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
 class Frozen(BaseModel):
     """Frozen data that refuses fields it does not know."""
 
@@ -50,7 +53,7 @@ def content_id(name: str, identity: object, parent: str) -> str:
     >>> content_id("fact", {"a": 1}, "") == content_id("fact", {"a": 1}, "")
     True
     """
-    text = json.dumps([name, identity, parent], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = _JSON([name, identity, parent])
     return f"{name}-{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -95,6 +95,8 @@ class TripleTablesSpec(SourceSpec):
     header: bool
     language_code: str
     """The language whose names are read, as the files write it, for instance ``CHS``."""
+    head_case: Literal["as_is", "title"]
+    """How the displayed term of a head is written: as in the file, or in title case (scripts with case only)."""
     relations: RelationsTable
     terms: NamesTable
     relation_names: NamesTable
@@ -303,7 +305,7 @@ class TripleTables(Source):
             f"{name} {concept}" for name, concept in (("head", head), ("tail", tail)) if concept not in terms
         ]:
             return Dropped("no_term", ", ".join(without))
-        head_terms, tail_terms = tuple(terms[head]), tuple(terms[tail])
+        head_terms, tail_terms = self._displayed(terms[head]), tuple(terms[tail])
         if head_terms[0] == tail_terms[0]:
             return Dropped("head_equals_tail", head_terms[0])
         triple = Triple(
@@ -318,6 +320,11 @@ class TripleTables(Source):
             "partition": self.name,
         }
         return _FACT.build(payload=triple, **envelope)
+
+    def _displayed(self, terms: Sequence[str]) -> tuple[str, ...]:
+        """The terms of a head behind the one that is displayed."""
+        first = terms[0].title() if self.spec.head_case == "title" else terms[0]
+        return tuple(dict.fromkeys((first, *terms)))
 
 
 _ENDS = ("head", "relation", "tail")

@@ -12,10 +12,11 @@ from benchbuilder.records.envelope import Frozen, Row
 from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
+from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
 from benchbuilder.text.edits import without_end
 from benchbuilder.text.patterns import Regex, find_all
-from benchbuilder.text.questions import asks_true, is_one_sentence
+from benchbuilder.text.questions import Polarities, is_one_sentence
 from benchbuilder.text.templates import fill, template_faults
 
 
@@ -41,7 +42,10 @@ class AskTfSpec(StepSpec):
     """How true/false questions are asked."""
 
     polarity: Literal["balanced", "true_only"]
-    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one."""
+    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one.
+
+    A fact that has no false statement among those of the port ``statements`` is asked about its true one.
+    """
     forms: tuple[TfForm, ...]
     """The first whose pattern matches the statement counts."""
     stop: str
@@ -62,7 +66,11 @@ class AskTf(Map):
 
     kind = "ask_tf"
     spec_class = AskTfSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
+    version = 2
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "statements": Port(Statement, mode="lookup", optional=True),
+    }
     output: ClassVar[type[Row] | None] = Question
     reasons: ClassVar[Mapping[str, str]] = {
         "other_polarity": "The question of this fact is about its other statement.",
@@ -74,12 +82,15 @@ class AskTf(Map):
         "statement": "the statement that is asked about",
     }
 
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Look which facts have a false statement."""
+        self._polarity = Polarities(self.spec.polarity, self.context.seed, lookups.get("statements"))
+
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
         """One ticket a statement."""
         statement: Statement = row
         spec: AskTfSpec = self.spec
-        wants_true = spec.polarity == "true_only" or asks_true(self.context.seed, statement.fact)
-        if (statement.polarity == "true") != wants_true:
+        if statement.polarity != self._polarity.of(statement.fact):
             return [NotApplicable("other_polarity")]
         form = next((f.form for f in spec.forms if not f.when or find_all(f.when, statement.text)), None)
         if form is None:

@@ -16,7 +16,7 @@ from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, StepSpec
 from benchbuilder.text.edits import without_end
-from benchbuilder.text.questions import asks_true, is_one_sentence
+from benchbuilder.text.questions import Polarities, is_one_sentence
 from benchbuilder.text.relations import RelationTables
 from benchbuilder.text.templates import fill, template_faults
 
@@ -33,7 +33,10 @@ class AskTfTripleSpec(StepSpec):
     relations: dict[str, FileRef]
     """A relation table for each partition; ``default`` serves the others."""
     polarity: Literal["balanced", "true_only"]
-    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one."""
+    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one.
+
+    A fact that has no false statement among those of the port ``statements`` is asked about its true one.
+    """
     true_form: Annotated[str, AfterValidator(_check_form)] | None
     """How a true statement is asked about; ``null``: by the relation's own question."""
     false_form: Annotated[str, AfterValidator(_check_form)]
@@ -51,7 +54,12 @@ class AskTfTriple(Map):
 
     kind = "ask_tf_triple"
     spec_class = AskTfTripleSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
+    version = 2
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "fact": Port(Fact[Triple], mode="parent"),
+        "statements": Port(Statement, mode="lookup", optional=True),
+    }
     output: ClassVar[type[Row] | None] = Question
     reasons: ClassVar[Mapping[str, str]] = {
         "other_polarity": "The question of this fact is about its other statement.",
@@ -60,17 +68,17 @@ class AskTfTriple(Map):
         "inconsistent": "The question does not hold the statement.",
     }
 
-    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Read the relation tables; RecipeError with the line of each fault."""
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the relation tables (RecipeError with the line of each fault); see which facts have a false statement."""
         spec: AskTfTripleSpec = self.spec
+        self._polarity = Polarities(spec.polarity, self.context.seed, lookups.get("statements"))
         self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
         """One ticket a statement."""
         statement: Statement = row
         spec: AskTfTripleSpec = self.spec
-        wants_true = spec.polarity == "true_only" or asks_true(self.context.seed, statement.fact)
-        if (statement.polarity == "true") != wants_true:
+        if statement.polarity != self._polarity.of(statement.fact):
             return [NotApplicable("other_polarity")]
         bare = without_end(statement.text, spec.stop)
         form = spec.true_form if statement.polarity == "true" else spec.false_form

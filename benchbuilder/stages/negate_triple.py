@@ -13,7 +13,8 @@ from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, StepSpec
 from benchbuilder.text.edits import replace_span, shifted
-from benchbuilder.text.negation import SearchRule, search_negation
+from benchbuilder.text.negation import SearchRule, count_negations, search_negation
+from benchbuilder.text.patterns import Regex
 from benchbuilder.text.relations import RelationTables
 from benchbuilder.text.templates import fill
 
@@ -27,12 +28,17 @@ class NegateTripleSpec(StepSpec):
     """``table``: the relation's own negated sentence; ``search``: an ordered text search in the true one."""
     search: tuple[SearchRule, ...]
     """For ``search``: the first that applies counts."""
+    negations: tuple[Regex, ...]
+    """What counts as a negation; with none, sentences are not checked for them."""
+    harmless: tuple[Regex, ...]
+    """Words that hold such a string and negate nothing."""
 
 
 class NegateTriple(Map):
     """A false statement of a triple: its relation's negated sentence, with the answer where the template puts it."""
 
     kind = "negate_triple"
+    version = 2
     spec_class = NegateTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
     output: ClassVar[type[Row] | None] = Statement
@@ -40,6 +46,7 @@ class NegateTriple(Map):
         "unknown_relation": "The relation table has no row that serves this relation and its ends.",
         "needs_model": "No rule can do it and the model is `none`.",
         "same_as_true": "The result equals the true statement.",
+        "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
     }
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
@@ -57,6 +64,12 @@ class NegateTriple(Map):
         text, answer, rule = made
         if text == true.text:
             return [Dropped("same_as_true", text)]
+        spec: NegateTripleSpec = self.spec
+        if spec.negations and self._count(text, fact) != self._count(true.text, fact) + 1:
+            return [Dropped("not_one_negation_more", text)]
+        checks = ["differs_from_true", *(["one_negation_more"] if spec.negations else [])]
+        if answer is not None:
+            checks.append("answer_untouched")
         false = Statement.child(
             true,
             made_by=self.made_by(rule),
@@ -66,9 +79,16 @@ class NegateTriple(Map):
             answer=answer,
             context=true.context,
             fact=true.fact,
-            checks=("differs_from_true", *(("answer_untouched",) if answer is not None else ())),
+            checks=tuple(checks),
         )
         return [Kept(false)]
+
+    def _count(self, text: str, fact: Fact[Triple]) -> int:
+        """Negations outside the ends and the relation of the triple."""
+        triple = fact.payload
+        for name in sorted((triple.head, triple.tail, triple.relation), key=len, reverse=True):
+            text = text.replace(name, "\0")
+        return count_negations(text, self.spec.negations, self.spec.harmless)
 
     def _written(self, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
         triple = fact.payload

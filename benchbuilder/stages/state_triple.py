@@ -30,10 +30,12 @@ class StateTriple(Map):
     """
 
     kind = "state_triple"
+    version = 2
     spec_class = StateTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Triple])}
     output: ClassVar[type[Row] | None] = Statement
     reasons: ClassVar[Mapping[str, str]] = {
+        "head_equals_tail": "Head and tail have become the same text, by conversion of script for instance.",
         "unknown_relation": "The relation table has no row that serves this relation and its ends.",
     }
 
@@ -46,6 +48,8 @@ class StateTriple(Map):
         """One ticket a fact."""
         fact: Fact[Triple] = row
         triple = fact.payload
+        if triple.head == triple.tail:
+            return [Dropped("head_equals_tail", triple.head)]
         entry = self._tables.find(fact.partition, triple.relation, triple.head, triple.tail)
         if entry is None:
             return [Dropped("unknown_relation", triple.relation)]

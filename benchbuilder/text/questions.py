@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from typing import Any, Literal
 
+from benchbuilder.records.table import Table
 from benchbuilder.text.answers import same_key
 
 
@@ -36,3 +38,25 @@ def asks_true(seed: int, fact: str) -> bool:
     True
     """
     return random.Random(f"{seed}:polarity:{fact}").random() < 0.5
+
+
+class Polarities:
+    """Which statement of each fact its tf question is about: by `asks_true`, or always the true one.
+
+    Of facts without a false statement in the table `statements` it is the true one; without a table every fact
+    counts as having one.
+    """
+
+    def __init__(self, rule: Literal["balanced", "true_only"], seed: int, statements: Table[Any] | None) -> None:
+        self._always_true = rule == "true_only"
+        self._seed = seed
+        self._falsified: frozenset[str] | None = None
+        if statements is not None and not self._always_true:
+            pairs = zip(statements.column("fact"), statements.column("polarity"), strict=True)
+            self._falsified = frozenset(fact for fact, polarity in pairs if polarity == "false")
+
+    def of(self, fact: str) -> Literal["true", "false"]:
+        """The polarity of the statement that is asked about."""
+        if self._always_true or asks_true(self._seed, fact):
+            return "true"
+        return "true" if self._falsified is not None and fact not in self._falsified else "false"
