@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from benchbuilder import kinds, prompts
@@ -11,7 +12,7 @@ from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
 from benchbuilder.origins import parse_key
-from benchbuilder.ports.stage import Port, Stage
+from benchbuilder.ports.stage import Context, Port, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.item import Item
 from benchbuilder.references import missing_file
@@ -158,6 +159,27 @@ class _Wiring:
                     hint=f"write from: {{{', '.join(f'{port}: ...' for port in stage.ports)}}}",
                 )  # fmt: skip
         self.rows[step] = step_row(self.recipe, step, wired.get("each", ()), self.rows)
+        yield from self._fits(step, stage)
+
+    def _fits(self, step: str, stage: type[Stage]) -> Iterator[Problem]:
+        """What in the spec of the step does not fit its rows or the files that it names."""
+        rows = {port: self.rows[names[0]] for port, names in self.wired[step].items() if names and port in stage.ports}
+        if "each" not in rows:
+            return
+        nowhere = Path()
+        recipe = self.recipe
+        context = Context(seed=recipe.seed, language=recipe.language, step=step, cache=nowhere, workplace=nowhere)
+        try:
+            made: Stage = kinds.create("stage", recipe.steps[step], context)
+            complaints = list(made.complaints(rows))
+        except RecipeError as error:
+            yield from (replace(problem, key=f"steps.{step}") for problem in error.problems)
+            return
+        for complaint in complaints:
+            yield Problem(
+                complaint.message, key=f"steps.{step}.{complaint.key}", found=complaint.found,
+                allowed=", ".join(complaint.allowed), hint=did_you_mean(complaint.found, list(complaint.allowed)),
+            )  # fmt: skip
 
     def _port(self, step: str, name: str, port: Port, stage: type[Stage]) -> Iterator[Problem]:
         key, wired = f"steps.{step}.from.{name}", self.wired[step][name]

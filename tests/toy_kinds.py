@@ -56,6 +56,9 @@ class Topic(Filter):
     spec_class = TopicSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
 
+    def screen(self, table):
+        raise AssertionError("a check runs nothing")
+
 
 class StateSpec(StepSpec):
     min_chars: Annotated[int, Field(ge=0)]
@@ -74,6 +77,9 @@ class State(Map):
     output = Statement
     prompt_variables: ClassVar[Mapping[str, str]] = {"head": "the head", "relation": "its relation", "tail": "the tail"}
 
+    def map(self, row, parents):
+        raise AssertionError("a check runs nothing")
+
 
 class ChooseSpec(StepSpec):
     pass
@@ -84,6 +90,9 @@ class Choose(Map):
     spec_class = ChooseSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output = Statement
+
+    def map(self, row, parents):
+        raise AssertionError("a check runs nothing")
 
 
 class PairSpec(StepSpec):
@@ -96,6 +105,9 @@ class Pair(Map):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
     output = Candidate
 
+    def map(self, row, parents):
+        raise AssertionError("a check runs nothing")
+
 
 class ReviewSpec(StepSpec):
     retriever: Annotated[KindSpec | None, Slot("retriever", inherit="retriever")] = None
@@ -107,6 +119,9 @@ class Review(Map):
     spec_class = ReviewSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate)}
     output = Item[Claim]
+
+    def map(self, row, parents):
+        raise AssertionError("a check runs nothing")
 
 
 class Plain:

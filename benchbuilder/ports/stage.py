@@ -41,6 +41,16 @@ class Context:
     """Folder that belongs to people: packets and votes."""
 
 
+@dataclass(frozen=True)
+class Complaint:
+    """Something in a step's spec that does not fit its rows: `key` within the step, what stands there, what may."""
+
+    key: str
+    message: str
+    found: str
+    allowed: tuple[str, ...]
+
+
 class Stage(ABC):
     """One verb. A stage is made from its spec, opened in the process that runs it, and must be picklable before.
 
@@ -71,6 +81,13 @@ class Stage(ABC):
         hashes and those of the seal is reported. Exact steps observe nothing.
         """
         return {}
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+        """What in the spec does not fit the rows of the ports, known before any row: field and column names.
+
+        RecipeError for faults in the files that the spec names.
+        """
+        return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Get ready to run in this process: open files, models, tokenizers. `lookups` holds the lookup ports."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.ports.stage import Map, Port
+from benchbuilder.ports.stage import Complaint, Map, Port
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
@@ -47,6 +47,11 @@ class AskOeTriple(Map):
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "leaks_answer": "The question holds the answer.",
     }
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+        """None; RecipeError with every fault of the relation tables."""
+        RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
+        return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the relation tables; RecipeError with the line of each fault."""

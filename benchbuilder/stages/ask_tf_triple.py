@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from benchbuilder.ports.stage import Map, Port
+from benchbuilder.ports.stage import Complaint, Map, Port
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
@@ -67,6 +67,11 @@ class AskTfTriple(Map):
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "inconsistent": "The question does not hold the statement.",
     }
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+        """None; RecipeError with every fault of the relation tables."""
+        RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
+        return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the relation tables (RecipeError with the line of each fault); see which facts have a false statement."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from benchbuilder.errors import DataError
-from benchbuilder.ports.stage import Gather, Port
+from benchbuilder.ports.stage import Complaint, Gather, Port
+from benchbuilder.records.columns import column_names
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
 from benchbuilder.records.table import Table
@@ -40,6 +41,13 @@ class Deduplicate(Gather):
     reasons: ClassVar[Mapping[str, str]] = {"duplicate": "Another row that says the same stays."}
 
     spec: DeduplicateSpec
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+        """Fields that name a column which the rows do not have."""
+        known = column_names(rows["each"])
+        for name, column in self.spec.fields.items():
+            if column not in known:
+                yield Complaint(f"fields.{name}", "the rows have no such column", column, known)
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
         """Every row, kept or dropped, in the order in which they came."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.ports.stage import Map, Port
+from benchbuilder.ports.stage import Complaint, Map, Port
 from benchbuilder.records.envelope import Row, Span
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Dropped, Fate, Kept
@@ -48,6 +48,11 @@ class NegateTriple(Map):
         "same_as_true": "The result equals the true statement.",
         "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
     }
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+        """None; RecipeError with every fault of the relation tables."""
+        RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
+        return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the relation tables; RecipeError with the line of each fault."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
 from benchbuilder import kinds
 from benchbuilder.errors import DataError
-from benchbuilder.ports.stage import Filter, Port
+from benchbuilder.ports.stage import Complaint, Filter, Port
 from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.records.columns import text_names
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact
 from benchbuilder.records.fates import Screened
@@ -104,6 +105,14 @@ class Screen(Filter):
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the words, where a check asks for words."""
         return {} if self._tokenizer is None else self._tokenizer.fingerprint()
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+        """Checks that name a text which the rows do not have."""
+        known = text_names(rows["each"])
+        for name, check in self._checks.items():
+            for field in (part for joined in check.fields for part in joined.split("+")):
+                if known and field not in known:
+                    yield Complaint(f"checks.{name}.fields", "the rows have no such text", field, known)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the tokenizer's dictionary."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.ports.stage import Map, Port
+from benchbuilder.ports.stage import Complaint, Map, Port
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Dropped, Fate, Kept
@@ -38,6 +38,11 @@ class StateTriple(Map):
         "head_equals_tail": "Head and tail have become the same text, by conversion of script for instance.",
         "unknown_relation": "The relation table has no row that serves this relation and its ends.",
     }
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+        """None; RecipeError with every fault of the relation tables."""
+        RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
+        return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the relation tables; RecipeError with the line of each fault."""

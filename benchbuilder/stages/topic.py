@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.errors import DataError
-from benchbuilder.ports.stage import Filter, Port
+from benchbuilder.ports.stage import Complaint, Filter, Port
+from benchbuilder.records.columns import text_names
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Screened
 from benchbuilder.records.passage import Passage
@@ -57,6 +58,14 @@ class Topic(Filter):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the word list."""
         self._words = load_words(self.spec.words.file)
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+        """Groups that name a text which the rows do not have."""
+        known = text_names(rows["each"])
+        for group, fields in self.spec.groups.items():
+            for field in fields if known else ():
+                if field not in known:
+                    yield Complaint(f"groups.{group}", "the rows have no such text", field, known)
 
     def screen(self, table: Table[Any]) -> Screened:
         """Every row, and the tally of the words."""

@@ -6,7 +6,9 @@ import re
 
 from benchbuilder.records.envelope import Span
 from benchbuilder.text.distance import most_similar
-from benchbuilder.text.normalise import comparable
+from benchbuilder.text.normalise import comparable, narrow
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def locate(answer: str, text: str, max_distance: int) -> Span | None:
@@ -46,5 +48,14 @@ def first_number(text: str) -> float | None:
     >>> first_number("at most 1.5 litres")
     1.5
     """
-    found = re.search(r"\d+(?:\.\d+)?", comparable(text))
+    found = _NUMBER.search(comparable(text))
     return float(found.group()) if found else None
+
+
+def without_numbers(text: str) -> str:
+    """What stands around the numbers in `text`: unit and qualifiers.
+
+    >>> without_numbers("at most 1.5 litres")
+    'at most  litres'
+    """
+    return _NUMBER.sub("", narrow(text))

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from doc_blocks import ROOT, Block, blocks, pages
 
 _SKIPPED_AT_MOST = 4

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from doc_blocks import ROOT, pages
 
 from benchbuilder.cli.main import COMMANDS
-from doc_blocks import ROOT, pages
 
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -86,7 +86,7 @@ def test_keys_named_in_the_how_tos_exist() -> None:
     for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):
         for key in re.findall(r"`((?:steps|annotation|retriever|sources|outputs)\.[a-z_.]+)", page.read_text("utf-8")):
             node = data
-            for part in key.split("."):
+            for part in key.rstrip(".").split("."):
                 if not isinstance(node, dict) or part not in node:
                     wrong.append(f"{page.name}: {key}")
                     break

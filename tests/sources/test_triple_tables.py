@@ -11,6 +11,7 @@ BIOS = {
     "quoting": False,
     "header": False,
     "language_code": "CHS",
+    "head_case": "as_is",
     "terms": {"file": "terms.txt", "width": 4, "columns": {"id": 0, "name": 2, "language": 3}},
     "relations": {"file": "relations.txt", "columns": {"head": 1, "tail": 2, "relation": 3}},
     "relation_names": {"file": "names.txt", "columns": {"id": 0, "language": 1, "name": 2}},
@@ -122,3 +123,13 @@ def test_a_wrong_delimiter_is_a_wrong_shape(bios, make_source):
 def test_a_table_lies_below_the_folder(name, make_source):
     with pytest.raises(ValidationError, match="below the source's path"):
         make_source("triple_tables", **{**BIOS, "types": {"file": name, "columns": {"concept": 0, "type": 1}}})
+
+
+def test_heads_can_be_displayed_in_title_case(bios, write, read_source):
+    write("bios/terms.txt", "C1|S1|HELLP综合征|CHS\nC1|S2|hellp syndrome|CHS\nC2|S3|DIC|CHS\n")
+    write("bios/relations.txt", "R1|C1|C2|L1\n")
+    (plain,) = read_source("triple_tables", "bios", **bios).rows
+    assert plain.payload.head == "HELLP综合征"
+    (row,) = read_source("triple_tables", "bios", **{**bios, "head_case": "title"}).rows
+    assert (row.payload.head, row.payload.tail) == ("Hellp综合征", "DIC")
+    assert row.payload.head_terms == ("Hellp综合征", "HELLP综合征", "hellp syndrome")  # the topic still finds them

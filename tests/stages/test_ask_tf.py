@@ -5,6 +5,8 @@ from claim_rows import REFERENCE, RULES, choice, kept, make, reason, statement
 from pydantic import ValidationError
 
 from benchbuilder.records.fates import Kept
+from benchbuilder.records.statement import Statement
+from benchbuilder.records.table import Table
 
 SPEC = RULES["ask_tf_choice"]
 STATE = make("state_choice", RULES["state_choice"])
@@ -59,3 +61,16 @@ def test_a_question_of_two_sentences_is_dropped():
 def test_a_form_must_hold_the_statement_and_nothing_unknown(form):
     with pytest.raises(ValidationError, match="form"):
         make("ask_tf", {**SPEC, "forms": [{"form": form}]})
+
+
+def test_a_fact_without_a_false_statement_is_asked_about_its_true_one():
+    facts = [choice(f"第{number}产程首选的处理是", "甲法", "乙法") for number in range(20)]
+    true = [kept(STATE.map(fact, {})) for fact in facts]
+    false = [kept(REPLACE.map(row, {"fact": fact})) for fact, row in zip(facts[:10], true, strict=False)]
+    everything = Table.of([*true, *false], Statement)
+    stage = make("ask_tf", SPEC, lookups={"statements": everything})
+    fates = [fate for row in everything for fate in stage.map(row, {})]
+    asked = [fate.row for fate in fates if isinstance(fate, Kept)]
+    assert sorted(question.fact for question in asked) == sorted(fact.id for fact in facts)
+    assert {question.expected for question in asked if question.fact in {f.id for f in facts[10:]}} == {"yes"}
+    assert {question.expected for question in asked if question.fact in {f.id for f in facts[:10]}} == {"yes", "no"}

@@ -42,6 +42,13 @@ def test_an_option_that_holds_the_answer_might_be_true():
     assert kept(replaced(choice("医院报告的时限是", "4小时", "4小时内", "12日"))).text == "医院报告的时限是12日。"
 
 
+def test_numbers_of_another_unit_are_not_known_to_lie_on_the_near_side():
+    fact = choice("极低出生体重儿的体重低于", "1500g", "2.5kg", "3000g")
+    assert reason(replaced(fact)) == "implied_by_true"
+    fact = choice("极低出生体重儿的体重低于", "1500g", "2.5kg", "1000g")
+    assert kept(replaced(fact)).text == "极低出生体重儿的体重低于1000g。"
+
+
 def test_an_answer_is_never_read_as_a_pattern():
     fact = choice("对抗原有记忆作用的离子是", "Na+", "K+")
     assert kept(replaced(fact)).text == "对抗原有记忆作用的离子是K+。"

@@ -8,6 +8,7 @@ from claim_rows import CARE_MI, REFERENCE, RULES, TABLES, kept, make, reason, tr
 from benchbuilder.errors import RecipeError
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Kept
+from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.text.relations import RelationTables
 
@@ -75,6 +76,40 @@ def test_the_negated_sentence_keeps_the_answer(state, negate):
     assert (row.polarity, row.answer.of(row.text)) == ("false", "产后出血")
 
 
+def test_head_and_tail_that_a_conversion_made_the_same_are_dropped(state):
+    assert reason(state.map(triple("产后出血", "相关（导致）", "产后出血"), {})) == "head_equals_tail"
+
+
+def test_a_negated_sentence_holds_one_negation_more(state, tmp_path):
+    header = "relation\tstatement\tnegated\ttf\toe\tanswer_end"
+    rows = [
+        "病因\t{head}由{tail}引起。\t{head}与{tail}各自发生。\t{head}由{tail}引起吗？\t\ttail",
+        "症状\t{head}可有{tail}。\t{head}不会没有{tail}。\t{head}可有{tail}吗？\t\ttail",
+        "并发症\t{head}可并发{tail}。\t{head}不会并发{tail}。\t{head}可并发{tail}吗？\t\ttail",
+    ]
+    file = tmp_path / "relations.tsv"
+    file.write_text("\n".join([header, *rows]), encoding="utf-8")
+    spec = {"relations": {"default": str(file)}}
+    true, negate = make("state_triple", spec), make("negate_triple", {**RULES["negate_triple"], **spec})
+
+    def negated(relation, tail):
+        fact = triple("羊水过少", relation, tail)
+        return negate.map(kept(true.map(fact, {})), {"fact": fact})
+
+    assert reason(negated("病因", "过期妊娠")) == "not_one_negation_more"
+    assert reason(negated("症状", "胎动减少")) == "not_one_negation_more"
+    row = kept(negated("并发症", "宫缩不协调、无力"))  # what the ends say is no negation of the sentence
+    assert row.text == "羊水过少不会并发宫缩不协调、无力。"
+    assert row.checks == ("differs_from_true", "one_negation_more", "answer_untouched")
+
+
+def test_every_bundled_relation_has_one_negation_more(state, negate):
+    for partition, names in (("cpubmed", NAMES_42), ("bios", ["可导致", "可治疗（反向）", "禁忌用药", "有相互作用", "位于"])):
+        for name in names:
+            fact = triple("子痫前期", name, "良好" if name == "预后状况" else "男性", partition=partition)
+            assert "one_negation_more" in kept(negate.map(kept(state.map(fact, {})), {"fact": fact})).checks
+
+
 def test_the_reference_negates_every_relation_sentence_by_search(state):
     stage = make("negate_triple", {**RULES["negate_triple"], **RELATIONS, **REFERENCE["negate_triple"]})
     for name in NAMES_42:
@@ -95,6 +130,14 @@ def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_fal
         [question] = [fate.row for fate in fates if isinstance(fate, Kept)]
         seen[question.expected] = question.text.replace(f"病{number}", "病")
     assert seen == {"yes": "病的并发症包括产后出血吗？", "no": "病的并发症不包括产后出血，这种说法对吗？"}
+
+
+def test_a_fact_without_a_false_statement_is_asked_about_its_true_one(state):
+    facts = [triple(f"病{number}", "并发症", "产后出血") for number in range(12)]
+    true = Table.of([kept(state.map(fact, {})) for fact in facts], Statement)
+    stage = make("ask_tf_triple", {**RULES["ask_tf_triple"], **RELATIONS}, lookups={"statements": true})
+    questions = [kept(stage.map(row, {"fact": fact})) for row, fact in zip(true, facts, strict=True)]
+    assert {question.expected for question in questions} == {"yes"}
 
 
 def test_both_polarities_can_be_asked_in_one_form(state):

@@ -1,0 +1,79 @@
+"""What the bundled recipe `care_mi` promises: its sample, its rules of annotation, its card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.loading import load_recipe
+from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.text.wordlist import load_words
+
+CARE_MI = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi"
+SAMPLE = CARE_MI / "sample"
+
+
+def lines(path: str) -> list[str]:
+    return (SAMPLE / path).read_text(encoding="utf-8").splitlines()
+
+
+def judging(*words: str) -> JudgingSpec:
+    spec = load_recipe(["recipe=care_mi", *words], cwd=Path("/nowhere"), environ={}).recipe.annotation
+    assert isinstance(spec, JudgingSpec)
+    return spec
+
+
+def test_the_word_list_has_glosses_and_is_large_enough():
+    path = CARE_MI / "words.txt"
+    words = load_words(path)
+    assert len(words) >= 238
+    text = path.read_text(encoding="utf-8")
+    entries = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    assert len(entries) == len(words)
+    assert all(gloss.strip() for _, _, gloss in (entry.partition("\t") for entry in entries))
+
+
+def test_the_sample_is_large_enough():
+    assert sum(len(lines(f"medqa/{split}.jsonl")) for split in ("train", "dev", "test")) >= 120
+    mlecqa = [json.loads(path.read_text(encoding="utf-8")) for path in (SAMPLE / "mlecqa").glob("[CPS][lut]*.json")]
+    assert sum(map(len, mlecqa)) >= 80
+    triples = [line.split("\t") for line in lines("cpubmed.tsv")[1:]]
+    assert len(triples) >= 160
+    assert len({cells[1] for cells in triples if len(cells) == 3}) >= 25
+    names = dict(line.split("|CHS|") for line in lines("bios/relation_names.txt") if "|CHS|" in line)
+    relations = [line.split("|") for line in lines("bios/relations.txt")]
+    assert len(relations) >= 60
+    assert any(names.get(cells[3], "").endswith("（反向）") for cells in relations if len(cells) > 3)
+    assert len(lines("textbook.jsonl")) >= 250
+    pages = [json.loads(line)["text"].split("\n") for line in lines("encyclopaedia.jsonl")]
+    assert sum(map(len, pages)) >= 150
+
+
+def test_the_guiding_questions_stand_in_the_order_of_the_paper():
+    names = ["single_answer", "medical_norm", "accurate_answer", "supports", "fluent"]
+    assert list(judging().asked()) == [*names, "wrong_is_wrong"]
+    assert list(judging("variant=reference").asked()) == names
+    for spec in (judging(), judging("variant=reference")):
+        assert [q.label[0] for q in spec.asked().values()] == list("①②③④⑤⑥"[: len(spec.asked())])
+        assert all(spec.keep[name] == 1 for name in spec.asked())
+        assert spec.min_evidence == 3
+
+
+@pytest.mark.parametrize("words", [[], ["variant=reference"]], ids=" ".join)
+def test_the_card_says_what_differs_from_the_paper(words):
+    card = load_recipe(["recipe=care_mi", *words], cwd=Path("/nowhere"), environ={}).recipe.card
+    assert card.deviations
+    told = "\n".join(card.deviations)
+    if not words:
+        for word in ("CWM", "letter", "half-width", "常", "options", "Negation", "synonym", "polarity", "是多少", "sixth"):
+            assert word in told, word
+    else:
+        assert "sixth" not in told
+
+
+def test_duplicates_are_first_looked_for_inside_each_source():
+    recipe = load_recipe(["recipe=care_mi"], cwd=Path("/nowhere"), environ={}).recipe
+    assert recipe.steps["unique"].fields["source"] == "partition"  # pyright: ignore[reportAttributeAccessIssue]
+    assert recipe.steps["facts_choice"].prefer == ("medqa", "mlecqa")  # pyright: ignore[reportAttributeAccessIssue]
