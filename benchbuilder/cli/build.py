@@ -11,6 +11,7 @@ from rich.console import Console
 from benchbuilder.build import BuildReport, build
 from benchbuilder.cli.session import add_overrides, add_refresh, open_session
 from benchbuilder.progress import Bars, Lines
+from benchbuilder.spec.recipe import Recipe
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -25,10 +26,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     with contextlib.ExitStack() as stack:
         watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
         report = build(session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()))
-    return tell(report, console, session.plan.recipe.items)
+    return tell(report, console, session.plan.recipe)
 
 
-def tell(report: BuildReport, console: Console, items: str) -> int:
+def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
     """Say what there is now and what to do next."""
 
     def say(text: str = "") -> None:
@@ -40,10 +41,15 @@ def tell(report: BuildReport, console: Console, items: str) -> int:
     if report.waiting:
         for waiting in report.waiting.values():
             say(str(waiting))
-    elif items in report.manifests:
-        say(f"{report.manifests[items].rows} items in {_shown(report.folder)}")
+        say(f"\nin {_shown(report.folder)}:")
+    elif recipe.items in report.manifests:
+        say(f"{report.manifests[recipe.items].rows} items in {_shown(report.folder)}:")
     for file in report.written:
         say(f"  {_shown(file)}")
+    if recipe.card.illustrative:
+        say("\nThe sources are bundled samples: illustrative, not checked by experts.")
+    if pages := [file for file in report.written if file.suffix == ".html"]:
+        say(f"next: open {_shown(pages[0])} in a browser")
     return 75 if report.waiting else 0
 
 

@@ -25,6 +25,11 @@ class ReplaceTripleSpec(StepSpec):
     """Which entities of the pool may stand in: those of the answer's type, or any."""
     unknown_only: bool
     """Whether the entity must be no known end of (concept, relation) over all triples, through any synonym."""
+    any_relation: bool
+    """With `unknown_only`: whether ends known under any other relation, read either way, are barred too.
+
+    Sources name relations differently, so that what one calls a drug of a disease another calls able to treat it.
+    """
     inverse_suffix: str
     """What marks a relation that reads tail to head (empty: none does): X and X with the suffix are one relation."""
     ignore: str
@@ -35,6 +40,7 @@ class ReplaceTriple(Map):
     """A false statement: the true one with an entity in the answer's place that the known triples do not put there."""
 
     kind = "replace_triple"
+    version = 2
     spec_class = ReplaceTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
@@ -53,6 +59,7 @@ class ReplaceTriple(Map):
         """Collect the entities of the pool by type and the known ends of each concept and relation."""
         self._pool: dict[str, list[str]] = {}
         self._known: dict[tuple[str, str], set[str]] = {}
+        self._linked: dict[str, set[str]] = {}
         self._names: dict[str, set[str]] = {}
         if not self.spec.enabled:
             return
@@ -66,6 +73,10 @@ class ReplaceTriple(Map):
             for names in (heads, tails):
                 for name in names:
                     self._names.setdefault(name, set()).update(names)
+            for name in heads if self.spec.any_relation else ():
+                self._linked.setdefault(name, set()).update(tails)
+            for name in tails if self.spec.any_relation else ():
+                self._linked.setdefault(name, set()).update(heads)
             for head in heads:
                 self._known.setdefault((head, f"{relation}>"), set()).update(tails)
             for tail in tails:
@@ -122,7 +133,7 @@ class ReplaceTriple(Map):
         fixed, mark = (heads, ">") if replaces_tail != inverse else (tails, "<")
         barred = heads | tails
         for name in [synonym for known in fixed for synonym in self._names.get(known, ())] + sorted(fixed):
-            barred |= self._known.get((name, relation + mark), set())
+            barred |= self._known.get((name, relation + mark), set()) | self._linked.get(name, set())
         for name in names:
             key = self._key(name)
             if not self.spec.unknown_only:

@@ -132,7 +132,7 @@ def check_notes(notes):
     }  # fmt: skip
     agreed = notes["agreement"]
     assert list(agreed) == [
-        "single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "supports", "fluent",
+        "single_answer", "medical_norm", "accurate_answer", "supports", "fluent", "wrong_is_wrong",
     ]  # fmt: skip
     assert agreed["single_answer"]["kappa"] == {"undefined": "undefined: both annotators gave only 1"}
     assert agreed["accurate_answer"]["percent"]["value"] == 0.8
@@ -141,7 +141,9 @@ def check_notes(notes):
     assert [row["kept"] for row in notes["survivors"]] == [3, 3, 3, 2, 0, 0, 0]
     assert notes["survivors"][3]["by_partition"] == {"bios": 0, "medqa": 2}
     assert notes["survivors"][3]["without"]["fluent"] == 3
-    assert notes["gates"][-1] == {"gate": "fluent", "dropped": 1, "kept": 2}
+    assert notes["gates"][-2:] == [
+        {"gate": "fluent", "dropped": 1, "kept": 2}, {"gate": "wrong_is_wrong", "dropped": 0, "kept": 2},
+    ]  # fmt: skip
     assert notes["questions"]["supports"]["judged"] == 20
 
 

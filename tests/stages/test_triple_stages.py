@@ -200,6 +200,22 @@ def test_a_reversed_relation_is_the_same_knowledge(state):
     assert reason(stage.map(kept(state.map(fact, {})), {"fact": fact})) == "no_wrong_entity"
 
 
+def test_what_another_source_knows_under_another_relation_is_not_wrong(state):
+    typed = {"head_type": "疾病", "tail_type": "药物"}
+    fact = triple("宫缩乏力", "药物治疗", "麦角新碱", **typed)
+    known = triple("缩宫素", "可治疗", "子宫收缩乏力", partition="bios", head_type="药物", tail_type="疾病",
+                   tail_terms=("子宫收缩乏力", "宫缩乏力"))  # fmt: skip
+    pool = table(fact, known)
+    true = kept(state.map(fact, {}))
+
+    def replaced(**spec):
+        spec = {**RULES["replace_triple"], "enabled": True, **spec}
+        return make("replace_triple", spec, lookups={"pool": pool, "known": pool}).map(true, {"fact": fact})
+
+    assert reason(replaced()) == "no_wrong_entity"
+    assert kept(replaced(any_relation=False)).text == "宫缩乏力的治疗药物包括缩宫素。"
+
+
 def test_replacing_is_off_by_default(state):
     fact = triple("胎盘早剥", "并发症", "产后出血")
     stage = make("replace_triple", RULES["replace_triple"])

@@ -1,0 +1,148 @@
+"""The commands that build and look into a build, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.cli.main import COMMANDS, main
+
+RECIPE = "recipe=care_mi"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the sample was built without review."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main([RECIPE, "annotation=none"]) == 0
+    return folder
+
+
+@pytest.fixture
+def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(home)
+    return home
+
+
+def items(home: Path) -> list[dict[str, object]]:
+    lines = (home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([RECIPE, "annotation=none"]) == 0
+    told = capsys.readouterr().out
+    assert "reused" in told
+    assert "built " not in told
+    assert "next: open builds/care_mi/report.html" in told
+    assert "illustrative, not checked by experts" in told
+
+
+def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                    capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main([RECIPE, "paths.votes=null", "source=[mlecqa,textbook]"]) == 75
+    told = capsys.readouterr().out
+    assert "judgements are missing" in told
+    assert "run the same command again" in told
+    build = tmp_path / "builds/care_mi"
+    assert sorted(path.suffix for path in (build / "annotation/packets").glob("[ab]-*")) == [".csv"] * 2 + [".xlsx"] * 2
+    assert (build / "candidates.jsonl").exists()
+    assert (build / "report.html").exists()
+    assert not (build / "items.jsonl").exists()
+
+
+def test_plan_says_what_would_run_and_why(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", RECIPE, "annotation=none"]) == 0
+    assert ", 0 to run" in capsys.readouterr().out
+    assert main(["plan", RECIPE, "annotation=none", "retriever.top_k=2"]) == 0
+    told = capsys.readouterr().out
+    assert "2 to run" in told
+    assert "retriever.top_k" in told
+
+
+def test_why_follows_a_source_line_to_its_ends(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    origin = str(items(at_home)[0]["origin"])
+    assert main(["why", origin, RECIPE, "annotation=none"]) == 0
+    told = capsys.readouterr().out
+    assert f"item - {items(at_home)[0]['id']}" in told
+    assert all(": " in line for line in told.splitlines())
+
+
+def test_why_names_the_reason_of_a_malformed_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = (at_home / "builds/care_mi/ledger.tsv").read_text(encoding="utf-8").splitlines()
+    head = ledger[0].split("\t")
+    rows = (dict(zip(head, line.split("\t"), strict=True)) for line in ledger[1:])
+    row = next(row for row in rows if row["step"] == "medqa" and row["reason"] == "malformed")
+    assert main(["why", f"{row['file']}:{row['line']}", RECIPE, "annotation=none"]) == 0
+    assert "dropped (malformed)" in capsys.readouterr().out
+
+
+def test_trace_ends_at_the_source_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    item = items(at_home)[0]
+    assert main(["trace", str(item["id"]), RECIPE, "annotation=none"]) == 0
+    told = capsys.readouterr().out
+    assert told.splitlines()[-1] == f"origin: {item['origin']}"
+    assert str(item["fact"]) in told
+
+
+def test_peek_shows_rows(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["peek", "medqa", "-n", "2", RECIPE, "annotation=none"]) == 0
+    told = capsys.readouterr().out
+    assert "rows of fact[choice], kind multiple_choice" in told
+    assert told.count("origin") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["peek", "medqua", RECIPE], 3, "did you mean 'medqa'?"),
+        (["why", "fact-0", RECIPE], 3, "no row of this build has the id 'fact-0'"),
+        (["why", "nowhere.jsonl:3", RECIPE], 3, "no source of this build has a unit nowhere.jsonl:3"),
+        (["plan", RECIPE, "--refresh", "evidense"], 2, "did you mean 'evidence'?"),
+        (["paln", RECIPE], 2, "did you mean 'plan'?"),
+        (["plan"], 2, "no recipe was named"),
+    ],
+)
+def test_wrong_words(at_home: Path, words: list[str], code: int, message: str,
+                     capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    assert main([*words, "annotation=none"] if len(words) > 1 else words) == code
+    assert message in capsys.readouterr().err
+
+
+def test_help_lists_every_command_with_two_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"  {name} " in told for name in COMMANDS)
+    for name, command in COMMANDS.items():
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+        assert ended.value.code == 0
+        assert all(example in capsys.readouterr().out for example in command.examples[:1])
+        assert len(command.examples) == 2
+
+
+@pytest.mark.parametrize("words", [["--help"], ["ls"], ["--version"]])
+def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -> None:
+    code = (
+        "import sys; from benchbuilder.cli.main import main; main(sys.argv[1:]);"
+        "heavy = {'torch', 'transformers', 'openai', 'pyarrow', 'jieba', 'numpy', 'opencc', 'hydra'};"
+        "heavy &= set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_pipe_is_no_error(at_home: Path) -> None:
+    command = f"{sys.executable} -c 'from benchbuilder.cli.main import main; main()' show {RECIPE} | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
