@@ -74,7 +74,7 @@ class AskTfTriple(Map):
         return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
-        """Read the relation tables (RecipeError with the line of each fault); see which facts have a false statement."""
+        """Read the relation tables; RecipeError with the line of each fault."""
         spec: AskTfTripleSpec = self.spec
         self._polarity = Polarities(spec.polarity, self.context.seed, lookups.get("statements"))
         self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})

@@ -38,6 +38,8 @@ class NegateSpec(StepSpec):
     """Words that an end must not begin inside of."""
     blocked: tuple[Regex, ...]
     """For ``seam``: where one of these stands before the answer, the negation would change its scope."""
+    blocked_answers: tuple[Regex, ...]
+    """For ``seam``: where one of these stands in the answer, it would not be plain what is negated."""
     search: tuple[SearchRule, ...]
     """For ``search``: the first that applies counts."""
     negations: tuple[Regex, ...]
@@ -57,6 +59,7 @@ class Negate(Map):
     """
 
     kind = "negate"
+    version = 2
     spec_class = NegateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
     output: ClassVar[type[Row] | None] = Statement
@@ -124,6 +127,9 @@ class Negate(Map):
         if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):
             return None
         words: tuple[str, ...] = self.spec.whole_words
+        answer = true.answer.of(true.text) if true.answer is not None else ""
+        if any(find_all(pattern, answer) for pattern in self.spec.blocked_answers):
+            return None
         rules = [
             rule
             for rule in self.spec.seams

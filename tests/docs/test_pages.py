@@ -77,18 +77,39 @@ def test_commands_named_in_the_docs_exist() -> None:
     assert named - set(COMMANDS) == set()
 
 
-def test_keys_named_in_the_how_tos_exist() -> None:
-    """Dotted keys in the tables and words of the how-tos are keys of the resolved recipe."""
+def _lacking(keys: list[str], words: list[str]) -> list[str]:
+    """Those of dotted `keys` that the resolved recipe does not have."""
     from benchbuilder.loading import load_recipe
 
-    data = yaml.safe_load(load_recipe(["recipe=care_mi"]).yaml)
-    wrong: list[str] = []
+    data = yaml.safe_load(load_recipe(words).yaml)
+    lacking: list[str] = []
+    for key in keys:
+        node = data
+        for part in key.rstrip(".").split("."):
+            if not isinstance(node, dict) or part not in node:
+                lacking.append(key)
+                break
+            node = node[part]
+    return lacking
+
+
+_KEYS = re.compile(r"`((?:steps|annotation|retriever|sources|outputs|card)\.[a-z_.]+)")
+
+
+def test_keys_named_in_the_how_tos_exist() -> None:
     for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):
-        for key in re.findall(r"`((?:steps|annotation|retriever|sources|outputs)\.[a-z_.]+)", page.read_text("utf-8")):
-            node = data
-            for part in key.rstrip(".").split("."):
-                if not isinstance(node, dict) or part not in node:
-                    wrong.append(f"{page.name}: {key}")
-                    break
-                node = node[part]
-    assert wrong == []
+        keys = _KEYS.findall(page.read_text(encoding="utf-8"))
+        assert _lacking(keys, ["recipe=care_mi"]) == [], page.name
+
+
+def test_differences_from_the_paper_name_keys_and_tests_that_exist() -> None:
+    text = (ROOT / "docs" / "explanation" / "what-differs-from-the-paper.md").read_text(encoding="utf-8")
+    keys = [key for key in _KEYS.findall(text) if not key.startswith("steps.unmark")]
+    assert len(keys) > 20
+    assert _lacking(keys, ["recipe=care_mi"]) == []
+    assert _lacking(["steps.unmark", *keys], ["recipe=care_mi", "variant=reference"]) == []
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    defined = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.MULTILINE)}
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 20
+    assert named - defined == set()

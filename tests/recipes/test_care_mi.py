@@ -67,7 +67,18 @@ def test_the_card_says_what_differs_from_the_paper(words):
     assert card.deviations
     told = "\n".join(card.deviations)
     if not words:
-        for word in ("CWM", "letter", "half-width", "常", "options", "Negation", "synonym", "polarity", "是多少", "sixth"):
+        for word in (
+            "CWM",
+            "letter",
+            "half-width",
+            "常",
+            "options",
+            "Negation",
+            "synonym",
+            "polarity",
+            "是多少",
+            "sixth",
+        ):
             assert word in told, word
     else:
         assert "sixth" not in told
@@ -77,3 +88,14 @@ def test_duplicates_are_first_looked_for_inside_each_source():
     recipe = load_recipe(["recipe=care_mi"], cwd=Path("/nowhere"), environ={}).recipe
     assert recipe.steps["unique"].fields["source"] == "partition"  # pyright: ignore[reportAttributeAccessIssue]
     assert recipe.steps["facts_choice"].prefer == ("medqa", "mlecqa")  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_variant_writes_heads_in_title_case_and_counts_question_marks():
+    ours, theirs = (
+        load_recipe(["recipe=care_mi", *words], cwd=Path("/nowhere"), environ={}).recipe
+        for words in ([], ["variant=reference"])
+    )
+    cases = [recipe.sources["bios"].head_case for recipe in (ours, theirs)]  # pyright: ignore[reportAttributeAccessIssue]
+    assert cases == ["as_is", "title"]
+    trailing = [recipe.steps["stem"].trailing for recipe in (ours, theirs)]  # pyright: ignore[reportAttributeAccessIssue]
+    assert set(trailing[0]) - set(trailing[1]) == {"？", "?"}

@@ -295,8 +295,11 @@ def test_the_scripts_ask_about_true_statements_only(step):
     ours, theirs = both(step)
     verdicts: dict[Any, set[str]] = {ours: set(), theirs: set()}
     for number in range(20):
-        fact = triple("羊水过少", "病因", f"过期妊娠{number}") if "triple" in step else choice("产后出血应首选", f"药{number}")
-        true = kept(stage("state_triple" if "triple" in step else "state_choice").map(fact, {}))
+        if "triple" in step:
+            fact, state = triple("羊水过少", "病因", f"过期妊娠{number}"), stage("state_triple")
+        else:
+            fact, state = choice("产后出血应首选", f"药{number}"), stage("state_choice")
+        true = kept(state.map(fact, {}))
         false = Statement.child(
             true, made_by=true.made_by, polarity="false", text="不" + true.text, joined="negation", fact=fact.id
         )
@@ -351,7 +354,8 @@ def test_the_scripts_prefer_the_later_of_two_equal_paragraphs(tmp_path):
     best = []
     for variant in ("", "reference"):
         retriever = kinds.create("retriever", recipe(variant).retriever)
-        retriever.index(["产后出血应首选缩宫素。", "母乳喂养。", "产后出血应首选缩宫素。", "早产。", "黄疸。"], tmp_path)
+        equal = "产后出血应首选缩宫素。"
+        retriever.index([equal, "母乳喂养。", equal, "早产。", "黄疸。"], tmp_path)
         best.append(retriever.search("缩宫素")[0][0])
     assert best == [0, 2]
 

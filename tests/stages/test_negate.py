@@ -79,6 +79,12 @@ def test_parts_of_words_are_no_predicates(stage, text):
     assert reason(stage.map(model_made(text, text[-3:-1]), {})) == "needs_model"
 
 
+@pytest.mark.parametrize("answer", ["骨质疏松，软组织肿胀", "是否有盗汗"])
+def test_an_answer_of_which_only_a_part_would_be_negated_needs_a_model(answer):
+    assert reason(make("negate", SPEC).map(statement("单纯滑膜结核的X线表现是", answer), {})) == "needs_model"
+    assert kept(make("negate", SPEC).map(statement("单纯滑膜结核的X线表现是", "骨质疏松、肿胀"), {}))
+
+
 def test_one_negation_more_is_checked():
     rules = [{"end": "是", "negated": "不能不是"}]
     stage = make("negate", {**SPEC, "seams": rules})

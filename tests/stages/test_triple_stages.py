@@ -104,7 +104,10 @@ def test_a_negated_sentence_holds_one_negation_more(state, tmp_path):
 
 
 def test_every_bundled_relation_has_one_negation_more(state, negate):
-    for partition, names in (("cpubmed", NAMES_42), ("bios", ["可导致", "可治疗（反向）", "禁忌用药", "有相互作用", "位于"])):
+    for partition, names in (
+        ("cpubmed", NAMES_42),
+        ("bios", ["可导致", "可治疗（反向）", "禁忌用药", "有相互作用", "位于"]),
+    ):
         for name in names:
             fact = triple("子痫前期", name, "良好" if name == "预后状况" else "男性", partition=partition)
             assert "one_negation_more" in kept(negate.map(kept(state.map(fact, {})), {"fact": fact})).checks
