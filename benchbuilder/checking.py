@@ -13,6 +13,7 @@ from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
 from benchbuilder.origins import parse_key
 from benchbuilder.ports.stage import Context, Port, Stage
+from benchbuilder.recipe_file import dotted
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.item import Item
 from benchbuilder.references import missing_file
@@ -94,7 +95,9 @@ def _sources(loaded: Loaded) -> Iterator[DataError]:
         try:
             kinds.create("source", spec, name, loaded.recipe.language).check()
         except DataError as error:
-            yield error
+            link = loaded.origins.links.get(("sources", name, "path"))
+            ways = (error.next, f"the path is set by {dotted(link[0])}" if link else "")
+            yield DataError(error.what, where=error.where, why=error.why, next="; ".join(filter(None, ways)))
 
 
 def _stage(loaded: Loaded, step: str) -> type[Stage]:

@@ -38,9 +38,13 @@ def unreadable_word(word: str) -> Problem:
         return Problem("this word is no `key=value`", where=where_word(word), found=word, hint=hint)
     if not key.isascii():
         return Problem("keys are ASCII", where=where_word(word), found=key, allowed="letters, digits, _, - and .")
-    quoted = value.strip("'\"").replace('"', '\\"')
+    if value.startswith("["):
+        texts = (text.strip().strip("'\"") for text in value.strip("[]").split(","))
+        quoted = "[" + ",".join(f'"{text}"' for text in texts) + "]"
+    else:
+        quoted = '"' + value.strip("'\"").replace('"', '\\"') + '"'
     message = "a value that is not plain ASCII must be quoted" if not value.isascii() else "this value cannot be read"
-    hint = f"quote it twice, once for the shell and once for us: '{key}=\"{quoted}\"'"
+    hint = f"quote it twice, once for the shell and once for us: '{key}={quoted}'"
     return Problem(message, key=key.lstrip("+~"), where=where_word(word), found=value, hint=hint)
 
 

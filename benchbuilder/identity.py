@@ -22,7 +22,9 @@ def spec_parts(spec: BaseModel, sha256_of: Sha, prefix: str = "") -> dict[str, s
     for name, info in type(spec).model_fields.items():
         if name == "from_" or any(isinstance(mark, Knob) for mark in info.metadata):
             continue
-        parts.update(_parts(getattr(spec, name), sha256_of, f"{prefix}{name}"))
+        # what a step inherits is named as users know it: `annotation.min_evidence`, not `votes.min_evidence`
+        inherited = next((mark.inherit for mark in info.metadata if isinstance(mark, Slot)), "")
+        parts.update(_parts(getattr(spec, name), sha256_of, f"{prefix}{inherited or name}"))
     return parts
 
 

@@ -51,7 +51,7 @@ class Inspector:
             raise DataError(
                 f"nothing is built in {store.folder}",
                 why="the store has no step of this recipe as it stands now",
-                next=f"benchbuild recipe={plan.recipe.name} builds it",
+                next="build it first, with the same words: benchbuild recipe=... key=value ...",
             )
         self._fates: dict[str, pa.Table] = {}
         self._tables: dict[str, Table[Any]] = {}
@@ -151,7 +151,7 @@ class Inspector:
                 next=f"did you mean {close[0]!r}?" if close else "name one of these",
             )
         if step not in self.manifests:
-            raise DataError(f"step {step!r} is not built yet", next=f"benchbuild recipe={self.plan.recipe.name}")
+            raise DataError(f"step {step!r} is not built yet", next="build first, with the same words")
         table = self._rows(step)
         rows = [table.row.model_validate(data) for data in table.arrow.slice(0, count).to_pylist()]
         return self.manifests[step], rows

@@ -68,7 +68,16 @@ def load_recipe(
     if recipe is None or problems:
         raise RecipeError(list(dict.fromkeys(problems)), next="correct these and give the same command again")
     files = tuple(builder.references.files)
+    recipe = _own_data(recipe, files, roots)
     return Loaded(recipe, composed.origins, render(recipe), files, roots, prompts)
+
+
+def _own_data(recipe: Recipe, files: Sequence[tuple[str, FileRef]], roots: Sequence[Root]) -> Recipe:
+    """The recipe, no longer called illustrative if none of its sources is one that came with it."""
+    sources = [ref.file for key, ref in files if key.startswith("sources.")]
+    if not sources or any(file.is_relative_to(root.path) for file in sources for root in roots):
+        return recipe
+    return recipe.model_copy(update={"card": recipe.card.model_copy(update={"illustrative": False})})
 
 
 def _without_idle(composed: Composed) -> dict[str, Any]:

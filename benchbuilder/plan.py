@@ -130,7 +130,14 @@ def _needed(stage: Stage, step: str, inputs: Mapping[str, tuple[str, ...]]) -> d
     empty = [port for port, names in inputs.items() if not names]
     if lacking := [port for port in empty if not stage.ports[port].optional]:
         raise RecipeError(
-            [Problem("no source stands behind this port", key=f"steps.{step}.from.{port}") for port in lacking]
+            [
+                Problem(
+                    "none of the chosen sources stands behind this port",
+                    key=f"steps.{step}.from.{port}",
+                    hint=f"add a source of rows `{row_name(stage.ports[port].row)}` to source=[...]",
+                )
+                for port in lacking
+            ]
         )
     return {port: names for port, names in inputs.items() if names}
 

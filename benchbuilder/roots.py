@@ -12,6 +12,8 @@ from pathlib import Path
 from benchbuilder.errors import Problem, RecipeError
 
 ENV = "BENCHBUILDER_RECIPES"
+PRIMARY = "benchbuild.yaml"
+"""The file that makes a folder of recipes complete: it needs no other."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ def find_roots(
     """Every folder with recipes: `explicit` (``--recipes``), the environment variable, ``./recipes``, the user's own
     configuration, installed packages with a ``benchbuilder.recipes`` entry point, the bundled ones.
 
-    A folder that was asked for and is not there raises RecipeError. A folder found twice counts once.
+    A folder that was asked for and is not there raises RecipeError. A folder found twice counts once. The bundled
+    recipes are left out where another folder is complete, such as a checkout of benchbuilder itself.
     """
     here = cwd or Path.cwd()
     env = os.environ if environ is None else environ
@@ -54,7 +57,8 @@ def find_roots(
     roots.insert(len(explicit), Root((here / "recipes").resolve(), "./recipes", ("local",)))
     roots.append(Root(_user_folder(env), "your own configuration", ("",)))
     roots += _packaged()
-    roots.append(Root(bundled("recipes").resolve(), "bundled with benchbuilder"))
+    if not any((root.path / PRIMARY).is_file() for root in roots):
+        roots.append(Root(bundled("recipes").resolve(), "bundled with benchbuilder"))
     return _merged(root for root in roots if root.path.is_dir())
 
 
@@ -91,9 +95,12 @@ def _merged(roots: Iterable[Root]) -> tuple[Root, ...]:
 
 
 def prompt_roots(roots: Iterable[Root]) -> tuple[Path, ...]:
-    """The folders with prompts: ``prompts`` beside each folder of recipes, and the bundled one."""
-    beside = [root.path.parent / "prompts" for root in roots]
-    return tuple(dict.fromkeys(path for path in (*beside, bundled("prompts").resolve()) if path.is_dir()))
+    """The folders with prompts: ``prompts`` beside each folder of recipes; the bundled one if none is complete."""
+    beside = {root.path.parent / "prompts": (root.path / PRIMARY).is_file() for root in roots}
+    found = {path: complete for path, complete in beside.items() if path.is_dir()}
+    if not any(found.values()):
+        found[bundled("prompts").resolve()] = True
+    return tuple(found)
 
 
 def shown(path: Path, cwd: Path | None = None) -> str:

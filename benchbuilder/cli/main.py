@@ -57,11 +57,13 @@ COMMANDS: dict[str, Command] = {
     ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",
-        ("benchbuild why sample/medqa.jsonl:3 recipe=care_mi", "benchbuild why fact-0123 recipe=care_mi"), "_why",
+        ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",
+         "benchbuild why care_mi/sample/cpubmed.tsv:24 recipe=care_mi"), "_why",
     ),
     "trace": Command(
         "inspect", "follow an item back to its source line",
-        ("benchbuild trace item-0123 recipe=care_mi", "benchbuild trace candidate-0123 recipe=care_mi"), "_trace",
+        ('benchbuild trace "$(head -1 builds/care_mi/items.jsonl | cut -d \'"\' -f 4)" recipe=care_mi',
+         'benchbuild trace "$(tail -1 builds/care_mi/candidates.jsonl | cut -d \'"\' -f 4)" recipe=care_mi'), "_trace",
     ),
     "peek": Command(
         "inspect", "show the first rows of a step",
@@ -116,7 +118,7 @@ def _dispatch(words: list[str]) -> int:
     getattr(module, f"register{command.suffix}")(parser)
     args = parser.parse_intermixed_args(rest)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
-    return run(args, Terminal())
+    return run(args, Terminal(width=None if sys.stdout.isatty() else 200))
 
 
 def _help() -> str:

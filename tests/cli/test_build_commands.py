@@ -146,3 +146,15 @@ def test_a_closed_pipe_is_no_error(at_home: Path) -> None:
     command = f"{sys.executable} -c 'from benchbuilder.cli.main import main; main()' show {RECIPE} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_the_examples_of_every_help_run(tmp_path: Path) -> None:
+    examples = [example for name, command in COMMANDS.items() if name != "build" for example in command.examples]
+    script = "\n".join([f"benchbuild {RECIPE}", *examples, *COMMANDS["build"].examples])
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    done = subprocess.run(
+        ["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"PATH": path, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
