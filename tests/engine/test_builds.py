@@ -149,7 +149,7 @@ def test_a_port_without_a_source_is_a_wrong_recipe(bench: Bench) -> None:
     bench.steps["new"]["from"] = {"each": "old", "known": "sources.triple"}
     with pytest.raises(RecipeError) as caught:
         bench.build()
-    assert "steps.new.from.known: no source stands behind this port" in str(caught.value)
+    assert "steps.new.from.known: none of the chosen sources stands behind this port" in str(caught.value)
 
 
 def test_an_error_in_a_stage_keeps_what_was_made(bench: Bench) -> None:
