@@ -12,6 +12,7 @@ from benchbuilder.origins import Origins
 from benchbuilder.recipe_file import Key, dotted
 from benchbuilder.spec.base import FileRef, Knob, Label
 from benchbuilder.spec.recipe import Recipe
+from benchbuilder.text.paths import public_name
 
 
 class _Dumper(yaml.SafeDumper):
@@ -32,16 +33,19 @@ def render(recipe: Recipe, *, knobs: bool = False) -> str:
     """The resolved recipe, defaults filled in, in a stable order; paths as they were written.
 
     A node that a kind inherits is ``null``, as it may be written. Without `knobs`, what does not change the output
-    is left out, so that the text is the same wherever the recipe is built.
+    is left out, and of a path that names a place on this machine only the last part is shown, so that the text is
+    the same wherever the recipe is built.
     """
     shared = {id(recipe.tokenizer), id(recipe.model), id(recipe.retriever), id(recipe.annotation)}
     data = _plain(recipe, shared, knobs, 0)
+    if not knobs:
+        data["paths"] = {name: path and public_name(path) for name, path in recipe.paths.items()}
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
 
 
 def _plain(value: Any, shared: set[int], knobs: bool, depth: int) -> Any:
     if isinstance(value, FileRef):
-        return value.path
+        return value.path if knobs else public_name(value.path)
     if isinstance(value, BaseModel):
         if depth > 1 and id(value) in shared:
             return None

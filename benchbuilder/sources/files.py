@@ -10,6 +10,7 @@ import regex
 
 from benchbuilder.errors import DataError
 from benchbuilder.spec.base import FileRef
+from benchbuilder.text.paths import public_name
 
 _GLOB = frozenset("*?[")
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
@@ -17,7 +18,7 @@ _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
 
 @dataclass(frozen=True)
 class Found:
-    """A file that exists: `name` as the recipe names it, `at` where it lies, `labels` what its name says of it."""
+    """A file that exists: `name` for people (see `public_name`), `at` where it lies, `labels` what its name says."""
 
     name: str
     at: Path
@@ -38,7 +39,7 @@ def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "
     """
     path = ref.file
     if path.is_file():
-        return [Found(ref.path, path, _labels(pattern, path.name) or {})]
+        return [Found(public_name(ref.path), path, _labels(pattern, path.name) or {})]
     if path.is_dir():
         found = _in_folder(ref, path, suffixes, pattern)
         why = f"expected files named {pattern}" if pattern else f"expected files ending in {', '.join(suffixes)}"
@@ -63,7 +64,7 @@ def _in_folder(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: str) 
         labels = _labels(pattern, relative) if pattern else {}
         if labels is None or (not pattern and at.suffix.lower() not in suffixes):
             continue
-        found.append(Found(f"{ref.path.rstrip('/')}/{relative}", at, labels))
+        found.append(Found(f"{public_name(ref.path)}/{relative}", at, labels))
     return found
 
 
@@ -71,9 +72,9 @@ def _globbed(ref: FileRef, path: Path, pattern: str) -> list[Found]:
     written = PurePosixPath(ref.path)
     first = next(i for i, part in enumerate(written.parts) if _GLOB & set(part))
     tail = written.parts[first:]
-    root, named = path.parents[len(tail) - 1], PurePosixPath(*written.parts[:first])
+    root, named = path.parents[len(tail) - 1], public_name(str(PurePosixPath(*written.parts[:first])))
     return [
-        Found((named / at.relative_to(root).as_posix()).as_posix(), at, _labels(pattern, at.name) or {})
+        Found((PurePosixPath(named) / at.relative_to(root).as_posix()).as_posix(), at, _labels(pattern, at.name) or {})
         for at in sorted(root.glob("/".join(tail)))
         if at.is_file()
     ]

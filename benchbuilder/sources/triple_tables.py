@@ -21,6 +21,7 @@ from benchbuilder.sources.lines import Encoding
 from benchbuilder.sources.reading import Column, RawRow
 from benchbuilder.sources.rows import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS, Seen
 from benchbuilder.spec.base import FileRef, Spec
+from benchbuilder.text.paths import public_name
 
 
 def _below(name: str) -> str:
@@ -188,7 +189,7 @@ class TripleTables(Source):
                 why=f"in the folder: {', '.join(here[:8]) or 'nothing'}" if here else "there is no such folder",
                 next=f"set sources.{self.name}.path to the folder, or sources.{self.name}.{name}.file to its name",
             )
-        return Found(f"{folder.path.rstrip('/')}/{table.file}", at)
+        return Found(f"{public_name(folder.path)}/{table.file}", at)
 
     def _rows(self, name: str, table: TableFile, found: Found) -> Iterator[RawRow]:
         spec = self.spec

@@ -158,3 +158,17 @@ def test_the_examples_of_every_help_run(tmp_path: Path) -> None:
         env={"PATH": path, "HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_no_output_tells_where_the_files_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "secret-place"
+    place.mkdir()
+    line = '{"document": "b", "title": "t", "text": "新生儿黄疸是新生儿期常见的表现，多数无需特殊治疗。"}\n'
+    (place / "mine.jsonl").write_text(line, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = [RECIPE, "annotation=none", "source=[mlecqa,textbook]", f"paths.textbook={place / 'mine.jsonl'}"]
+    assert main(words) == 0
+    written = [path for path in (tmp_path / "builds/care_mi").iterdir() if path.is_file()]
+    assert len(written) >= 8
+    assert [path.name for path in written if b"secret-place" in path.read_bytes()] == []
+    assert "mine.jsonl" in (tmp_path / "builds/care_mi/recipe.yaml").read_text(encoding="utf-8")

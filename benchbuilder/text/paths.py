@@ -1,0 +1,18 @@
+"""Paths as a benchmark may show them."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+
+def public_name(path: str) -> str:
+    """What a benchmark may say of a path: as it was written, but of one that names places on this machine the last
+    part alone.
+
+    >>> public_name("sample/medqa/"), public_name("/home/me/medqa"), public_name("../medqa.jsonl")
+    ('sample/medqa', 'medqa', 'medqa.jsonl')
+    """
+    written = PurePosixPath(path)
+    if written.is_absolute() or ".." in written.parts or path.startswith("~"):
+        return written.name
+    return str(written)
