@@ -41,6 +41,8 @@ class BuildReport:
     notes: list[str] = field(default_factory=list[str])
     waiting: dict[str, WaitingForPeople] = field(default_factory=dict[str, WaitingForPeople])
     written: list[Path] = field(default_factory=list[Path])
+    removed: list[Path] = field(default_factory=list[Path])
+    """Outputs of a former build of this folder that no longer hold, and were taken away."""
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
 
 
@@ -147,8 +149,9 @@ class _Run:
                 written += exporter.write(finished, folder)
         self.report.written = written
         names = [file.relative_to(folder).as_posix() for file in written]
-        for stale in set(known["files"]) - set(names):
+        for stale in sorted(set(known["files"]) - set(names)):
             (folder / stale).unlink(missing_ok=True)
+            self.report.removed.append(folder / stale)
         _mark(mark, text, names)
 
     def log(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -46,11 +47,30 @@ def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
         say(f"{report.manifests[recipe.items].rows} items in {_shown(report.folder)}:")
     for file in report.written:
         say(f"  {_shown(file)}")
+    if report.removed:
+        say(f"\ntaken away, as they no longer hold: {', '.join(_shown(file) for file in report.removed)}")
+        say("the former command brings them back; run.dir=FOLDER builds beside them")
+    for text in _empty(report, recipe):
+        say(f"\n{text}")
     if recipe.card.illustrative:
         say("\nThe sources are bundled samples: illustrative, not checked by experts.")
     if pages := [file for file in report.written if file.suffix == ".html"]:
         say(f"next: open {_shown(pages[0])} in a browser")
-    return 75 if report.waiting else 0
+    if report.waiting:
+        return 75
+    return 0 if report.manifests[recipe.items].rows else 3
+
+
+def _empty(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """What a build has none of: sources without a row, and items."""
+    for name in recipe.sources:
+        manifest = report.manifests.get(name)
+        if manifest is not None and not manifest.rows:
+            why = ", ".join(f"{reason} {n}" for _, fate, reason, n in manifest.units if fate == "dropped")
+            say = f"no row of source {name!r} could be used" + (f" ({why})" if why else ": its files hold none")
+            yield f"{say}; the ledger names file and line, and sources.{name} says how to read them"
+    if recipe.items in report.manifests and not report.manifests[recipe.items].rows:
+        yield "there are no items: `benchbuild why FILE:LINE` with the same words says what became of a source line"
 
 
 def _shown(path: Path) -> str:

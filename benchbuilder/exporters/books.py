@@ -172,3 +172,8 @@ def _load(path: Path | None) -> tuple[str, ...]:
         return load_words(path) if path is not None else ()
     except DataError:
         return ()
+
+
+def holds_sample_votes(recipe: Mapping[str, Any]) -> bool:
+    """Whether the votes of the recipe came with its sample data."""
+    return bool(recipe["card"]["illustrative"] and (recipe.get("annotation") or {}).get("votes"))

@@ -32,12 +32,16 @@ _HUB_LICENCES = frozenset((
 
 
 class DatasetCardSpec(KindSpec):
-    """`language` is the language of the card's headings; `tags` and `task_categories` go to the Hub as they are."""
+    """`language` is the language of the card's headings; `tags` and `task_categories` go to the Hub as they are.
+
+    `cue_words` are words that give a negative answer away: the card says, by source, how often they alone are right.
+    """
 
     file: FileName
     language: Language
     tags: tuple[str, ...]
     task_categories: tuple[str, ...]
+    cue_words: tuple[str, ...]
 
 
 class Card(Exporter):
@@ -82,7 +86,9 @@ def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -
         "published": [{"name": name, **finished.recipe["sources"].get(name, {})} for name in _all_sources(finished)],
         "steps": [(account, books.totals(account)) for account in finished.accounts],
         "judged": judgements(finished),
-        "baselines": baselines(made, (), ()),
+        "baselines": baselines(made, sources, spec.cue_words),
+        "cue_words": spec.cue_words,
+        "sample_votes": books.holds_sample_votes(finished.recipe),
         "fields": record_schema(finished.tables[finished.items].row).names,
     }
 

@@ -100,6 +100,7 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         ],
         "polarity": polarity(shown, sources),
         "baselines": baselines(shown, sources, spec.cue_words),
+        "sample_votes": books.holds_sample_votes(finished.recipe),
         "lengths": _lengths(shown, sources, types, colours, t),
         "words": books.words(finished),
         "judged": judged,

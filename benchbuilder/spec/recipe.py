@@ -6,10 +6,11 @@ the loader hands each to the spec class of its kind and puts the result in its p
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.spec.base import KindSpec, Knob, Slot, Spec, StepSpec
 
@@ -40,7 +41,7 @@ class CardSpec(Spec):
     licence: str
     """Licence of the benchmark itself; never invented."""
     correct_as_of: str
-    """Date until which the knowledge was checked, ISO 8601."""
+    """Date until which the knowledge was checked, ISO 8601 (2025-01-31)."""
     intended_use: tuple[str, ...]
     not_for: tuple[str, ...]
     limitations: tuple[str, ...] = ()
@@ -50,6 +51,12 @@ class CardSpec(Spec):
     """How the recipe differs from the paper that it follows."""
     illustrative: bool = False
     """Whether the sources are bundled sample data, not expert-checked."""
+
+    @field_validator("correct_as_of")
+    @classmethod
+    def _date(cls, value: str) -> str:
+        date.fromisoformat(value)
+        return value
 
 
 class Recipe(Spec):

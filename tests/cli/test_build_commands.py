@@ -172,3 +172,32 @@ def test_no_output_tells_where_the_files_lie(tmp_path: Path, monkeypatch: pytest
     assert len(written) >= 8
     assert [path.name for path in written if b"secret-place" in path.read_bytes()] == []
     assert "mine.jsonl" in (tmp_path / "builds/care_mi/recipe.yaml").read_text(encoding="utf-8")
+
+
+def test_what_no_longer_holds_is_taken_away_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = [RECIPE, "source=[mlecqa,textbook]"]
+    assert main([*small, "annotation=none"]) == 0
+    assert "taken away" not in capsys.readouterr().out
+    assert main([*small, "paths.votes=null"]) == 75
+    assert "builds/care_mi/items.jsonl" in capsys.readouterr().out.partition("taken away")[2]
+    assert main([*small, "annotation=none"]) == 0
+    assert (tmp_path / "builds/care_mi/items.jsonl").exists()
+
+
+def test_a_benchmark_without_items_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    question = {"qtext": "新生儿最常见的黄疸是", "options": {"A": "生理性", "B": "病理性"}, "answer": "1"}
+    (tmp_path / "Clinic_train.json").write_text(
+        json.dumps([question, question | {"qtext": "婴儿的主食是"}]), encoding="utf-8"
+    )
+    words = [RECIPE, "annotation=none", "source=[mlecqa,textbook]", f"paths.mlecqa={tmp_path}"]
+    words += [f"sources.mlecqa.categories.{name}=false" for name in ("PublicHealth", "Stomatology")]
+    assert main(words) == 3
+    told = capsys.readouterr().out
+    assert "no row of source 'mlecqa' could be used (key_not_in_options 2)" in told
+    assert "there are no items" in told

@@ -239,7 +239,7 @@ def recipe(word_list: Path | None = None, **card) -> dict:
         },
         "steps": {"topic": {"kind": "topic",
                             "words": {"path": "words.txt", "at": str(word_list)} if word_list else "gone.txt"}},
-        "annotation": {"kind": "files"},
+        "annotation": {"kind": "files", "votes": {"path": "sample/votes", "at": "sample/votes"}},
         "outputs": {"items_jsonl": {"kind": "jsonl", "step": None, "file": "items.jsonl"}},
         "card": said,
     }  # fmt: skip

@@ -5,12 +5,18 @@ import yaml
 from finished_build import finished
 
 from benchbuilder.exporters.card import Card, DatasetCardSpec
+from benchbuilder.exporters.entries import sources_of
 from benchbuilder.exporters.rendering import fenced, link, markdown
 
 
 def card(tmp_path, language="en", build=None, **said):
     spec = DatasetCardSpec(
-        kind="card", file="README.md", language=language, tags=("medical",), task_categories=("question-answering",)
+        kind="card",
+        file="README.md",
+        language=language,
+        tags=("medical",),
+        task_categories=("question-answering",),
+        cue_words=("不",),
     )
     (path,) = Card(spec).write(build or finished(**said), tmp_path)
     return path.read_text(encoding="utf-8")
@@ -132,6 +138,13 @@ def test_steps_stand_in_flow_order_with_their_numbers(tmp_path):
 
 def test_bytes_are_the_same_each_time(tmp_path):
     assert card(tmp_path) == card(tmp_path)
-    assert not Card(DatasetCardSpec(kind="card", file="c", language="en", tags=(), task_categories=())).ready(
-        finished(state="waiting")
-    )
+    assert not Card(
+        DatasetCardSpec(kind="card", file="c", language="en", tags=(), task_categories=(), cue_words=())
+    ).ready(finished(state="waiting"))
+
+
+def test_what_the_wording_gives_away_stands_in_the_card(tmp_path):
+    text = card(tmp_path)
+    (line,) = [line for line in text.splitlines() if line.startswith("| no at a cue word |")]
+    assert line.count("%") == len(sources_of(finished())) + 1
+    assert "Cue words: 不" in text
