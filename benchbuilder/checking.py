@@ -11,15 +11,19 @@ from benchbuilder import kinds, prompts
 from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
-from benchbuilder.origins import parse_key
+from benchbuilder.origins import Origin, parse_key
 from benchbuilder.ports.stage import Context, Port, Stage
 from benchbuilder.recipe_file import dotted
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.item import Item
+from benchbuilder.records.passage import Passage
 from benchbuilder.references import missing_file
 from benchbuilder.roots import shown
 from benchbuilder.spec.base import PromptRef
 from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row
+
+_OWN = ("title", "summary", "licence", "correct_as_of")
+"""What the card of a recipe says that can hardly be true of another recipe too."""
 
 
 @dataclass
@@ -58,7 +62,7 @@ def examine(loaded: Loaded, *, sources: bool = True) -> Findings:
     findings.problems += _files(loaded)
     wiring = _Wiring(loaded)
     findings.problems += wiring.problems()
-    findings.warnings += wiring.unused()
+    findings.warnings += [*wiring.unused(), *_inherited(loaded), *_unreachable(loaded)]
     if sources:
         findings.data += _sources(loaded)
     return findings
@@ -98,6 +102,37 @@ def _sources(loaded: Loaded) -> Iterator[DataError]:
             link = loaded.origins.links.get(("sources", name, "path"))
             ways = (error.next, f"the path is set by {dotted(link[0])}" if link else "")
             yield DataError(error.what, where=error.where, why=error.why, next="; ".join(filter(None, ways)))
+
+
+def _inherited(loaded: Loaded) -> Iterator[Problem]:
+    """A warning about what the card says of another recipe: the one that this recipe starts from."""
+    found: dict[str, Origin] = {}
+    for name in _OWN:
+        origin = loaded.origins.of(("card", name))
+        if origin.file and origin.root and origin.file.stem != loaded.recipe.name:
+            if origin.file.relative_to(origin.root.path).parts[0] == "recipe":
+                found[f"card.{name}"] = origin
+    if found:
+        parents = ", ".join(dict.fromkeys(origin.file.stem for origin in found.values() if origin.file))
+        where = str(next(iter(found.values())))
+        yield Problem(f"inherited from {parents}: say what is true of yours", key=", ".join(found), where=where)
+
+
+def _unreachable(loaded: Loaded) -> Iterator[Problem]:
+    """A warning if more paragraphs must support an item than are ever looked up for one."""
+    recipe = loaded.recipe
+    retrievers = [recipe.retriever, *(getattr(step, "retriever", None) for step in recipe.steps.values())]
+    each = max((top for spec in retrievers if (top := getattr(spec, "top_k", None)) is not None), default=None)
+    least = getattr(recipe.annotation, "min_evidence", None)
+    bases = [name for name in recipe.sources if issubclass(source_row(recipe, name), Passage)]
+    if each is None or least is None or least <= each * len(bases):
+        return
+    key = ("annotation", "min_evidence")
+    yield Problem(
+        "more paragraphs must support an item than are looked up", key=dotted(key), where=str(loaded.origins.of(key)),
+        found=str(least), allowed=f"at most {each * len(bases)}: {each} from each of {len(bases)} sources of passages",
+        hint="lower it, raise retriever.top_k, or choose more sources of passages",
+    )  # fmt: skip
 
 
 def _stage(loaded: Loaded, step: str) -> type[Stage]:

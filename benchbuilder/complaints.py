@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
 from benchbuilder.errors import Problem
 from benchbuilder.library import Library, did_you_mean
 from benchbuilder.origins import parse_key
-from benchbuilder.recipe_file import Key, Mark, RecipeFile, dotted
+from benchbuilder.recipe_file import Key, Mark, RecipeFile, dotted, shape
 
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 
@@ -28,6 +29,41 @@ def no_recipe(words: Sequence[str], library: Library) -> Problem:
     return Problem(
         "no recipe was named", where=where_word(" ".join(words)), allowed=f"recipe=NAME with {known}", hint=hint
     )
+
+
+def torn_word(words: Sequence[str]) -> tuple[int, Problem] | None:
+    """How many of the first words the shell made of one, and what to say; None if the first one is whole.
+
+    Torn are ``key = value``, and a list with spaces: ``key=[a, b]``.
+    """
+    count, joined = _joined(words)
+    spaced = count > 1
+    if "=[" in joined and "]" not in joined:
+        for word in words[count:]:
+            if "=" in word:
+                break
+            count, joined = count + 1, f"{joined}{',' * (joined[-1] not in ',[' and word[0] not in ',]')}{word}"
+            if "]" in word:
+                break
+    if count == 1 or joined.count("[") != joined.count("]"):
+        return None
+    advice = ["no spaces around `=`"] if spaced else []
+    advice += ["quote the whole word for the shell"] if "[" in joined else []
+    hint = f"{', and '.join(advice)}: {shlex.quote(joined)}"
+    key, where = joined.partition("=")[0].lstrip("+~"), where_word(" ".join(words[:count]))
+    return count, Problem(f"a space makes {count} words of this", key=key, where=where, hint=hint)
+
+
+def _joined(words: Sequence[str]) -> tuple[int, str]:
+    """How many of the first words are one ``key=value`` with spaces around the sign, and that without them."""
+    first, second, third = (*words[:3], "", "")[:3]
+    if "=" not in first and second == "=" and third:
+        return 3, first + second + third
+    if ("=" not in first and second.startswith("=") and second != "=") or (
+        first.endswith("=") and first.count("=") == 1 and len(first) > 1 and second and "=" not in second
+    ):
+        return 2, first + second
+    return 1, first
 
 
 def unreadable_word(word: str) -> Problem:
@@ -137,7 +173,6 @@ class _Translator:
             (r"You must specify '([^']+)'", self._not_chosen),
             (r"Multiple values for (\S+)\.(?:\s|$)", self._chosen_twice),
             (r"(\S+) appears more than once", self._chosen_twice),
-            (r"Override '([^' ]+) : [^']*' is defined before", self._override_order),
             (r"Could not delete[^']*'([^']+)'", self._nothing_to_delete),
             (r"Error merging override (.+)", self._unmergeable_word),
         )
@@ -152,13 +187,15 @@ class _Translator:
 
     def _clash(self) -> Problem | None:
         """A list where another file has a mapping: the one thing that does not merge."""
-        for key, mark in _placed(self.file) if self.file else ():
+        own = _placed(self.file) if self.file else []
+        for key, mark in own:
             for other in self.library.read.values():
                 there = dict(_placed(other)).get(key)
                 if there is not None and self.file and there.mapping and not mark.mapping:
+                    entries = [below.text or "..." for name, below in own if name[:-1] == key and name != key]
                     return Problem(
                         "a mapping is wanted", key=dotted(key), where=self.file.at(mark.line),
-                        found=mark.text or "a list", hint=f"it adds to the mapping at {other.at(there.line)}",
+                        found=mark.text or shape(entries), hint=f"it adds to the mapping at {other.at(there.line)}",
                     )  # fmt: skip
         return None
 
@@ -205,11 +242,6 @@ class _Translator:
     def _chosen_twice(self, key: str) -> Problem:
         hint = f"to choose another, write `- override /{key}: NAME`"
         return Problem("this is chosen twice", key=key, where=" and ".join(self._choices(key)), hint=hint)
-
-    def _override_order(self, key: str) -> Problem:
-        hint = "move the `override` lines below the others, `_self_` last"
-        where = " and ".join(self._choices(key))
-        return Problem("`override` stands above another entry", key=key, where=where, hint=hint)
 
     def _nothing_to_delete(self, key: str) -> Problem:
         return Problem("there is nothing to delete", key=key, where=self._word(key))

@@ -137,7 +137,13 @@ def _parse(words: Sequence[str], library: Library) -> list[Override]:
     """Every word, parsed; RecipeError with all that cannot be read or may not stand there."""
     parser, parsed = OverridesParser.create(), list[Override]()
     problems: list[Problem] = []
-    for text in words:
+    rest = list(words)
+    while rest:
+        if (torn := complaints.torn_word(rest)) is not None:
+            problems.append(torn[1])
+            del rest[: torn[0]]
+            continue
+        text = rest.pop(0)
         try:
             word = parser.parse_override(text)
         except HydraException:

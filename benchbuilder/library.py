@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.recipe_file import RecipeFile, read_recipe_file
+from benchbuilder.recipe_file import Choice, RecipeFile, excerpt, read_recipe_file
 from benchbuilder.roots import Root, shown
 
 
@@ -46,8 +46,47 @@ class Library:
         if not root.trusts(path) and not path.resolve().is_relative_to(root.path):
             message = "a link leads this file out of its folder of recipes"
             raise RecipeError([Problem(message, where=shown(path), found=str(path.resolve()))])
-        self.read[name] = read_recipe_file(path, root)
-        return self.read[name]
+        file = read_recipe_file(path, root)
+        if problems := [problem for choice in file.choices if (problem := self._misplaced(choice, file))]:
+            raise RecipeError(problems)
+        self.read[name] = file
+        return file
+
+    def _misplaced(self, choice: Choice, file: RecipeFile) -> Problem | None:
+        """What is wrong with an entry of `defaults` that Hydra would refuse for another reason, or take silently."""
+        folder = "/".join(map(str, file.group))
+        where, bare = file.at(choice.line), choice.group.rpartition(" ")[2]
+        name, group = (choice.names or ("",))[0], bare.removeprefix("/")
+        override = "override" in choice.group.split(" ")[:-1]
+        if not bare:
+            if name.strip("_").lower() == "self" and name != "_self_" and not self.places(f"{folder}/{name}"):
+                hint = "did you mean `_self_`?"
+                return Problem("there is no such file", key="defaults", where=where, found=f"- {name}", hint=hint)
+        elif file.group and group in self._chosen() and not (override and bare.startswith("/")):
+            if bare.startswith("/") or not self.is_group(f"{folder}/{group}"):
+                own = group == file.group[0]
+                message = (
+                    "a file of the same group is named alone" if own else "only `override` and a slash change this"
+                )
+                hint = f"write `- {name}`" if own else f"write `- override /{group}: {choice.written}`"
+                found = excerpt(f"- {choice.group}: {choice.written}")
+                return Problem(message, key=group, where=where, found=found, hint=hint)
+        above = next(
+            (one for one in file.choices if one.group.startswith("override ") and one.line < choice.line), None
+        )
+        if above is None or override or name == "_self_":
+            return None
+        key, hint = above.group.rpartition(" ")[2].removeprefix("/"), "move the `override` lines below the others"
+        return Problem(
+            "`override` stands above another entry", key=key, where=file.at(above.line),
+            found=f"above line {choice.line}", hint=f"{hint}, `_self_` last",
+        )  # fmt: skip
+
+    def _chosen(self) -> set[str]:
+        """The groups that the first file chooses from, for every recipe."""
+        return {
+            choice.group.rpartition(" ")[2] for file in self.read.values() if not file.group for choice in file.choices
+        }
 
     def options(self, group: str) -> list[str]:
         """The names in a group."""

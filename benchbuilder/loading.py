@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
@@ -15,18 +16,19 @@ from pydantic import BaseModel, ValidationError
 from benchbuilder import kinds
 from benchbuilder.compose import Composed, compose
 from benchbuilder.errors import InstallationError, Problem, RecipeError
-from benchbuilder.library import did_you_mean
+from benchbuilder.library import Library, did_you_mean
 from benchbuilder.origins import Origins
-from benchbuilder.recipe_file import Key, dotted
+from benchbuilder.recipe_file import Key, dotted, shape
 from benchbuilder.references import References, own_keys
 from benchbuilder.rendering import render
-from benchbuilder.roots import Root, find_roots, prompt_roots
+from benchbuilder.roots import Root, find_roots, prompt_roots, shown
 from benchbuilder.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.spec.recipe import Recipe
 from benchbuilder.spec_errors import explain
 
 _FIRST = ("tokenizer", "model", "retriever", "annotation")
 """What other nodes inherit, in an order in which each may inherit from the ones before."""
+_NAME = r"[a-z][a-z0-9_]*"
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ def load_recipe(
     for problem in composed.problems:
         builder.problems[problem.key] = problem
     recipe = builder.recipe(_without_idle(composed))
+    builder.name(composed.data.get("name"), Library(roots).places(f"recipe/{composed.name}")[0][0])
     problems = [*builder.problems.values(), *builder.references.problems, *own_keys(composed.data, composed.origins)]
     if recipe is None or problems:
         raise RecipeError(list(dict.fromkeys(problems)), next="correct these and give the same command again")
@@ -209,8 +212,23 @@ class _Builder:
         return value
 
     def _report(self, message: str, key: Key, raw: Any) -> None:
-        found = {list: "a list", dict: "a mapping", type(None): "null"}.get(type(raw), str(raw))
-        self._add(key, Problem(message, key=dotted(key), where=str(self.origins.of(key)), found=found))
+        self._add(key, Problem(message, key=dotted(key), where=str(self.origins.of(key)), found=shape(raw)))
+
+    def name(self, name: Any, chosen: Path) -> None:
+        """A recipe whose `name` is not that of its file, and which would build into the folder of another."""
+        origin = self.origins.of(("name",))
+        if not isinstance(name, str) or name == chosen.stem:
+            return
+        hint = f"write `name: {chosen.stem}` there"
+        if origin.word:
+            hint = "leave this word out; to build into another folder, give run.dir=FOLDER"
+        elif not re.fullmatch(_NAME, chosen.stem):
+            hint = "a name is of a-z, 0-9 and _: rename the file, and give it this name"
+        inherited = "" if origin.word or origin.file == chosen else f" (inherited from {origin})"
+        self._add(("name",), Problem(
+            "a recipe has the name of its file", key="name", where=str(origin) if not inherited else f"{shown(chosen)}:1",
+            found=f"{name}{inherited}", allowed=chosen.stem, hint=hint,
+        ))  # fmt: skip
 
     def _shared_names(self, data: Mapping[str, Any]) -> None:
         """A source and a step with one name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,11 @@ _STR = "tag:yaml.org,2002:str"
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z|_self_\Z")
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 _DUNDER = re.compile(r"_\w+_\Z")
+_PACKAGES = {
+    "recipe": "_global_", "variant": "_global_", "local": "_global_", "user": "_global_",
+    "flow": "steps", "rules": "steps", "source": "sources.{name}",
+}  # fmt: skip
+"""Where the keys of a file of these groups go; the keys of other groups go below the name of the group."""
 
 
 def dotted(key: Key) -> str:
@@ -28,6 +33,52 @@ def dotted(key: Key) -> str:
     'steps.ask.from[0]'
     """
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
+
+
+def excerpt(value: Any, most: int = 60) -> str:
+    """A value or YAML node in one line, cut off after `most` characters.
+
+    >>> excerpt({"tone": "plain", "endings": [".", None]})
+    '{tone: plain, endings: [., null]}'
+    """
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > most:
+            return f"{text[: most - 4]} ..."
+    return text
+
+
+def shape(value: Any) -> str:
+    """What a value or YAML node is: a list or mapping with an excerpt, else the text itself.
+
+    >>> shape(["a", "b"])
+    'a list: [a, b]'
+    """
+    if isinstance(value, Mapping | yaml.MappingNode):
+        return f"a mapping: {excerpt(value)}"
+    return f"a list: {excerpt(value)}" if isinstance(value, list | tuple | yaml.SequenceNode) else excerpt(value)
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """The text of a value bit by bit, so that a huge one can be left early."""
+    node: Any = value.value if isinstance(value, yaml.Node) else value
+    if isinstance(value, Mapping | yaml.MappingNode):
+        pairs: Iterable[Any] = node.items() if isinstance(node, Mapping) else node  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        for index, (name, child) in enumerate(pairs):
+            yield ", " if index else "{"
+            yield from _pieces(name)
+            yield ": "
+            yield from _pieces(child)
+        yield "}" if node else "{}"
+    elif isinstance(value, list | tuple | yaml.SequenceNode):
+        for index, child in enumerate(node):
+            yield ", " if index else "["
+            yield from _pieces(child)
+        yield "]" if node else "[]"
+    else:
+        plain = node is None or isinstance(node, bool)
+        yield {None: "null", True: "true", False: "false"}[node] if plain else " ".join(str(node).split())
 
 
 @dataclass(frozen=True)
@@ -42,11 +93,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Choice:
-    """An entry of a defaults list: the group (with keywords and package, as written) and the chosen names."""
+    """An entry of a defaults list: the group (with keywords and package, as written), the chosen names, and these as
+    they are written."""
 
     line: int
     group: str
     names: tuple[str, ...]
+    written: str = ""
 
 
 @dataclass(eq=False)
@@ -91,20 +144,38 @@ def read_recipe_file(path: Path, root: Root) -> RecipeFile:
         raise RecipeError(file.problems) from error
     _header(text, file)
     if isinstance(tree, yaml.MappingNode):
+        _package(text, file)
         _walk(tree, (), file, set())
     elif tree is not None:
-        file.report("a recipe file is a mapping of keys", 1, found=_shape(tree), hint="write `key: value` lines")
+        file.report("a recipe file is a mapping of keys", 1, found=shape(tree), hint="write `key: value` lines")
     if file.problems:
         raise RecipeError(file.problems)
     return file
 
 
 def _header(text: str, file: RecipeFile) -> None:
-    for number, line in enumerate(text.splitlines()[:10], start=1):
-        if match := re.match(r"#\s*@package\s+(\S+)", line.strip()):
+    """The package that the file says, where Hydra reads it: in comments ``# @...`` above everything else."""
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if line and not re.match(r"#\s*@", line):
+            return
+        if match := re.match(r"#\s*@package\s+(\S+)", line):
             file.package = match.group(1)
             if file.package.removeprefix("_global_.").split(".")[0] == "hydra":
-                file.report("a recipe cannot configure Hydra itself", number, found=line.strip())
+                file.report("a recipe cannot configure Hydra itself", number, found=line)
+
+
+def _package(text: str, file: RecipeFile) -> None:
+    """Refuse a file that does not say in its first line where its keys go, if its group needs that."""
+    group = str(file.group[0]) if file.group else ""
+    wanted = _PACKAGES.get(group, "").format(name=file.path.stem)
+    if not wanted or file.problems or file.package.removeprefix("_global_.") in (wanted, "_global_"):
+        return
+    lines = enumerate(text.splitlines(), start=1)
+    number, found = next(((number, line) for number, line in lines if "@package" in line), (1, ""))
+    file.report(
+        f"a file in `{group}/` must say in its first line where its keys go", number, found=found.strip(),
+        hint=f"write `# @package {wanted}` as the first line",
+    )  # fmt: skip
 
 
 def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
@@ -132,12 +203,6 @@ def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
 def _line(mark: Any) -> str:
     lines = mark.buffer.rstrip("\0").splitlines() if mark and mark.buffer else []
     return lines[mark.line].strip() if lines and mark.line < len(lines) else ""
-
-
-def _shape(node: yaml.Node) -> str:
-    if isinstance(node, yaml.MappingNode):
-        return "a mapping"
-    return "a list" if isinstance(node, yaml.SequenceNode) else f"`{node.value}`"
 
 
 def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
@@ -182,7 +247,7 @@ def _name_is_fine(name: yaml.Node, key: Key, file: RecipeFile) -> bool:
     line, text = name.start_mark.line + 1, str(name.value)
     path = (*key, text)
     if not isinstance(name, yaml.ScalarNode) or text == "<<":
-        file.report("a key must be a name", line, key, found=_shape(name))
+        file.report("a key must be a name", line, key, found=shape(name))
     elif name.tag != _STR and not text.isdecimal():
         file.report(f"YAML reads the key `{text}` as something else than text", line, path, hint=f'write "{text}":')
     elif _DUNDER.match(text):
@@ -221,7 +286,7 @@ def _refuse_resolver(name: str, line: int, key: Key, file: RecipeFile) -> None:
 
 def _defaults(node: yaml.Node, file: RecipeFile) -> None:
     if not isinstance(node, yaml.SequenceNode):
-        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), found=_shape(node))
+        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), found=shape(node))
         return
     for item in node.value:
         line = item.start_mark.line + 1
@@ -247,7 +312,7 @@ def _choice(item: yaml.Node, line: int) -> Choice | None:
         names = (str(child.value) for child in value.value)
     else:
         return None
-    return Choice(line, str(name.value), tuple(names))
+    return Choice(line, str(name.value), tuple(names), excerpt(value, 2000))
 
 
 def _choice_is_fine(text: str, choice: Choice, file: RecipeFile) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from benchbuilder.errors import Problem
 from benchbuilder.library import did_you_mean
 from benchbuilder.origins import Origins
-from benchbuilder.recipe_file import Key, dotted
+from benchbuilder.recipe_file import Key, dotted, shape
 
 _WANTED = {
     "string": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list",
@@ -162,10 +162,8 @@ def _want(item: Any) -> str:
 
 def _shown(value: Any, key: Key, origins: Origins) -> str:
     origin, written = origins.of(key), origins.written(key)
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
+    if isinstance(value, Mapping | list | tuple):
+        return shape(value)
     plain = (
         {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
     )

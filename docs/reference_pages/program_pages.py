@@ -79,7 +79,7 @@ def exit_codes() -> str:
             table(("code", "error", "meaning"), rows),
             "Exit code 75 is no failure: everything that does not depend on the missing judgements is built, and the "
             "same command goes on when they are there. A bad argument of a command (`--no-such-option`) also ends "
-            "with 2.",
+            "with 2. A build without a single item writes its outputs, says so, and ends with 3.",
         ]
     )
 
