@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import platform
 import resource
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,7 +121,10 @@ class _Run:
         """Write what can be written, unless it was written for just these results."""
         folder, recipe = self.store.folder, self.plan.recipe
         state = {
-            "steps": {name: manifest.digest for name, manifest in self.shop.manifests.items()},
+            "steps": {
+                name: hashlib.sha256(manifest.model_dump_json().encode()).hexdigest()
+                for name, manifest in self.shop.manifests.items()
+            },
             "recipe": recipe_yaml,
             "exporters": {
                 name: kind_parts("exporter", spec) | spec_parts(spec, Checksums(self.store.checksums).of)
@@ -132,7 +136,7 @@ class _Run:
         mark = self.store.folder / "store" / "outputs.json"
         text = json.dumps(state, ensure_ascii=False, sort_keys=True)
         known = _written(mark)
-        if known["state"] == text and all((folder / name).exists() for name in known["files"]):
+        if known["state"] == text and _sizes(folder, known["files"]) == known["files"]:
             self.report.written = [folder / name for name in known["files"]]
             return
         # from here to the end the mark fits no state, but still names what may lie there
@@ -152,7 +156,7 @@ class _Run:
         for stale in sorted(set(known["files"]) - set(names)):
             (folder / stale).unlink(missing_ok=True)
             self.report.removed.append(folder / stale)
-        _mark(mark, text, names)
+        _mark(mark, text, _sizes(folder, names))
 
     def log(self) -> None:
         """Append times, machine and memory to the run log: nothing of it is in any output."""
@@ -173,14 +177,19 @@ def _written(mark: Path) -> dict[str, Any]:
     """What the outputs that lie there were made of, and their names."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         known: Any = json.loads(mark.read_text(encoding="utf-8"))
-        if isinstance(known, dict) and set(known) == {"state", "files"}:  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(known, dict) and set(known) == {"state", "files"} and isinstance(known["files"], dict):  # pyright: ignore[reportUnknownArgumentType]
             return known  # pyright: ignore[reportUnknownVariableType]
-    return {"state": "", "files": []}
+    return {"state": "", "files": {}}
 
 
-def _mark(mark: Path, state: str, files: list[str]) -> None:
+def _sizes(folder: Path, names: Iterable[str]) -> dict[str, int]:
+    """The sizes of those files that are there: a file that was cut or removed is written again."""
+    return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
+
+
+def _mark(mark: Path, state: str, files: Mapping[str, int]) -> None:
     draft = mark.with_suffix(".tmp")
-    draft.write_text(json.dumps({"state": state, "files": files}, ensure_ascii=False), encoding="utf-8")
+    draft.write_text(json.dumps({"state": state, "files": dict(files)}, ensure_ascii=False), encoding="utf-8")
     draft.replace(mark)
 
 

@@ -109,9 +109,8 @@ def _inherited(loaded: Loaded) -> Iterator[Problem]:
     found: dict[str, Origin] = {}
     for name in _OWN:
         origin = loaded.origins.of(("card", name))
-        if origin.file and origin.root and origin.file.stem != loaded.recipe.name:
-            if origin.file.relative_to(origin.root.path).parts[0] == "recipe":
-                found[f"card.{name}"] = origin
+        if origin.file and origin.group == "recipe" and origin.file.stem != loaded.recipe.name:
+            found[f"card.{name}"] = origin
     if found:
         parents = ", ".join(dict.fromkeys(origin.file.stem for origin in found.values() if origin.file))
         where = str(next(iter(found.values())))

@@ -42,7 +42,7 @@ def torn_word(words: Sequence[str]) -> tuple[int, Problem] | None:
         for word in words[count:]:
             if "=" in word:
                 break
-            count, joined = count + 1, f"{joined}{',' * (joined[-1] not in ',[' and word[0] not in ',]')}{word}"
+            count, joined = count + 1, f"{joined}{',' * (joined[-1] not in ',[' and word[:1] not in ',]')}{word}"
             if "]" in word:
                 break
     if count == 1 or joined.count("[") != joined.count("]"):
@@ -51,7 +51,7 @@ def torn_word(words: Sequence[str]) -> tuple[int, Problem] | None:
     advice += ["quote the whole word for the shell"] if "[" in joined else []
     hint = f"{', and '.join(advice)}: {shlex.quote(joined)}"
     key, where = joined.partition("=")[0].lstrip("+~"), where_word(" ".join(words[:count]))
-    return count, Problem(f"a space makes {count} words of this", key=key, where=where, hint=hint)
+    return count, Problem(f"the shell makes {count} words of this", key=key, where=where, hint=hint)
 
 
 def _joined(words: Sequence[str]) -> tuple[int, str]:
@@ -60,7 +60,12 @@ def _joined(words: Sequence[str]) -> tuple[int, str]:
     if "=" not in first and second == "=" and third:
         return 3, first + second + third
     if ("=" not in first and second.startswith("=") and second != "=") or (
-        first.endswith("=") and first.count("=") == 1 and len(first) > 1 and second and "=" not in second
+        first.endswith("=")
+        and first.count("=") == 1
+        and len(first) > 1
+        and second
+        and "=" not in second
+        and second[0] != "~"
     ):
         return 2, first + second
     return 1, first
@@ -74,6 +79,9 @@ def unreadable_word(word: str) -> Problem:
         return Problem("this word is no `key=value`", where=where_word(word), found=word, hint=hint)
     if not key.isascii():
         return Problem("keys are ASCII", where=where_word(word), found=key, allowed="letters, digits, _, - and .")
+    if value.startswith("[") and "]" not in value:
+        hint = f"close the bracket, and quote the whole word for the shell: '{key}=[...]'"
+        return Problem("a bracket is not closed", key=key.lstrip("+~"), where=where_word(word), found=value, hint=hint)
     if value.startswith("["):
         texts = (text.strip().strip("'\"") for text in value.strip("[]").split(","))
         quoted = "[" + ",".join(f'"{text}"' for text in texts) + "]"

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from benchbuilder.ports.exporter import StepAccount
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
+from benchbuilder.text.cells import escape
 
 COLUMNS = ("step", "fate", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
 
@@ -36,10 +37,8 @@ def lost(fates: pa.Table) -> list[dict[str, Any]]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value
+    """A cell that stays on its line and that no spreadsheet takes for a formula."""
+    return escape(value) if isinstance(value, str) else value
 
 
 def account_of(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepAccount:

@@ -54,32 +54,29 @@ class Library:
 
     def _misplaced(self, choice: Choice, file: RecipeFile) -> Problem | None:
         """What is wrong with an entry of `defaults` that Hydra would refuse for another reason, or take silently."""
+        group = choice.group.rpartition(" ")[2]
+        name = (choice.names or ("",))[0]
         folder = "/".join(map(str, file.group))
-        where, bare = file.at(choice.line), choice.group.rpartition(" ")[2]
-        name, group = (choice.names or ("",))[0], bare.removeprefix("/")
-        override = "override" in choice.group.split(" ")[:-1]
-        if not bare:
-            if name.strip("_").lower() == "self" and name != "_self_" and not self.places(f"{folder}/{name}"):
-                hint = "did you mean `_self_`?"
-                return Problem("there is no such file", key="defaults", where=where, found=f"- {name}", hint=hint)
-        elif file.group and group in self._chosen() and not (override and bare.startswith("/")):
-            if bare.startswith("/") or not self.is_group(f"{folder}/{group}"):
-                own = group == file.group[0]
-                message = (
-                    "a file of the same group is named alone" if own else "only `override` and a slash change this"
-                )
-                hint = f"write `- {name}`" if own else f"write `- override /{group}: {choice.written}`"
-                found = excerpt(f"- {choice.group}: {choice.written}")
-                return Problem(message, key=group, where=where, found=found, hint=hint)
+        if not group and name.strip("_") == "self" and name != "_self_" and not self.places(f"{folder}/{name}"):
+            return Problem(
+                "there is no such file", key="defaults", where=file.at(choice.line), found=f"- {name}",
+                hint="did you mean `_self_`?",
+            )  # fmt: skip
+        override = choice.group.startswith("override ")
+        top = group.removeprefix("/")
+        relative = not group.startswith("/")
+        own = relative and self.is_group(f"{folder}/{top}")
+        if file.group and top in self._chosen() and not own and (relative or not override):
+            return _without_override(choice, top, file)
         above = next(
             (one for one in file.choices if one.group.startswith("override ") and one.line < choice.line), None
         )
         if above is None or override or name == "_self_":
             return None
-        key, hint = above.group.rpartition(" ")[2].removeprefix("/"), "move the `override` lines below the others"
         return Problem(
-            "`override` stands above another entry", key=key, where=file.at(above.line),
-            found=f"above line {choice.line}", hint=f"{hint}, `_self_` last",
+            "`override` stands above another entry", key=above.group.rpartition(" ")[2].removeprefix("/"),
+            where=file.at(above.line), found=f"above line {choice.line}",
+            hint="move the `override` lines below the others, `_self_` last",
         )  # fmt: skip
 
     def _chosen(self) -> set[str]:
@@ -101,3 +98,15 @@ class Library:
     def is_group(self, name: str) -> bool:
         """Whether `name` is a folder below a root."""
         return bool(name) and any((root.path / name).is_dir() for root in self.roots)
+
+
+def _without_override(choice: Choice, group: str, file: RecipeFile) -> Problem:
+    """``- /group: name`` or ``- group: name``, where the group is chosen already."""
+    message, hint = (
+        "this is chosen already: another choice is written with `override` and a slash",
+        f"write `- override /{group}: {choice.written}`",
+    )
+    if group == file.group[0]:
+        message, hint = "a file of the same group is named alone", f"write `- {choice.written}`"
+    found = excerpt(f"- {choice.group}: {choice.written}")
+    return Problem(message, key=group, where=file.at(choice.line), found=found, hint=hint)

@@ -219,16 +219,17 @@ class _Builder:
         origin = self.origins.of(("name",))
         if not isinstance(name, str) or name == chosen.stem:
             return
-        hint = f"write `name: {chosen.stem}` there"
+        where, found, hint = str(origin), name, f"write `name: {chosen.stem}`"
         if origin.word:
             hint = "leave this word out; to build into another folder, give run.dir=FOLDER"
+        elif origin.group != "recipe":
+            hint = "take this line out; to build into another folder, give run.dir=FOLDER"
         elif not re.fullmatch(_NAME, chosen.stem):
             hint = "a name is of a-z, 0-9 and _: rename the file, and give it this name"
-        inherited = "" if origin.word or origin.file == chosen else f" (inherited from {origin})"
-        self._add(("name",), Problem(
-            "a recipe has the name of its file", key="name", where=str(origin) if not inherited else f"{shown(chosen)}:1",
-            found=f"{name}{inherited}", allowed=chosen.stem, hint=hint,
-        ))  # fmt: skip
+        if origin.group == "recipe" and origin.file != chosen:
+            where, found = f"{shown(chosen)}:1", f"{name} (inherited from {origin})"
+        message = "the name of a recipe is that of its file"
+        self._add(("name",), Problem(message, "name", where, found, allowed=chosen.stem, hint=hint))
 
     def _shared_names(self, data: Mapping[str, Any]) -> None:
         """A source and a step with one name."""

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.accounts import FATES, Shard, check_unique, count_by, failed_rows, fate_line, matching, settle_gather
-from benchbuilder.errors import AccountsError, Problem, RecipeError, TooManyFailures
+from benchbuilder.errors import AccountsError, DataError, Problem, RecipeError, TooManyFailures
 from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.identity import spec_parts
 from benchbuilder.kinds import row_class
 from benchbuilder.plan import Node
 from benchbuilder.ports.source import Source
@@ -21,6 +22,7 @@ from benchbuilder.records.envelope import Origin, Row
 from benchbuilder.records.fates import EndOfFile, Kept, Unit
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.shards import Job, TableFiles
+from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.digest import digest_of
 from benchbuilder.store.folder import Draft, Store
 from benchbuilder.store.manifest import Manifest, counted
@@ -152,6 +154,7 @@ class Workshop:
     # --- sealing
 
     def _seal(self, node: Node, draft: Draft, shards: list[Shard], ends: list[EndOfFile] | None = None) -> Manifest:
+        self._unchanged(node)
         rows = Table.concat((shard.rows for shard in shards), node.row)
         check_unique(node.name, rows.arrow.column("id"))
         counts, tallies = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
@@ -170,6 +173,7 @@ class Workshop:
             asked=dict(node.asked),
             inputs=self.digests(node),
             digest=digest_of(rows.arrow),
+            fates=digest_of(pa.concat_tables([FATES.empty_table(), *(shard.fates for shard in shards)])),
             rows=len(rows),
             shards=len(shards),
             counts=counted(counts),
@@ -189,6 +193,23 @@ class Workshop:
         draft.seal(manifest)
         self._tolerate(node, failed, sum(counts.values()))
         return manifest
+
+    def _unchanged(self, node: Node) -> None:
+        """The files that the node was to read are still those that its key was made of; DataError otherwise."""
+        memory = Checksums(self.store.checksums)
+        if isinstance(node.maker, Source):
+            now = {f"file {ref.path}": memory.of(ref.file) for ref in node.maker.files()}
+        else:
+            now = {
+                name: part for name, part in spec_parts(node.maker.spec, memory.of).items() if name.startswith("file ")
+            }
+        changed = [name for name, part in now.items() if node.asked.get(name) != part]
+        if changed:
+            raise DataError(
+                f"{', '.join(changed)} of {node.name!r} changed while it was read",
+                why="what was made of it would count as made of the file as it is now",
+                next="give the same command again",
+            )
 
     def _tolerate(self, node: Node, failed: int, tickets: int) -> None:
         if failed > self.tolerated * tickets:

@@ -32,6 +32,11 @@ class Origin:
     def __str__(self) -> str:
         return f"{shown(self.file)}:{self.line}" if self.file else f"command line: {self.word}"
 
+    @property
+    def group(self) -> str:
+        """The group of recipe files that the file is of; empty for the first file and the command line."""
+        return next(iter(self.file.relative_to(self.root.path).parts[:-1]), "") if self.file and self.root else ""
+
     def folder(self, cwd: Path) -> Path:
         """The folder that relative paths hang on: the file's, or the current one for the command line."""
         return self.file.parent if self.file else cwd

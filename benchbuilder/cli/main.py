@@ -84,6 +84,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
         return 0
+    except OSError as error:
+        told = f"error: the system refused: {error}"
+        errors.print(f"{told}\n  next:  check space and rights; what was committed is kept", style="red", markup=False)
+        return 3
     except KeyboardInterrupt:
         errors.print("stopped; what was committed is kept, and the same command goes on", highlight=False)
         return 130

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.errors import DataError
-from benchbuilder.exporters.cells import escape
 from benchbuilder.exporters.flatten import cells_of, flat_names, records
 from benchbuilder.exporters.rows import RowsExporter, RowsSpec
 from benchbuilder.exporters.writing import write_whole
 from benchbuilder.ports.exporter import Finished
 from benchbuilder.records.envelope import Row
 from benchbuilder.spec.base import KindSpec
+from benchbuilder.text.cells import escape
 
 _ENVELOPE = ("id", "source", "origin", "language", "made-by")
 
@@ -29,7 +29,7 @@ class TsvSpec(RowsSpec):
 class Tsv(RowsExporter):
     r"""One line per row under a header; cells as the payload flattens itself, several paragraphs joined by ``\n``.
 
-    Every cell is escaped (see `benchbuilder.exporters.cells.escape`): no cell holds a line break or a tab, none reads
+    Every cell is escaped (see `benchbuilder.text.cells.escape`): no cell holds a line break or a tab, none reads
     as a formula. Cells that hold a quote mark are quoted, as csv readers expect by default.
     """
 

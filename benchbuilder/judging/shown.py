@@ -84,10 +84,10 @@ def everything_asked(claims: Iterable[ShownClaim], judging: JudgingSpec) -> dict
     asked: dict[Subject, Asked] = {}
     for claim in claims:
         for name, wording in on_claims:
-            subject = Subject(claim.key, wording)
+            subject = Subject(claim.key, wording, claim.text)
             asked[subject] = Asked(subject, name, "claim", claim.key)
         for paragraph in claim.paragraphs:
             for name, wording in on_evidence:
-                subject = Subject(paragraph.key, wording)
+                subject = Subject(paragraph.key, wording, paragraph.text)
                 asked[subject] = Asked(subject, name, "evidence", claim.key)
     return asked

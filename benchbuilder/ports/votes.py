@@ -12,11 +12,16 @@ from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.judging import JudgingSpec
 
 
-class Subject(NamedTuple):
-    """What one judgement is about: `key` hashes what was shown, `wording` the guiding question's text."""
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What one judgement is about: `key` hashes what was shown, `wording` the guiding question's text.
+
+    `text` is the text shown, empty where it is not known; subjects that differ just in it are equal.
+    """
 
     key: str
     wording: str
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ def keyed(pairs: Sequence[tuple[str, Any]], mark: str, tidy: Tidy) -> tuple[Opti
     """Options from pairs of key and text; a mark at the beginning of a text is cut off and gives the key."""
     options: list[Option] = []
     for given, value in pairs:
-        key, text = given, "" if value is None else text_of(value)
-        if text is None:
-            return Dropped("malformed", f"option {given} is no text")
+        key, text = text_of(given), "" if value is None else text_of(value)
+        if key is None or text is None:
+            return Dropped("malformed", f"option {given!r} is no text")
         if mark and (spans := find_all(mark, text)) and spans[0].start == 0:
             key, text = _key(spans[0].of(text)), text[spans[0].end :]
         if text := tidy(text):

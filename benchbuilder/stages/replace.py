@@ -14,7 +14,7 @@ from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.spec.base import Spec, StepSpec
-from benchbuilder.text.answers import first_number, locate, overlaps, same_key, without_numbers
+from benchbuilder.text.answers import first_number, locate, overlaps, same_key, spells_number, without_numbers
 from benchbuilder.text.edits import replace_span
 from benchbuilder.text.patterns import Regex, find_all
 from benchbuilder.text.punctuation import strip_marks
@@ -56,7 +56,7 @@ class Replace(Map):
     """A false statement: the true one with a wrong option of its question in the answer's place."""
 
     kind = "replace"
-    version = 2
+    version = 3
     spec_class = ReplaceSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Choice], mode="parent")}
     output: ClassVar[type[Row] | None] = Statement
@@ -134,8 +134,10 @@ class Replace(Map):
 def _lies(option: str, side: str, answer: str, ignore: str) -> bool:
     """Whether two numbers are known to lie as they must; without numbers there is no bound to cross.
 
-    Numbers of different units (2.5 kg and 1500 g) are not known to lie anywhere.
+    Numbers of different units (2.5 kg and 1500 g), and those that are spelled, are not known to lie anywhere.
     """
+    if spells_number(option) or spells_number(answer):
+        return False
     wrong, right = first_number(option), first_number(answer)
     if wrong is None or right is None:
         return wrong is None and right is None

@@ -40,7 +40,7 @@ class ReplaceTriple(Map):
     """A false statement: the true one with an entity in the answer's place that the known triples do not put there."""
 
     kind = "replace_triple"
-    version = 2
+    version = 3
     spec_class = ReplaceTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),

@@ -1,4 +1,4 @@
-"""Checksums of files and folders, remembered by path, size, time and inode."""
+"""Checksums of files and folders, remembered by path, size, times and inode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchbuilder.errors import DataError
 
 
 class Checksums:
-    """SHA-256 of files; a file whose path, size, modification time and inode are as before is not read again."""
+    """SHA-256 of files; a file whose path, size, times and inode are as before is not read again."""
 
     def __init__(self, memory: Path) -> None:
         self._memory = memory
@@ -38,10 +38,10 @@ class Checksums:
     def _of_file(self, path: Path) -> str:
         try:
             stat = path.stat()
-            mark: list[object] = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+            mark: list[object] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
             known = self._known.get(str(path))
-            if known is not None and known[:3] == mark:
-                return str(known[3])
+            if known is not None and known[:-1] == mark:
+                return str(known[-1])
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:

@@ -19,9 +19,10 @@ class Manifest(Frozen):
     """Seal of one step.
 
     `key` is what was asked and `asked` the parts that it is a hash of; `inputs` maps each input node to its digest;
-    `digest` is what came out (rows in order, independent of shards). `counts` holds tickets by (partition, fate,
-    reason), `units` source units by (file, fate, reason), `auxiliary` what became of the rows of joined files.
-    `observed` hashes what people contributed. `state` is ``partial`` while rows have failed.
+    `digest` is what came out (rows in order, independent of shards), `fates` the same of the tickets' fates. `counts`
+    holds tickets by (partition, fate, reason), `units` source units by (file, fate, reason), `auxiliary` what became
+    of the rows of joined files. `observed` hashes what people contributed. `state` is ``partial`` while rows have
+    failed.
     """
 
     step: str
@@ -31,6 +32,7 @@ class Manifest(Frozen):
     asked: dict[str, str]
     inputs: dict[str, str]
     digest: str
+    fates: str
     rows: int
     shards: int
     counts: tuple[Counted, ...]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from benchbuilder.records.envelope import Span
 from benchbuilder.text.distance import most_similar
 from benchbuilder.text.normalise import comparable, narrow
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\d)）])[-−]?\d+(?:,\d{3})*(?:\.\d+)?")
+_RANGE = re.compile(r"(?<=\d)\s*[~〜～\-–—－−]\s*(?=\d)")
+_ZEROS = re.compile(r"(?<=\d)\.0+(?!\d)|(\.\d*?[1-9])0+(?!\d)")
 
 
 def locate(answer: str, text: str, max_distance: int) -> Span | None:
@@ -25,12 +28,16 @@ def locate(answer: str, text: str, max_distance: int) -> Span | None:
 
 
 def same_key(text: str, ignore: str) -> str:
-    """The form in which answers are compared: widths, white space, case and the characters of `ignore` do not count.
+    """The form in which answers are compared.
 
-    >>> same_key("Ｂ超。", "。") == same_key("b超", "。")
-    True
+    Widths, white space, case, the characters of `ignore`, the sort of dash in a range and zeros at the end of a
+    decimal do not count.
+
+    >>> same_key("Ｂ超。", "。") == same_key("b超", "。"), same_key("36.0～37.0", "") == same_key("36-37", "")
+    (True, True)
     """
-    return comparable("".join(mark for mark in text if mark not in ignore))
+    bare = comparable("".join(mark for mark in text if mark not in ignore))
+    return _ZEROS.sub(lambda match: match[1] or "", _RANGE.sub("-", bare))
 
 
 def overlaps(left: str, right: str) -> bool:
@@ -45,11 +52,20 @@ def overlaps(left: str, right: str) -> bool:
 def first_number(text: str) -> float | None:
     """The first number in `text`, in digits of any width; ``None`` if it holds none.
 
-    >>> first_number("at most 1.5 litres")
-    1.5
+    >>> first_number("at most 1.5 litres"), first_number("3,500 g"), first_number("-2 SD")
+    (1.5, 3500.0, -2.0)
     """
-    found = _NUMBER.search(comparable(text))
-    return float(found.group()) if found else None
+    found = _NUMBER.search(narrow(text))
+    return float(found.group().replace(",", "").replace("−", "-")) if found else None
+
+
+def spells_number(text: str) -> bool:
+    """Whether `text` holds a character that means a number but is no digit, such as a fraction or a numeral.
+
+    >>> spells_number("½ litre"), spells_number("2 litres")
+    (True, False)
+    """
+    return any(unicodedata.numeric(mark, None) is not None and not mark.isdecimal() for mark in text)
 
 
 def without_numbers(text: str) -> str:

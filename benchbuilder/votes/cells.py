@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 CLOSED = "—"
 """Stands in a cell that nobody is to fill."""
 
+_BLANK = re.compile(r"[\x00-\x20\N{REPLACEMENT CHARACTER}]+")
 _EMPTY = {"", CLOSED, "–", "-", "'-"}
 _VALUES = {"0": 0, "0.0": 0, "1": 1, "1.0": 1}
 
@@ -24,6 +26,15 @@ def escape(text: str) -> str:
 def unescape(text: str) -> str:
     """The inverse of `escape`; text that `escape` would not have made comes back as it is."""
     return text[1:] if text.startswith("'") and text[1:].startswith((*FORMULA_STARTS, "'")) else text
+
+
+def folded(cell: str) -> str:
+    """The text of a cell as read, every run of white space and of what XLSX cannot hold made one space.
+
+    >>> folded(" '=1 +\\r\\n1 ")
+    '=1 + 1'
+    """
+    return " ".join(_BLANK.sub(" ", unescape(cell.strip())).split())
 
 
 def judgement(text: str) -> int | None:

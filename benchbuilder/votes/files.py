@@ -11,6 +11,7 @@ from benchbuilder.errors import DataError
 from benchbuilder.ports.votes import Ballot, Instructions, ShownClaim, Subject, Votes
 from benchbuilder.spec.base import FileRef, KindSpec, Knob
 from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.votes.cells import escape, folded
 from benchbuilder.votes.desk import lay_out
 from benchbuilder.votes.reading import CastVote, Reading, read_file
 from benchbuilder.votes.sheets import SheetLabels, columns, csv_bytes, grid, packet_rows
@@ -38,7 +39,7 @@ class FileVotes(Votes):
     A packet holds only what its person still has to judge, in an order of their own, and nothing of where a
     candidate comes from or what others decided. Its name ends in a hash of its content, so that filled packets of
     several rounds can lie side by side. An empty cell is no vote; the same vote twice counts once; a person who
-    gives 0 here and 1 there is an error, as is any value but 0 and 1.
+    gives 0 here and 1 there is an error, as is any value but 0 and 1, and a row that shows the text of another key.
     """
 
     kind: ClassVar[str] = "files"
@@ -141,7 +142,8 @@ def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _count(reading: Reading, subjects: Collection[Subject]) -> Ballot:
-    """The votes by subject and person; contradictions are added to the problems of `reading`."""
+    """The votes by subject and person; contradictions and misplaced keys are added to the problems of `reading`."""
+    reading.problems += _misplaced(reading, subjects)
     ballot = Ballot()
     first: dict[tuple[Subject, str], CastVote] = {}
     for vote in reading.votes:
@@ -157,6 +159,25 @@ def _count(reading: Reading, subjects: Collection[Subject]) -> Ballot:
     keys = {subject.key for subject in subjects}
     ballot.comments = sorted({comment for comment in reading.comments if comment.key in keys})
     return ballot
+
+
+def _misplaced(reading: Reading, subjects: Collection[Subject]) -> list[str]:
+    """A problem for each row whose text is not that of its key, but that of another one shown now.
+
+    So it is where columns were sorted without the key. A text that is nobody's was merely altered; and of a key that
+    is not shown now the text is not known, nor do its votes count.
+    """
+    text_of = {subject.key: folded(escape(subject.text)) for subject in subjects}
+    key_of = {text: key for key, text in text_of.items() if text}
+    found: dict[str, None] = {}
+    for vote in reading.votes:
+        key, own = vote.subject.key, text_of.get(vote.subject.key)
+        if own and vote.text != own and vote.text in key_of:
+            found[
+                f"{vote.where}: the row shows the text of {key_of[vote.text]}, but its key is {key}; "
+                "were columns sorted without the key? sort whole rows, or copy the keys from the packet"
+            ] = None
+    return list(found)
 
 
 def _refuse(problems: Sequence[str]) -> DataError:

@@ -6,26 +6,29 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benchbuilder.ports.votes import Comment, Subject
-from benchbuilder.votes.cells import judgement, unescape
+from benchbuilder.votes.cells import folded, judgement, unescape
 
-_MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$")
+_MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"^[cp][0-9a-f]{20}$")
+_READ = {"key", "annotator", "text", "note"}
 _DELIMITERS = (",", ";", "\t")
 
 
 class CastVote(NamedTuple):
-    """A vote as it stands in a file; `where` is ``file:row``."""
+    """A vote as it stands in a file; `where` is ``file:row``, `text` what its row shows (folded, empty if nothing)."""
 
     subject: Subject
     annotator: str
     value: int
     file: str
     where: str
+    text: str
 
 
 @dataclass
@@ -51,7 +54,7 @@ def read_file(name: str, data: bytes, people: Collection[str], into: Reading) ->
     from benchbuilder.votes.workbook import UnreadableWorkbookError, read_workbook
 
     try:
-        sheets = [lines for lines in read_workbook(data).values() if _is_sheet(lines)]
+        sheets = [lines for lines in read_workbook(data).values() if lines and "key" in _markers(lines[0]).values()]
     except UnreadableWorkbookError as error:
         into.problems.append(f"{name}: {error}")
         return
@@ -87,7 +90,7 @@ def _decode(data: bytes) -> str | None:
 
 def _markers(header: Sequence[str]) -> dict[int, str]:
     found = {index: _MARKER.search(cell) for index, cell in enumerate(header)}
-    return {index: match[1] for index, match in found.items() if match}
+    return {index: match[1].lower() for index, match in found.items() if match}
 
 
 def _is_sheet(lines: Sequence[Sequence[str]]) -> bool:
@@ -95,11 +98,31 @@ def _is_sheet(lines: Sequence[Sequence[str]]) -> bool:
 
 
 def read_lines(name: str, lines: Sequence[Sequence[str]], people: Collection[str], into: Reading) -> None:
-    """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1."""
+    """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1.
+
+    A header by which it is not clear what the cells mean is a problem, and no row below it is read.
+    """
     markers = _markers(lines[0])
+    if unclear := _header_problems(list(markers.values())):
+        into.problems += [f"{name}:1: {problem}" for problem in unclear]
+        return
     for number, line in enumerate(lines[1:], start=2):
         cells = {marker: line[index].strip() for index, marker in markers.items() if index < len(line)}
         _read_row(name, f"{name}:{number}", cells, people, into)
+
+
+def _header_problems(markers: Sequence[str]) -> list[str]:
+    """What is wrong with the header of a sheet that has a [key]; markers that mean nothing to us may repeat."""
+    problems = [
+        f"{count} columns are headed [{marker}]; keep one"
+        for marker, count in Counter(markers).items()
+        if count > 1 and (marker in _READ or marker.startswith("q:"))
+    ]
+    if "annotator" not in markers:
+        problems.append("no column is headed [annotator]; copy the header from the packet")
+    if not any(marker.startswith("q:") for marker in markers):
+        problems.append("no column is headed [q:...], so it holds no judgements; copy the header from the packet")
+    return problems
 
 
 def _read_row(file: str, where: str, cells: dict[str, str], people: Collection[str], into: Reading) -> None:
@@ -123,5 +146,8 @@ def _read_row(file: str, where: str, cells: dict[str, str], people: Collection[s
     elif annotator not in people:
         into.problems.append(f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(people)}")
     else:
-        into.votes += [CastVote(Subject(key, word), annotator, value, file, where) for word, value in values.items()]
+        text = folded(cells.get("text", ""))
+        into.votes += [
+            CastVote(Subject(key, word), annotator, value, file, where, text) for word, value in values.items()
+        ]
         into.comments += [Comment(annotator, key, note)] if note else []

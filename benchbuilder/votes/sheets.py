@@ -3,7 +3,8 @@
 A sheet has one row for each claim, followed by a row for each paragraph of its evidence. The header of a column ends
 in a marker in square brackets, by which it is found again: ``[text]``, ``[key]``, and for a guiding question
 ``[q:NAME:WORDING]`` with the hash of its wording. ``[key]`` hashes what the row shows; a vote is bound to the key of
-its row and the wording of its column. What else stands in a row is for people, and is not read back but for notes.
+its row and the wording of its column. What else stands in a row is for people, and is not read back but for notes,
+and for the text, which tells rows whose keys were moved.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from finished_build import finished
 from pydantic import ValidationError
 
 from benchbuilder.errors import DataError
-from benchbuilder.exporters.cells import unescape
 from benchbuilder.exporters.jsonl import Jsonl, JsonlSpec
 from benchbuilder.exporters.parquet import Parquet, ParquetSpec
 from benchbuilder.exporters.tsv import Tsv, TsvSpec
@@ -17,6 +16,7 @@ from benchbuilder.records.envelope import MadeBy, Origin
 from benchbuilder.records.item import Claim, Item
 from benchbuilder.records.payload import Payload
 from benchbuilder.records.table import Table
+from benchbuilder.text.cells import unescape
 
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
 

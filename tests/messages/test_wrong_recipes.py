@@ -15,9 +15,11 @@ from benchbuilder.loading import load_recipe
 SECRET = "the-secret-that-must-not-be-printed"
 EXPECTED = Path(__file__).parent / "expected"
 GARDEN, FLOW = "recipes/recipe/garden.yaml", "recipes/flow/claims.yaml"
+MINE, HEADER = "recipes/recipe/mine.yaml", "# @package _global_"
 
 Change = Callable[[Any], object]
 CASES: dict[str, tuple[list[str], list[str], Change]] = {}
+WARNINGS: set[str] = set()
 
 
 def case(
@@ -25,6 +27,11 @@ def case(
 ) -> None:
     assert name not in CASES
     CASES[name] = ([*recipe.split(), *words.split()], recipes.split(), change)
+
+
+def warning(name: str, change: Change = lambda garden: None, words: str = "", recipe: str = "recipe=garden") -> None:
+    case(name, change, words, recipe)
+    WARNINGS.add(name)
 
 
 def swap(old: str, new: str, file: str = GARDEN) -> Change:
@@ -60,6 +67,12 @@ case("bad_name", swap("name: garden", "name: My Garden"))
 case("shared_name", add("oak: {kind: topic, from: sources.triple}\nplants: {kind: topic, from: oak}\n", FLOW))
 case("many_at_once", lambda g: (swap("min_chars: 5", "min_chars: five\n    tome: x")(g), swap("seed: 7", "seed: x")(g)))
 
+case("list_in_wrong_place", swap("tone: plain", "tone: [plain, very plain]"))
+case("long_list", swap("tone: plain", f"tone: {[f'tone {n}' for n in range(30)]}"))
+case("mapping_in_wrong_place", swap("tone: plain", "tone: {of: voice, loud: false, pitch: [1, null]}"))
+case("list_for_a_kind", write("recipes/variant/garden/listed.yaml", f"{HEADER}\noutputs: {{items: [jsonl]}}\n"),
+     "variant=listed")  # fmt: skip
+
 # --- YAML --------------------------------------------------------------------------------------------------------
 case("yaml_no", swap("tone: plain", "tone: no"))
 case("yaml_language_no", swap("language: en", "language: no"))
@@ -76,7 +89,7 @@ case("alias", swap("tone: plain", "tone: &a plain\n    version: *a"))
 case("python_tag", swap("tone: plain", "tone: !!python/object/apply:os.getcwd []"))
 case("not_utf8", write(GARDEN, "name: 花园\n".encode("gb18030")))
 case("too_deep", write(GARDEN, "a: " + "[" * 3000 + "\n"))
-case("alias_bomb", write(GARDEN, "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"))
+case("alias_bomb", write(GARDEN, f"{HEADER}\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"))
 case("null_byte", write(GARDEN, "name: a\x00b\n"))
 case("question_marks_in_braces", write(GARDEN, "card: {licence: ???}\n"))
 case("reference_in_braces", write(GARDEN, "card: {licence: ${name}}\n"))
@@ -101,6 +114,22 @@ case("no_such_folder", recipes="../nowhere")
 case("recipe_is_a_link", lambda g: (g.write("../evil.yaml", "name: evil\n"), (g.folder / GARDEN).unlink(), (
     g.folder / GARDEN).symlink_to(g.folder.parent / "evil.yaml")))  # fmt: skip
 
+case("name_is_inherited", write(MINE, f"{HEADER}\ndefaults: [garden, _self_]\n"), recipe="recipe=mine")
+case("name_of_another", write(MINE, f"{HEADER}\ndefaults: [garden, _self_]\nname: other\n"), recipe="recipe=mine")
+case("name_of_subfolder", write("recipes/recipe/my/mine.yaml", f"{HEADER}\ndefaults: [/recipe/garden, _self_]\n"),
+     recipe="recipe=my/mine")  # fmt: skip
+case("name_of_no_file", write("recipes/recipe/my-own.yaml", f"{HEADER}\ndefaults: [garden, _self_]\nname: my_own\n"),
+     recipe="recipe=my-own")  # fmt: skip
+case("name_by_word", words="name=other")
+case("name_by_variant", write("recipes/variant/garden/named.yaml", f"{HEADER}\nname: named\n"), "variant=named")
+case("no_package_of_recipe", swap(f"{HEADER}\n", ""))
+case("no_package_of_variant", write("recipes/variant/garden/bare.yaml", "# Fewer.\nseed: 3\n"), "variant=bare")
+case("no_package_of_source", swap("# @package sources.plants\n", "", "recipes/source/plants.yaml"))
+case("no_package_of_flow", swap("# @package steps\n", "", FLOW))
+case("package_of_other_source", swap("sources.plants", "sources.plantz", "recipes/source/plants.yaml"))
+case("package_below_comment", swap(HEADER, f"# My garden.\n{HEADER}"))
+case("package_far_below", swap(HEADER, "\n" * 12 + "# @package hydra.run"))
+
 # --- choices -----------------------------------------------------------------------------------------------------
 case("variant_typo", words="variant=strickt")
 case("variant_of_other_recipe", words="variant=balcony/strict")
@@ -110,7 +139,17 @@ case("option_is_a_number", words="retriever=3")
 case("choice_in_wrong_place", words="model@steps.stat.model=remote")
 case("choice_of_unknown_group", words="modle@steps.state.model=remote")
 case("flow_not_chosen", swap("  - override /flow: claims\n", ""))
-case("chosen_twice", swap("  - override /flow: claims\n", "  - /retriever: wide\n  - override /flow: claims\n"))
+case("chosen_twice", swap("  - override /flow: claims\n", "  - /model@steps.state.model: none\n"))
+case("choice_without_override", swap("  - override /flow", "  - /retriever: wide\n  - override /flow"))
+case("sources_without_override", write(MINE, f"{HEADER}\ndefaults: [garden, /source: [quiz, plants], _self_]\n"),
+     recipe="recipe=mine")  # fmt: skip
+case("choice_without_slash", swap("override /source: [plants]", "source: plants"))
+case("override_without_slash", swap("override /source: [plants]", "override source: [plants]"))
+case("recipe_chosen_in_recipe", write(MINE, f"{HEADER}\ndefaults:\n  - recipe: garden\n"), recipe="recipe=mine")
+case("self_below_override", swap("- _self_", "- self"))
+case("self_below_recipe", write(MINE, f"{HEADER}\ndefaults: [garden, _self]\n"), recipe="recipe=mine")
+case("override_above_recipe", write(MINE, f"{HEADER}\ndefaults:\n  - override /source: [quiz]\n  - garden\n"),
+     recipe="recipe=mine")  # fmt: skip
 case("override_order", swap("  - /model@steps.state.model: null\n  - override /flow: claims\n",
                             "  - override /flow: claims\n  - /model@steps.state.model: null\n"))  # fmt: skip
 case("defaults_is_a_mapping", write(GARDEN, "# @package _global_\ndefaults: {flow: claims}\n"))
@@ -126,6 +165,13 @@ case("override_wrong_type", words="retriever.top_k=many")
 case("unquoted_chinese", words="card.title=花园")
 case("unreadable_value", words="card.title=(a")
 case("several_values", words="retriever.top_k=1,2")
+case("list_with_spaces", words="source=[plants, quiz]")
+case("list_without_commas", words="steps.state.endings=[a b , c]")
+case("list_never_closed", words="source=[plants, quiz retriever.top_k=2")
+case("spaces_around_sign", words="retriever.top_k = 3")
+case("space_before_sign", words="retriever.top_k =3")
+case("space_after_sign", words="retriever.top_k= 3")
+case("spaces_everywhere", words="source = [plants, quiz]")
 case("hydra_word", words="hydra.searchpath=[/tmp]")
 case("no_equals_sign", words="balcony")
 case("delete_nothing", words="~steps.stat")
@@ -205,8 +251,13 @@ case("circle", swap("{kind: topic, from: sources.triple}", "{kind: topic, from: 
 case("items_unknown", swap("items: items", "items: item"))
 case("items_of_other_rows", swap("items: items", "items: pair"))
 
+# --- warnings ----------------------------------------------------------------------------------------------------
+warning("card_is_inherited", write(MINE, f"{HEADER}\ndefaults: [garden, _self_]\nname: mine\ncard: {{title: Mine}}\n"),
+        recipe="recipe=mine")  # fmt: skip
+warning("evidence_out_of_reach", words="annotation.min_evidence=4")
 
-@pytest.mark.parametrize("name", CASES)
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - WARNINGS))
 def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHBUILDER_SECRET", SECRET)
     words, recipes, change = CASES[name]
@@ -217,6 +268,14 @@ def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     assert SECRET not in told
     assert told == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
     assert caught.value.exit_code == (3 if told.startswith("sources.") else 2)
+
+
+@pytest.mark.parametrize("name", sorted(WARNINGS))
+def test_warning(name: str, garden: Any) -> None:
+    words, recipes, change = CASES[name]
+    change(garden)
+    told = "".join(f"{warning}\n" for warning in check(load_recipe(words, recipes=recipes)))
+    assert told == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def test_every_text_belongs_to_a_case() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchbuilder.judging.shown import everything_asked, wording_key
 from benchbuilder.ports.votes import ShownClaim, ShownParagraph, Subject
-from benchbuilder.votes.cells import escape, judgement, unescape
+from benchbuilder.votes.cells import escape, folded, judgement, unescape
 from benchbuilder.votes.files import FilesSpec
 from benchbuilder.votes.reading import Reading, read_file
 from benchbuilder.votes.sheets import columns, csv_bytes, fill, grid, packet_rows
@@ -245,3 +245,83 @@ def test_archives_without_measure_are_refused(monkeypatch):
     monkeypatch.setattr("benchbuilder.votes.workbook.LARGEST", 1000)
     with pytest.raises(UnreadableWorkbookError, match="unpacks to more"):
         read_workbook(data)
+
+
+def test_a_vote_carries_the_text_of_its_row():
+    def judge(lines, at):
+        lines[1][at["single_answer"]] = "1"
+        lines[2][at["supports"]] = "0"
+
+    told = {vote.subject.key: vote.text for vote in read("a.csv", lines_with(judge)).votes}
+    shown = {claim.key: claim for claim in claims()}
+    first, second = [row.key for row in rows()[:2]]
+    assert told == {
+        first: " ".join(shown[first].text.split()),
+        second: shown[first].paragraphs[0].text,
+    }
+
+
+@given(st.text(), st.sampled_from([" ", "\n", "\t", "\r\n", "\u3000"]))
+def test_folding_does_not_depend_on_how_a_text_was_written(text, blank):
+    assert folded(escape(text) + blank) == folded(escape(text))
+    assert "  " not in folded(text)
+
+
+def test_two_columns_for_one_question_are_a_problem():
+    def double(lines, at):
+        for line in lines:
+            line.append(line[at["fluent"]])
+        lines[1][at["fluent"]], lines[1][-1] = "1", "0"
+
+    reading = read("a.csv", lines_with(double))
+    marker = next(column.marker for column in LAYOUT if column.marker.startswith("q:fluent:"))
+    assert reading.problems == [f"a.csv:1: 2 columns are headed [{marker}]; keep one"]
+    assert reading.votes == []
+
+
+def test_two_columns_of_keys_are_a_problem_and_two_of_ones_own_are_not():
+    def double(lines, at):
+        for line in lines:
+            line += [line[at["key"]], "x", "y"]
+        lines[0][-2:] = ["mine [1]", "too [1]"]
+
+    assert read("a.csv", lines_with(double)).problems == ["a.csv:1: 2 columns are headed [key]; keep one"]
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_a_sheet_without_questions_is_a_problem(form):
+    layout = [column for column in LAYOUT if not column.marker.startswith("q:")]
+    lines = grid(layout, rows())
+    if form == "csv":
+        data = csv_bytes(lines)
+    else:
+        book = openpyxl.load_workbook(io.BytesIO(workbook_bytes(LAYOUT, rows(), SPEC, SPEC.labels)))
+        spare = book.create_sheet("spare")
+        for line in lines:
+            spare.append(line)
+        stream = io.BytesIO()
+        book.save(stream)
+        data = stream.getvalue()
+    (problem,) = read(f"a.{form}", data).problems
+    assert problem.startswith(f"a.{form}:1: no column is headed [q:...]")
+
+
+def test_a_worksheet_with_keys_of_nobody_is_a_problem():
+    book = openpyxl.load_workbook(io.BytesIO(workbook_bytes(LAYOUT, rows(), SPEC, SPEC.labels)))
+    work = book.copy_worksheet(book.worksheets[0])
+    next(cell for cell in work[1] if cell.value.endswith("[annotator]")).value = "who"
+    stream = io.BytesIO()
+    book.save(stream)
+    (problem,) = read("a.xlsx", stream.getvalue()).problems
+    assert problem.startswith("a.xlsx:1: no column is headed [annotator]")
+
+
+def test_markers_are_found_in_any_case():
+    def shout(lines, at):
+        lines[1][at["fluent"]] = "1"
+        lines[0] = [title.upper() for title in lines[0]]
+
+    reading = read("a.csv", lines_with(shout))
+    assert reading.problems == []
+    (vote,) = reading.votes
+    assert vote.subject == Subject(rows()[0].key, wording_key(SPEC.asked()["fluent"].text))
