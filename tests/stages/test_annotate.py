@@ -218,6 +218,17 @@ def test_contradictions_and_foreign_files_are_errors(world):
     assert error.why.count("a says 0, but 1 at annotation/votes/a.csv:") == 5
 
 
+def test_columns_sorted_without_their_keys_are_an_error(world):
+    world.votes(yes)
+    path = world.folder / "annotation" / "votes" / "a.csv"
+    head, *lines = path.read_text("utf-8-sig").splitlines()
+    keys = [line[-21:] for line in lines]
+    moved = [line[:-21] + key for line, key in zip(lines, [*keys[1:], keys[0]], strict=True)]
+    path.write_text("\n".join([head, *moved]), "utf-8")
+    with pytest.raises(DataError, match="25 problems"):
+        world.run()
+
+
 def test_texts_can_be_left_out_of_shipped_votes(world):
     folder = world.folder / "annotation" / "votes"
     write_votes(world.candidates, world.evidence, world.spec, yes, folder, seed=5, texts=False)

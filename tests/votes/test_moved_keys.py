@@ -1,102 +1,113 @@
 """Sheets whose rows no longer show what their keys stand for."""
 
-import csv
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from judged_world import World, candidate, paragraphs
+import yaml
 
 from benchbuilder.errors import DataError
-from benchbuilder.votes.produce import write_votes
-from benchbuilder.votes.sheets import csv_bytes
+from benchbuilder.judging.shown import everything_asked
+from benchbuilder.ports.votes import ShownClaim, ShownParagraph
+from benchbuilder.votes.files import FilesSpec, FileVotes
+from benchbuilder.votes.sheets import columns, csv_bytes, fill, grid, packet_rows
+
+RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
+SPEC = FilesSpec.model_validate({**yaml.safe_load(RECIPE.read_text("utf-8")), "votes": None})
+TEXTS = ("产后出血的原因是甲吗？", "第一行。\r\n  =1+1 ", "=子痫前期", " '=子痫前期")
+AT = {column.marker: index for index, column in enumerate(columns(SPEC, SPEC.labels))}
+KEY, TEXT = AT["key"], AT["text"]
 
 
-@pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
+def claim(n, text="", paragraphs=None):
+    key = f"{n:019x}"
+    passages = paragraphs or (f"-关于{n}的第一段。", f"关于{n}的第二段。")
+    return ShownClaim(
+        f"c{key}0", text or TEXTS[n], f"是甲{n}。", f"是乙{n}。",
+        tuple(ShownParagraph(f"p{key}{k}", "教科书", "", passage) for k, passage in enumerate(passages)),
+    )  # fmt: skip
 
 
-def yes(person, row, paragraph, question):
-    return 1
+CLAIMS = [claim(n) for n in range(len(TEXTS))]
 
 
-def change_sheet(world, change, person="a"):
-    """Have `change` work on the header and the rows of a filled sheet, as somebody in a spreadsheet program."""
-    path = world.folder / "annotation" / "votes" / f"{person}.csv"
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        head, *lines = list(csv.reader(stream))
-    markers = [title.rpartition("[")[2].rstrip("]") for title in head]
-    change({marker: index for index, marker in enumerate(markers)}, lines)
-    path.write_bytes(csv_bytes([head, *lines]))
+def collect(folder, claims, change, shown_now=None):
+    """What comes back when a filled all with 1 and somebody let `change` work on the rows."""
+    asked = everything_asked(claims, SPEC)
+    rows = fill(packet_rows(claims, asked, SPEC, SPEC.labels, annotator="a", seed=3), lambda subject: 1)
+    head, *lines = grid(columns(SPEC, SPEC.labels), rows)
+    change(lines)
+    (folder / "votes").mkdir()
+    (folder / "votes" / "a.csv").write_bytes(csv_bytes([head, *lines]))
+    now = everything_asked(claims if shown_now is None else shown_now, SPEC)
+    return asked, FileVotes(SPEC).collect(now.keys(), folder)
 
 
-def turn_keys(at, lines):
+def turn_keys(lines):
     """Sort all columns but the one of keys: here each key comes to stand one row below."""
-    keys = [line[at["key"]] for line in lines]
+    keys = [line[KEY] for line in lines]
     for line, moved in zip(lines, [keys[-1], *keys[:-1]], strict=True):
-        line[at["key"]] = moved
+        line[KEY] = moved
 
 
-def test_columns_sorted_without_their_keys_are_an_error(world):
-    world.votes(yes)
-    change_sheet(world, turn_keys)
+def swap_claims(lines):
+    first, second = [line for line in lines if line[KEY].startswith("c")][:2]
+    first[KEY], second[KEY] = second[KEY], first[KEY]
+
+
+def nothing(lines):
+    pass
+
+
+def test_columns_sorted_without_their_keys_are_an_error(tmp_path):
     with pytest.raises(DataError) as caught:
-        world.run()
+        collect(tmp_path, CLAIMS, turn_keys)
     error = caught.value
-    assert error.what == "25 problems in the sheets of judgements"  # each row once, whatever it holds
-    assert error.where == "annotation/votes/a.csv:2"
-    assert "annotation/votes/a.csv:3: the row shows the text of p" in error.why
+    assert error.what == "12 problems in the sheets of judgements"  # each row once, however many votes it holds
+    place = f"{tmp_path.name}/votes/a.csv"
+    assert error.where == f"{place}:2"
+    assert f"{place}:13: the row shows the text of p" in error.why
     assert "but its key is c" in error.why
 
 
-def test_two_claims_that_changed_their_keys_are_an_error(world):
-    """Votes would bind without a trace: both rows hold judgements of the same questions."""
-    world.votes(yes)
-
-    def swap(at, lines):
-        first, second = [line for line in lines if line[at["key"]].startswith("c")][:2]
-        first[at["key"]], second[at["key"]] = second[at["key"]], first[at["key"]]
-
-    change_sheet(world, swap)
+def test_two_claims_that_changed_their_keys_are_an_error(tmp_path):
+    """Their votes would bind without a trace: both rows answer the same questions."""
     with pytest.raises(DataError, match="2 problems"):
-        world.run()
+        collect(tmp_path, CLAIMS, swap_claims)
 
 
-def test_whole_rows_may_be_sorted_and_texts_altered(world):
-    long = "第一行。\r\n  =1+1 "
-    world.candidates[0] = candidate(0, text=long)
-    world.evidence[:4] = paragraphs(world.candidates[0], texts=["-甲。", "'=乙。", " '=丙。", "=丙。"])
-    world.votes(yes)
+@pytest.mark.parametrize("shift", range(6))
+def test_whole_rows_may_be_sorted_and_texts_altered(tmp_path, shift):
+    def rework(lines):
+        lines.sort(key=lambda line: line[TEXT])
+        for number, line in enumerate(lines, start=shift):
+            text = line[TEXT]
+            line[TEXT] = ["#NAME?", text[:5], text.replace("\r\n", "\n"), f"  {text}\n", "", text][number % 6]
 
-    def rework(at, lines):
-        lines.sort(key=lambda line: line[at["text"]])
-        for number, line in enumerate(lines):
-            text = line[at["text"]]
-            line[at["text"]] = ["#NAME?", text[:5], text.replace("\r\n", "\n"), f"  {text}\n", "", text][number % 6]
-
-    change_sheet(world, rework)
-    assert len(world.run()[0]) == 5
+    asked, ballot = collect(tmp_path, CLAIMS, rework)
+    assert ballot.votes == {subject: {"a": 1} for subject in asked}
 
 
-def test_the_same_text_under_several_keys_is_no_alarm(world):
-    """A question with two wrong answers, and a paragraph that was found for all candidates."""
-    world.candidates[1] = candidate(0, answer_wrong="产后出血是丁。", of="question-9", parents=("question-9",))
-    same = ["同一段。", "第二段。", "第三段。"]
-    world.evidence = [row for c in world.candidates for row in paragraphs(c, texts=same)]
-    world.votes(yes)
-    assert len(world.run()[0]) == 5
+def test_the_same_text_under_several_keys_is_no_alarm(tmp_path):
+    """A question with two wrong answers, and a paragraph that was found for all claims."""
+    claims = [claim(n, "同一问？", ("同一段。", f"第{n}段。")) for n in range(3)]
+    asked, ballot = collect(tmp_path, claims, nothing)
+    assert ballot.votes.keys() == asked.keys()
 
 
-def test_votes_on_a_changed_answer_are_stale_and_no_alarm(world):
-    world.votes(yes)
-    before = world.candidates[0]
-    world.candidates[0] = candidate(0, answer_wrong="产后出血是丁。")
-    texts = [row.text for row in world.evidence if row.of == before.id]
-    world.evidence[:4] = paragraphs(world.candidates[0], texts=texts)
-    assert world.waiting().why == "18 votes are about something that is no longer shown and do not count"
+def test_votes_on_a_changed_answer_are_stale_and_no_alarm(tmp_path):
+    """The text is that of another key, but the key is none that is shown now."""
+    first = replace(claim(9, CLAIMS[0].text, [p.text for p in CLAIMS[0].paragraphs]), answer="是丁。")
+    _, ballot = collect(tmp_path, CLAIMS, nothing, [first, *CLAIMS[1:]])
+    asked = everything_asked(CLAIMS[:1], SPEC)
+    assert ballot.stale == {f"{tmp_path.name}/votes/a.csv": len(asked)}
 
 
-def test_sheets_without_texts_hold_no_text_to_compare(world):
-    folder = world.folder / "annotation" / "votes"
-    write_votes(world.candidates, world.evidence, world.spec, yes, folder, seed=5, texts=False)
-    change_sheet(world, lambda at, lines: lines.reverse())
-    assert len(world.run()[0]) == 5
+def test_sheets_without_texts_are_taken_by_their_keys(tmp_path):
+    def bare(lines):
+        swap_claims(lines)
+        for line in lines:
+            line[TEXT] = ""
+
+    asked, ballot = collect(tmp_path, CLAIMS, bare)
+    assert ballot.votes.keys() == asked.keys()
