@@ -24,6 +24,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Build; exit code 0 when done, 75 when people's judgements are missing."""
     session = open_session(args, console)
+    for warning in session.warnings:
+        console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     with contextlib.ExitStack() as stack:
         watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
         report = build(session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()))

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbuilder.checking import check
+from benchbuilder.errors import Problem
 from benchbuilder.loading import Loaded, load_recipe
 from benchbuilder.plan import Plan, make_plan
 from benchbuilder.store.checksums import Checksums
@@ -23,6 +24,7 @@ class Session:
     plan: Plan
     store: Store
     console: Console
+    warnings: tuple[Problem, ...] = ()
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +40,9 @@ def add_refresh(parser: argparse.ArgumentParser) -> None:
 def open_session(args: argparse.Namespace, console: Console) -> Session:
     """Compose, validate and check the recipe, and plan it. RecipeError with every problem at once."""
     loaded = load_recipe(args.overrides, recipes=args.recipes)
-    check(loaded)
+    warnings = check(loaded)
     store = Store(loaded.recipe.folder(Path.cwd()))
     checksums = Checksums(store.checksums)
     plan = make_plan(loaded.recipe, store, checksums.of)
     checksums.save()
-    return Session(loaded, plan, store, console)
+    return Session(loaded, plan, store, console, warnings)
