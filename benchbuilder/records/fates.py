@@ -49,7 +49,7 @@ Fate = Kept | Dropped | NotApplicable | Failed
 class Screened:
     """What a filter says of a table: for each row ``None`` (kept) or a reason, and a detail ("" where kept).
 
-    `tallies` counts (tally, partition, key), for instance ("words", "medqa", "母乳"), over all rows.
+    `tallies` counts (tally, partition, key), for instance ("words", "medqa", "infant"), over all rows.
     """
 
     reasons: list[str | None]

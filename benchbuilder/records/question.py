@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from benchbuilder.records.envelope import Row
+from benchbuilder.records.envelope import MadeBy, Row
+from benchbuilder.records.statement import Statement
 
 
 class Question(Row):
@@ -23,3 +24,17 @@ class Question(Row):
     expected: Literal["yes", "no", ""] = ""
     fact: str
     checks: tuple[str, ...] = ()
+
+    @classmethod
+    def true_or_false(cls, statement: Statement, *, made_by: MadeBy, text: str, checks: tuple[str, ...]) -> Self:
+        """A tf question about `statement`; its polarity is the expected verdict."""
+        return cls.child(
+            statement,
+            made_by=made_by,
+            type="tf",
+            text=text,
+            context=statement.context,
+            expected="yes" if statement.polarity == "true" else "no",
+            fact=statement.fact,
+            checks=checks,
+        )

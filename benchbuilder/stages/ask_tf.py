@@ -99,14 +99,5 @@ class AskTf(Map):
         text, _ = fill(form, {"statement": bare})
         if not is_one_sentence(text, spec.mark, spec.ends):
             return [Dropped("not_one_question", text)]
-        question = Question.child(
-            statement,
-            made_by=self.made_by(form),
-            type="tf",
-            text=text,
-            context=statement.context,
-            expected="yes" if statement.polarity == "true" else "no",
-            fact=statement.fact,
-            checks=("one_question", "holds_statement"),
-        )
-        return [Kept(question)]
+        checks = ("one_question", "holds_statement")
+        return [Kept(Question.true_or_false(statement, made_by=self.made_by(form), text=text, checks=checks))]

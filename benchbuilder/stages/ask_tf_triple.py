@@ -100,14 +100,5 @@ class AskTfTriple(Map):
             return [Dropped("not_one_question", text)]
         if bare not in text:
             return [Dropped("inconsistent", text)]
-        question = Question.child(
-            statement,
-            made_by=self.made_by(rule),
-            type="tf",
-            text=text,
-            context=statement.context,
-            expected="yes" if statement.polarity == "true" else "no",
-            fact=statement.fact,
-            checks=("one_question", "holds_statement"),
-        )
-        return [Kept(question)]
+        checks = ("one_question", "holds_statement")
+        return [Kept(Question.true_or_false(statement, made_by=self.made_by(rule), text=text, checks=checks))]
