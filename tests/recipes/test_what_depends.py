@@ -1,0 +1,65 @@
+"""Editing one file of care_mi reruns what depends on it, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from benchbuilder.build import build
+from benchbuilder.loading import load_recipe
+from benchbuilder.plan import Plan, make_plan
+from benchbuilder.progress import Lines
+from benchbuilder.store.checksums import Checksums
+from benchbuilder.store.folder import Store
+
+ROOT = Path(__file__).parents[2]
+LAST = {"candidates", "evidence", "items"}
+
+
+def planned(here: Path, patch: pytest.MonkeyPatch) -> tuple[Plan, Store, str]:
+    patch.chdir(here)
+    loaded = load_recipe(["recipe=care_mi", "annotation=none"])
+    store = Store(here / "build")
+    return make_plan(loaded.recipe, store, Checksums(store.checksums).of), store, loaded.yaml
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The recipes and prompts in a folder of their own, and the sample built there."""
+    here = tmp_path_factory.mktemp("copy")
+    for name in ("recipes", "prompts"):
+        shutil.copytree(ROOT / name, here / name)
+    with pytest.MonkeyPatch.context() as patch:
+        plan, store, text = planned(here, patch)
+        build(plan, store, text, Lines(Console(quiet=True)))
+    return here
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "reruns"),
+    [
+        ("prompts/zh/negate.j2", "{# edited #}\n", {"negate_choice", *LAST}),
+        ("prompts/zh/ask_oe.j2", "{# edited #}\n", {"ask_oe_choice", *LAST}),
+        (
+            "recipes/recipe/care_mi/relations_bios.tsv",
+            "# edited\n",
+            {"state_triple", "negate_triple", "replace_triple", "ask_tf_triple", *LAST},
+        ),
+        ("recipes/recipe/care_mi/stopwords.txt", "某某\n", {"evidence", "items"}),
+    ],
+)
+def test_an_edited_file(copy: Path, monkeypatch: pytest.MonkeyPatch, file: str, more: str, reruns: set[str]) -> None:
+    before = (copy / file).read_bytes()
+    try:
+        with (copy / file).open("a", encoding="utf-8") as stream:
+            stream.write(more)
+        plan, store, _ = planned(copy, monkeypatch)
+        statuses = plan.statuses(store)
+        assert {name for name, status in statuses.items() if status.state != "reused"} == reruns
+        first = next(name for name in statuses if name in reruns)
+        assert Path(file).name in statuses[first].why
+    finally:
+        (copy / file).write_bytes(before)
