@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from benchbuilder.ports.model import Model
+from benchbuilder.ports.model import Model, Reply
 from benchbuilder.spec.base import KindSpec
 
 
@@ -17,7 +17,8 @@ class NoModel(Model):
 
     kind: ClassVar[str] = "none"
     spec_class: ClassVar[type[KindSpec]] = NoModelSpec
+    answers: ClassVar[bool] = False
 
-    def reply(self, prompt: str) -> None:  # noqa: ARG002
-        """No reply to any prompt."""
-        return
+    def read(self, body: str) -> Reply:
+        """ValueError: nothing was ever asked."""
+        raise ValueError(f"the model none wrote nothing, and not {body[:40]!r}")

@@ -2,25 +2,184 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from benchbuilder.spec.base import KindSpec
 
+Role = Literal["system", "user", "assistant"]
+Outcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a model: the turns so far, the settings, the JSON Schema of the reply if one is wanted.
+
+    `sample` tells equal requests apart that want replies of their own. `expected` is what the stage thinks a good
+    reply looks like: quotes count its tokens; it is neither sent nor part of the key.
+    """
+
+    messages: tuple[Message, ...]
+    sampling: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    schema: Mapping[str, Any] | None = None
+    sample: int = 0
+    expected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply as the service counted them."""
+
+    prompt: int
+    completion: int
+    cached: int = 0
+    """Those of the prompt that the service had in its cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered. `usage` is ``None`` if the service did not say; `assumed` marks a quote's stand-in."""
+
+    text: str
+    outcome: Outcome
+    usage: Usage | None = None
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a step asked of a model and what it cost, over all runs of a build.
+
+    `calls` counts the replies that were paid for, `batched` those of them that were handed in by the batch, `outcomes`
+    all of them by outcome. `uncounted` are replies for which the service gave no usage: their tokens are an estimate.
+    `unanswered` counts attempts that may be billed though no reply came (timeouts, broken connections, a killed
+    build), `unanswered_tokens` the most that these can have had; `usd` holds their cost. `usd` is ``None`` where a
+    price is not known; `prices_as_of` dates the table.
+    """
+
+    step: str
+    model: str
+    endpoint: str
+    calls: int
+    batched: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    uncounted: int
+    unanswered: int
+    unanswered_tokens: int
+    usd: float | None
+    prices_as_of: str
+    outcomes: Mapping[str, int]
+
+
+class TransientError(Exception):
+    """An attempt failed that may succeed next time: too many requests, a fault of the service, no connection.
+
+    `retry_after_s` is what the service asked for; `throttled` says that it was asked too often; `billed` that it may
+    have done the work all the same (a timeout, a connection that broke after the request was sent).
+    """
+
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, throttled: bool = False, billed: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_s, self.throttled, self.billed = retry_after_s, throttled, billed
+
+
+class RefusedRequestError(Exception):
+    """The service refuses this one request whatever happens (400 and the like): its row fails, the others go on."""
+
 
 class Model(ABC):
-    """Writes a text for a prompt.
+    """Writes replies. Made from its spec without importing anything heavy; `open` does that.
 
-    A stage asks only where its rules have no answer; where the reply is ``None`` it drops the ticket with the reason
-    ``needs_model``.
+    A reply travels as the `body` that the backend gave, which is journaled before `read` makes a Reply of it.
     """
 
     kind: ClassVar[str]
     spec_class: ClassVar[type[KindSpec]]
+    answers: ClassVar[bool] = True
+    """Whether it answers at all; what only a model can do is dropped with ``needs_model`` if it does not."""
+    settings: ClassVar[frozenset[str]] = frozenset()
+    """The fields of `Sampling` that the backend knows."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
 
+    @property
+    def label(self) -> str:
+        """How people call it: the name of the model."""
+        return str(getattr(self.spec, "name", "") or self.kind)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Everything about the model that shapes its replies besides the request: endpoint, name, wrapping."""
+        return {"kind": self.kind}
+
+    def known(self) -> frozenset[str]:
+        """The sampling settings that this backend knows, by its kind and its spec."""
+        return self.settings
+
+    def sent(self, sampling: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that are sent: those that the backend knows."""
+        return {name: value for name, value in sampling.items() if name in self.known()}
+
     @abstractmethod
-    def reply(self, prompt: str) -> str | None:
-        """The reply to a rendered prompt; ``None`` if this model answers nothing."""
+    def read(self, body: str) -> Reply:
+        """The reply that a journaled body holds; ValueError if it holds none."""
+
+
+class LocalModel(Model):
+    """Answers in this process, many requests at a time."""
+
+    batch_size: int = 1
+
+    @abstractmethod
+    def generate(self, requests: Sequence[Request]) -> list[str]:
+        """A body for each request, in order; loads what it needs on the first call.
+
+        RefusedRequestError if it has none for the one request that it was given.
+        """
+
+
+class HostedModel(Model):
+    """Answers over the network; the gateway decides when it is asked."""
+
+    @abstractmethod
+    async def send(self, request: Request) -> str:
+        """The body of the answer to one attempt.
+
+        TransientError if another attempt may succeed, RefusedRequestError if none will, ServiceError if no request
+        to this service can (a wrong key, an unknown model).
+        """
+
+    async def close(self) -> None:
+        """Give back connections."""
+
+
+def request_key(model: Model, request: Request, *, limit: bool = True) -> str:
+    """SHA-256 of everything that shapes a reply; without `limit`, of all that but `max_new_tokens`."""
+    sampling = model.sent(request.sampling)
+    if not limit:
+        sampling.pop("max_new_tokens", None)
+    parts = {
+        "model": dict(model.identity()),
+        "messages": [[message.role, message.content] for message in request.messages],
+        "sampling": sampling,
+        "schema": request.schema,
+        "structured": model.spec.structured if request.schema is not None else None,
+        "sample": request.sample,
+    }
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""The contract of models."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchbuilder.ports.model import LocalModel, Model, Reply, Request
+from benchbuilder.spec.model import Sampling
+from benchbuilder.testing.contract import require
+from benchbuilder.testing.processes import elsewhere
+
+HEAVY = ("aiohttp", "httpx", "openai", "tokenizers", "torch", "transformers")
+"""Libraries that only a model at work may import: everything else of the tool would start slowly."""
+GARBAGE = ("", "garbage", "null", "[]", "{}", '"text"', '{"text": 1}', '{"choices": []}')
+
+
+def check_model(make: Callable[[], Model], requests: Sequence[Request] = ()) -> list[Reply]:
+    """A model is made cheaply, says what it is in plain data, and reads its own bodies and nothing else.
+
+    A local model also answers `requests`: the same twice, whatever they stand beside. Those with a `temperature`
+    above 0 are drawn by request and sample number, so they are no exception. Returns its replies.
+    """
+    model = make()
+    who = f"the model {model.kind!r}"
+    require(pickle.loads(pickle.dumps(model.spec)) == model.spec, f"the spec of {who} changes when pickled")
+    heavy = elsewhere(_imported, type(model), pickle.dumps(model.spec))
+    require(not heavy, f"{who} imports {', '.join(heavy)} before it is asked anything")
+    _check_identity(model, make(), who)
+    unknown = sorted(set(model.known()) - set(Sampling.model_fields))
+    require(not unknown, f"{who} knows settings that no recipe can have: {', '.join(unknown)}")
+    require(model.known() <= model.settings, f"{who} knows settings that are not among its class's")
+    for body in GARBAGE:
+        _check_garbage(model, body, who)
+    return _check_local(model, make, requests, who) if isinstance(model, LocalModel) else []
+
+
+def _check_identity(model: Model, again: Model, who: str) -> None:
+    identity = dict(model.identity())
+    try:
+        plain: Any = json.loads(json.dumps(identity))
+    except (TypeError, ValueError) as error:
+        require(False, f"the identity of {who} is no plain JSON: {error}")
+        return
+    require(plain == identity, f"the identity of {who} is another one once it was JSON")
+    require(identity.get("kind") == model.kind, f"the identity of {who} does not name its kind")
+    require(dict(model.identity()) == identity, f"{who} says another identity the second time")
+    require(dict(again.identity()) == identity, f"{who} says another identity when made again")
+
+
+def _check_garbage(model: Model, body: str, who: str) -> None:
+    try:
+        reply = model.read(body)
+    except ValueError:
+        return
+    require(False, f"{who} reads {body!r} as {reply}, and must raise ValueError")
+
+
+def _check_local(model: LocalModel, make: Callable[[], Model], requests: Sequence[Request], who: str) -> list[Reply]:
+    require(model.batch_size >= 1, f"{who} takes {model.batch_size} requests at a time")
+    require(model.generate([]) == [], f"{who} answers what was not asked")
+    if not requests:
+        return []
+    bodies = model.generate(requests)
+    require(len(bodies) == len(requests), f"{who} gives {len(bodies)} bodies for {len(requests)} requests")
+    replies = [model.read(body) for body in bodies]
+    require(_replies(model, requests) == replies, f"{who} answers otherwise the second time")
+    require(_replies(model, requests[::-1]) == replies[::-1], f"{who} depends on the order of requests")
+    other = make()
+    assert isinstance(other, LocalModel)
+    alone = [reply for request in requests for reply in _replies(other, [request])]
+    require(alone == replies, f"{who} answers otherwise when asked one at a time")
+    return replies
+
+
+def _replies(model: LocalModel, requests: Sequence[Request]) -> list[Reply]:
+    return [model.read(body) for body in model.generate(requests)]
+
+
+def _imported(cls: type[Model], spec: bytes) -> list[str]:
+    """The heavy libraries that this process has in memory once a model is made and has said what it is."""
+    model = cls(pickle.loads(spec))
+    model.identity()
+    model.known()
+    return [name for name in HEAVY if name in sys.modules]
