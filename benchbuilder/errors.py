@@ -8,9 +8,12 @@
     ├── DataError           3    a source file is missing or has the wrong shape
     ├── StoreError          3    the store is locked or damaged
     ├── ServiceError        4    a model or another service does not answer
+    │   └── BudgetReached   4    the next model call could cost more than the recipe's budget
     ├── TooManyFailures     5    more rows failed than the recipe tolerates
     ├── AccountsError      70    tickets do not balance: a bug in a kind
-    └── WaitingForPeople   75    judgements are missing: the build resumes when they are there
+    └── Waiting            75    something that takes its time is missing: the same command resumes when it is there
+        ├── WaitingForPeople     judgements
+        └── WaitingForBatch      replies that were asked for by the batch
 """
 
 from __future__ import annotations
@@ -115,6 +118,10 @@ class ServiceError(BenchbuilderError):
     exit_code = 4
 
 
+class BudgetReached(ServiceError):
+    """The next model call could cost more than the budget leaves; everything answered is kept."""
+
+
 class TooManyFailures(BenchbuilderError):
     """More rows failed than the recipe tolerates."""
 
@@ -127,11 +134,19 @@ class AccountsError(BenchbuilderError):
     exit_code = 70
 
 
-class WaitingForPeople(BenchbuilderError):
-    """Judgements by people are missing; `missing` says how many of each sort."""
+class Waiting(BenchbuilderError):
+    """What takes its time is missing; `missing` says how many of each sort. The rest of the build goes on."""
 
     exit_code = 75
 
     def __init__(self, what: str, *, missing: dict[str, int], where: str = "", why: str = "", next: str = "") -> None:
         super().__init__(what, where=where, why=why, next=next)
         self.missing = missing
+
+
+class WaitingForPeople(Waiting):
+    """Judgements by people are missing."""
+
+
+class WaitingForBatch(Waiting):
+    """Replies are missing that were handed in by the batch."""

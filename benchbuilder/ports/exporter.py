@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from benchbuilder.ports.model import Receipt
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec
 
@@ -49,6 +50,8 @@ class Finished:
     items: str
     state: str
     waiting: str = ""
+    receipts: tuple[Receipt, ...] = ()
+    """What models were asked and what it cost, by step and model, over all runs of this build."""
 
 
 class Exporter(ABC):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from benchbuilder.ports.model import Reply, Request
 from benchbuilder.records.envelope import MadeBy, Row
 from benchbuilder.records.fates import Fate, Gathered, Screened
 from benchbuilder.records.table import Table
-from benchbuilder.spec.base import StepSpec
+from benchbuilder.spec.base import KindSpec, StepSpec
+
+Conversation = Generator[Request, Reply, list[Fate]]
+"""The work on one row where a model may have to help: yields requests, is sent replies, returns the row's fates."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,32 @@ class Map(Stage):
     @abstractmethod
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
         """The fates of the row's tickets: exactly one for each slot. `parents` holds the parent ports' rows."""
+
+
+class Prompted(Map):
+    """A map that may put prompts to a model.
+
+    The work on a row is a conversation without any input or output of its own: whoever drives it sends its requests,
+    looks replies up, counts tokens for a quote or hands requests in by the batch.
+    """
+
+    @property
+    @abstractmethod
+    def asks(self) -> KindSpec | None:
+        """The model that it puts prompts to; ``None`` if it works by rules alone."""
+
+    @abstractmethod
+    def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
+        """The work on one row. Equal replies lead to equal requests and fates."""
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """The fates of a row that needs no model; TypeError if it asks one."""
+        try:
+            next(self.converse(row, parents))
+        except StopIteration as end:
+            fates: list[Fate] = end.value
+            return fates
+        raise TypeError(f"step {self.context.step!r} asks a model: it is driven by conversations")
 
 
 class Gather(Stage):

@@ -1,0 +1,50 @@
+"""What the parts of the gateway pass to each other about one request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from benchbuilder.gateway.journal_tables import Asked
+from benchbuilder.ports.model import Reply
+
+
+class RowFailedError(Exception):
+    """A request has no answer and will have none in this run: its row fails, the others go on."""
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """One conversation being worked on.
+
+    `sending` is set while a request of it may be billed: such a turn is never cancelled but waited for. `idle` is
+    called with 1 when it begins to wait for a next attempt, with -1 when that is over.
+    """
+
+    idle: Callable[[int], None]
+    task: asyncio.Task[None] | None = None
+    sending: bool = False
+
+
+class Sender(Protocol):
+    """A way to have requests answered: one at a time over the network, in batches in this process, by the batch."""
+
+    @property
+    def rows(self) -> int:
+        """Conversations that are worth having open at the same time."""
+        ...
+
+    def begin(self) -> None:
+        """A step begins."""
+
+    async def ask(self, asked: Asked, turn: Turn) -> Reply:
+        """The reply to a request that the journal does not hold; journaled when this returns.
+
+        RowFailedError if there is none; ServiceError and its kin if nobody can be asked any more.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back what it holds."""

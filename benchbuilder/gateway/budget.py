@@ -1,0 +1,80 @@
+"""The budget: hard caps over everything that the journal holds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from benchbuilder.errors import BudgetReached
+from benchbuilder.gateway.journal_tables import Cost
+
+ASSUMED_REPLY = 4096
+"""Tokens that a reply is assumed to have at most where no `max_new_tokens` is sent. A longer one is charged as it is:
+a cap is hard only where the recipe limits the replies."""
+
+
+class Budget:
+    """Caps on US dollars and tokens, cumulative over all runs of a build.
+
+    The worst case of a request is reserved before it is sent, and settled when it is known what it cost.
+    """
+
+    def __init__(self, usd: float | None, tokens: int | None, notice: Callable[[str], None]) -> None:
+        self.usd, self.tokens, self._notice = usd, tokens, notice
+        self.spent_usd, self.spent_tokens = 0.0, 0
+        self._held_usd, self._held_tokens, self._in_flight = 0.0, 0, 0
+        self._settled = asyncio.Event()
+        self._waited = False
+
+    @property
+    def capped(self) -> bool:
+        """Whether there is any cap."""
+        return self.usd is not None or self.tokens is not None
+
+    def spend(self, usd: float, tokens: int) -> None:
+        """Count what was spent before."""
+        self.spent_usd += usd
+        self.spent_tokens += tokens
+
+    def fits(self, worst: Cost) -> bool:
+        """Whether the caps leave room for the worst case of a request, besides what is reserved."""
+        if self.usd is not None and self.spent_usd + self._held_usd + (worst.usd or 0.0) > self.usd * (1 + 1e-9):
+            return False
+        return self.tokens is None or self.spent_tokens + self._held_tokens + worst.tokens <= self.tokens
+
+    async def reserve(self, worst: Cost) -> None:
+        """Set the worst case aside, if need be once others have settled.
+
+        BudgetReached if it does not fit though nothing is in flight.
+        """
+        while not self.fits(worst):
+            if not self._in_flight:
+                raise self._reached(worst)
+            if not self._waited:
+                self._waited = True
+                self._notice("the budget leaves room only once requests in flight have been settled: fewer at a time")
+            self._settled.clear()
+            await self._settled.wait()
+        self._in_flight += 1
+        self._held_usd += worst.usd or 0.0
+        self._held_tokens += worst.tokens
+
+    def settle(self, worst: Cost, actual: Cost | None) -> None:
+        """Give back what was reserved and charge what it cost; ``None`` if it was not billed."""
+        self._in_flight -= 1
+        self._held_usd = self._held_usd - (worst.usd or 0.0) if self._in_flight else 0.0
+        self._held_tokens -= worst.tokens
+        if actual is not None:
+            self.spend(actual.usd or 0.0, actual.tokens)
+        self._settled.set()
+
+    def _reached(self, worst: Cost) -> BudgetReached:
+        caps = [] if self.usd is None else [f"{self.spent_usd:.4f} of {self.usd:g} US dollars"]
+        caps += [] if self.tokens is None else [f"{self.spent_tokens:,} of {self.tokens:,} tokens"]
+        usd = "" if worst.usd is None or self.usd is None else f", {worst.usd:.4f} US dollars"
+        return BudgetReached(
+            "the budget is reached",
+            where=f"spent: {', '.join(caps)}",
+            why=f"the next request may cost up to {worst.tokens:,} tokens{usd}",
+            next="every answer so far is kept: raise budget.usd or budget.tokens and run the same command again",
+        )

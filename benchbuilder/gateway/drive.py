@@ -1,0 +1,124 @@
+"""Driving conversations: as many open as are worth it, to their ends or to an orderly stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from benchbuilder.gateway.asking import RowFailedError, Turn
+from benchbuilder.ports.model import Reply, Request
+from benchbuilder.ports.stage import Conversation
+from benchbuilder.records.fates import Fate
+
+T = TypeVar("T")
+_BREATH_S = 0.005
+"""Seconds of work on rows after which the network is looked at again."""
+_WAITING = 8
+"""Rows that wait for a next attempt keep no others from being begun, up to so many times the rows worth having open."""
+
+
+class Drive(Generic[T]):
+    """The work on one step.
+
+    A pool of tasks, each with one conversation at a time; `starts` is pulled as they become free, so that what is
+    held does not grow with the number of rows.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        ask: Callable[[Request, Turn], Awaitable[Reply]],
+        starts: Iterable[tuple[T, Conversation]],
+        done: Callable[[T, list[Fate] | str], None],
+    ) -> None:
+        self._rows, self._ask, self._done = max(1, rows), ask, done
+        self._starts: Iterator[tuple[T, Conversation]] = iter(starts)
+        self._turns: set[Turn] = set()
+        self._waiting = 0
+        self._used_up = False
+        self._stopping = False
+        self._fault: BaseException | None = None
+        self._over = asyncio.Event()
+        self._breath = time.perf_counter()
+
+    async def run(self) -> None:
+        """Drive all to their ends.
+
+        Whatever is raised is raised after what was in flight has been answered. Cancelled (Ctrl-C), likewise.
+        """
+        self._fill()
+        try:
+            await self._over.wait()
+        except asyncio.CancelledError:
+            self._stop()
+            await self._over.wait()
+            raise
+        if self._fault is not None:
+            raise self._fault
+
+    def _fill(self) -> None:
+        """Begin as many turns as are worth having; those that wait do not count."""
+        while (
+            not (self._used_up or self._stopping)
+            and len(self._turns) - self._waiting < self._rows
+            and len(self._turns) < self._rows * _WAITING
+        ):
+            turn = Turn(self._idle)
+            self._turns.add(turn)
+            turn.task = asyncio.get_running_loop().create_task(self._work(turn))
+            turn.task.add_done_callback(lambda task, turn=turn: self._ended(turn, task))
+
+    def _idle(self, change: int) -> None:
+        self._waiting += change
+        if change > 0:
+            self._fill()
+
+    def _ended(self, turn: Turn, task: asyncio.Task[None]) -> None:
+        self._turns.discard(turn)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = self._fault or fault
+            self._stop()
+        self._fill()
+        if not self._turns:
+            self._over.set()
+
+    def _stop(self) -> None:
+        """Begin nothing more; what may be billed is waited for, the rest ends here."""
+        self._stopping = True
+        for turn in self._turns:
+            if not turn.sending and turn.task is not None:
+                turn.task.cancel()
+
+    async def _work(self, turn: Turn) -> None:
+        while not self._stopping and len(self._turns) - self._waiting <= self._rows:
+            await self._breathe()
+            start = next(self._starts, None)
+            if start is None:
+                self._used_up = True
+                return
+            item, conversation = start
+            try:
+                await self._one(item, conversation, turn)
+            finally:
+                conversation.close()
+        self._turns.discard(turn)  # at once: the next one that looks must not leave on its account too
+
+    async def _one(self, item: T, conversation: Conversation, turn: Turn) -> None:
+        """One conversation to its end."""
+        try:
+            request = next(conversation)
+            while not self._stopping:
+                await self._breathe()
+                request = conversation.send(await self._ask(request, turn))
+        except StopIteration as end:
+            self._done(item, end.value)
+        except RowFailedError as error:
+            self._done(item, str(error))
+
+    async def _breathe(self) -> None:
+        """Let others run after a while of work that waits for nothing: rules, and replies from the journal."""
+        if time.perf_counter() - self._breath > _BREATH_S:
+            await asyncio.sleep(0)
+            self._breath = time.perf_counter()

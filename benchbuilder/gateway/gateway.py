@@ -1,0 +1,195 @@
+"""The gateway of a build: conversations are driven, each request is paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from benchbuilder import kinds
+from benchbuilder.errors import Problem, RecipeError, StoreError
+from benchbuilder.gateway.budget import Budget
+from benchbuilder.gateway.channel import Channel
+from benchbuilder.gateway.counting import Counter
+from benchbuilder.gateway.drive import Drive
+from benchbuilder.gateway.hosted import HostedSender
+from benchbuilder.gateway.journal import Journal
+from benchbuilder.gateway.journal_tables import lose_attempts
+from benchbuilder.gateway.keeping import Keeper
+from benchbuilder.gateway.local import LocalSender
+from benchbuilder.gateway.owners import new_owner
+from benchbuilder.gateway.prices import FREE, Prices
+from benchbuilder.gateway.receipts import Receipt, receipts, spent, unpriced
+from benchbuilder.ports.model import HostedModel, LocalModel, Model, Reply, Request, request_key
+from benchbuilder.ports.stage import Conversation
+from benchbuilder.records.fates import Fate
+from benchbuilder.spec.base import KindSpec
+
+T = TypeVar("T")
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+class Gateway:
+    """Owns all calls of a build, hosted and local: journal, budget, limits, breaker, single flight.
+
+    `journal` is a file on a local disk, made with the first reply; `usd` and `tokens` cap what all runs together may
+    spend; `notice` hears of rare events. Conversations may be driven from any thread, one step at a time.
+    """
+
+    def __init__(
+        self,
+        journal: Path,
+        *,
+        usd: float | None = None,
+        tokens: int | None = None,
+        notice: Callable[[str], None] = _silent,
+    ) -> None:
+        self.journal = Journal(journal)
+        self._notice = notice
+        self._caps = (usd, tokens)
+        self._budget = Budget(usd, tokens, notice)
+        self._owner = new_owner()
+        self._runner: asyncio.Runner | None = None
+        self._open: dict[str, Channel] = {}
+        self._keepers: dict[str, Keeper] = {}
+        self._one = threading.Lock()
+
+    def converse(
+        self,
+        step: str,
+        spec: KindSpec,
+        starts: Iterable[tuple[T, Conversation]],
+        done: Callable[[T, list[Fate] | str], None],
+    ) -> None:
+        """Drive conversations to their ends, as many at a time as the model takes.
+
+        `done(item, fates)` is called as each ends, in whatever order, or `done(item, error)` for a row whose request
+        failed for good. ServiceError, BudgetReached, KeyboardInterrupt and whatever a conversation raises come only
+        after what was in flight is answered and journaled. RecipeError, before any call, if there is a cap in US
+        dollars and the model has no price.
+        """
+        with self._one:
+            if self._runner is None:
+                self._runner = asyncio.Runner()
+            self._runner.run(self._converse(step, spec, starts, done))
+
+    def lookup(self, spec: KindSpec, request: Request) -> Reply | None:
+        """What the journal holds for a request, by the spec's policy of reuse; nothing is asked or written."""
+        keeper = self._keepers.get(_name(spec))
+        if keeper is None:
+            model: Model = kinds.create("model", spec)
+            keeper = self._keepers[_name(spec)] = Keeper(model, self.journal, None, endpoint_of(model))
+        return keeper.find(request_key(keeper.model, request), request, settle=False)
+
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was paid for, by step and model, in all runs."""
+        return receipts(self.journal)
+
+    def close(self) -> None:
+        """Close models and journal; StoreError if the last of it could not be written."""
+        try:
+            if self._runner is not None:
+                with suppress(asyncio.CancelledError):
+                    self._runner.run(self._close())
+                self._runner.close()
+                self._runner = None
+                with suppress(StoreError):  # closing the journal tells
+                    self.journal.commit_now(partial(lose_attempts, owner=self._owner))
+        finally:
+            self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            with suppress(StoreError):  # the error at hand says more
+                self.close()
+
+    async def _converse(self, step: str, spec: KindSpec, starts: Iterable[Any], done: Callable[..., None]) -> None:
+        channel = await self._channel(spec)
+        channel.sender.begin()
+        drive = Drive[Any](channel.sender.rows, partial(channel.ask, step), starts, done)
+        try:
+            await drive.run()
+        finally:
+            await self.journal.commit(_nothing)
+
+    async def _channel(self, spec: KindSpec) -> Channel:
+        """All that belongs to a model, made once."""
+        channel = self._open.get(_name(spec))
+        if channel is None:
+            model: Model = kinds.create("model", spec)
+            prices = None if getattr(spec, "prices", None) is None else Prices.read(spec.prices.file)  # type: ignore[attr-defined]
+            price = FREE if isinstance(model, LocalModel) else None if prices is None else prices.of(model.label)
+            if price is None and self._caps[0] is not None:
+                raise _no_price(model, prices)
+            keeper = Keeper(model, self.journal, price, endpoint_of(model))
+            as_of = "" if prices is None or price in {None, FREE} else prices.as_of
+            keeper.catch_up(as_of)
+            await self.journal.commit(_nothing)
+            channel = self._open[_name(spec)] = self._made(keeper, self._charged(), as_of)
+        return channel
+
+    def _made(self, keeper: Keeper, budget: Budget, as_of: str) -> Channel:
+        model = keeper.model
+        counter = Counter(model.spec)
+        if isinstance(model, LocalModel):
+            return Channel(keeper, counter, LocalSender(model, keeper, budget), budget, as_of)
+        if isinstance(model, HostedModel):
+            sender = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
+            return Channel(keeper, counter, sender, budget, as_of)
+        raise TypeError(f"the model kind {model.kind!r} answers nothing: it is neither hosted nor local")
+
+    def _charged(self) -> Budget:
+        """The budget, charged with all that the journal holds; nothing is in flight between steps."""
+        if self._budget.capped:
+            self._budget.spent_usd, self._budget.spent_tokens = spent(self.journal)
+        if self._caps[0] is not None and (models := unpriced(self.journal)):
+            self._notice(f"budget.usd does not count what was paid without a known price: {', '.join(models)}")
+        return self._budget
+
+    async def _close(self) -> None:
+        for channel in self._open.values():
+            await channel.sender.close()
+        self._open.clear()
+
+
+def endpoint_of(model: Model) -> str:
+    """The address that a model is reached at, as its identity tells it; "" in this process."""
+    identity = model.identity()
+    return str(identity.get("endpoint") or identity.get("base_url") or "")
+
+
+def _name(spec: KindSpec) -> str:
+    return f"{spec.kind} {spec.model_dump_json()}"
+
+
+def _nothing(_: sqlite3.Connection) -> None:
+    """Write nothing: what was written before is on disk when this is done."""
+
+
+def _no_price(model: Model, prices: Prices | None) -> RecipeError:
+    if prices is None:
+        problem = Problem(
+            "a budget in US dollars needs prices", "model.prices", "", "nothing", "a dated table (YAML)",
+            "model.prices=FILE, or cap tokens with budget.tokens",
+        )  # fmt: skip
+    else:
+        message = f"the table of prices of {prices.as_of} has no price for this model, and none is guessed"
+        hint = "add it to a table of your own and name that with model.prices=FILE, or cap tokens with budget.tokens"
+        problem = Problem(message, "model.prices", "", model.label, ", ".join(sorted(prices.models)), hint)
+    return RecipeError([problem])

@@ -1,0 +1,40 @@
+"""Who sent an attempt, and whether that process still runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from pathlib import Path
+
+
+def new_owner() -> str:
+    """A name for a gateway of this process: machine, process, when the process began, and a number of its own."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}:{pid}:{_began(pid)}:{uuid.uuid4().hex[:12]}"
+
+
+def is_alive(owner: str) -> bool:
+    """Whether the process of `owner` runs on this machine. A journal lies on a local disk: other machines are gone."""
+    host, _, rest = owner.rpartition(":")[0].partition(":")
+    pid, _, began = rest.partition(":")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    if pid == str(os.getpid()):
+        return began == _began(os.getpid())
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return began == _began(int(pid))
+
+
+def _began(pid: int) -> str:
+    """When a process began, in the kernel's ticks; "" where the system does not say, and then the number must do."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] == "Z" else fields[19]
