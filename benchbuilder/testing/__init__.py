@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from benchbuilder.testing.contract import ContractError, check_kind
 from benchbuilder.testing.exporters import check_exporter
+from benchbuilder.testing.models import check_model
 from benchbuilder.testing.payloads import check_payload
 from benchbuilder.testing.retrievers import check_retriever
 from benchbuilder.testing.sources import check_source
@@ -23,6 +24,7 @@ __all__ = [
     "ContractError",
     "check_exporter",
     "check_kind",
+    "check_model",
     "check_payload",
     "check_retriever",
     "check_source",
