@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
+import yaml
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -51,12 +53,38 @@ def find(name: str, roots: Sequence[Path]) -> Prompt:
         if Path(name).is_absolute() or not file.is_relative_to(root.resolve()):
             raise _wrong("the prompt leads out of its folder", name, found=name, allowed=f"a file under {root}")
         if file.is_file():
-            try:
-                source = file.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise _wrong("the prompt cannot be read", str(file), found=str(error)) from error
-            return Prompt(name=name, file=file, source=source)
+            return read(name, file)
     raise _wrong("there is no such prompt", name, allowed=", ".join(str(root) for root in roots))
+
+
+def read(name: str, file: Path) -> Prompt:
+    """The prompt in `file`, which the recipe calls `name`; RecipeError if it cannot be read."""
+    try:
+        return Prompt(name=name, file=file, source=file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise _wrong("the prompt cannot be read", str(file), found=str(error)) from error
+
+
+def read_pairs(file: Path) -> list[dict[str, str]]:
+    """The few-shot pairs in a YAML file: a list of mappings, all with the same keys, of strings.
+
+    RecipeError if it holds anything else.
+    """
+    try:
+        pairs: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _wrong("the few-shot pairs cannot be read", str(file), found=" ".join(str(error).split())) from error
+    if not isinstance(pairs, list) or not pairs:
+        raise _wrong("few-shot pairs are a list", str(file), allowed="one mapping a pair")
+    found: list[dict[str, str]] = []
+    for number, pair in enumerate(pairs, 1):
+        if not isinstance(pair, dict) or not all(type(part) is str for item in pair.items() for part in item):
+            raise _wrong(f"pair {number} is no mapping of strings", str(file), found=str(pair), allowed="quote numbers")
+        if found and set(pair) != set(found[0]):
+            wanted = ", ".join(sorted(found[0]))
+            raise _wrong(f"pair {number} has other keys", str(file), found=", ".join(sorted(pair)), allowed=wanted)
+        found.append(dict(pair))
+    return found
 
 
 def variables(prompt: Prompt) -> frozenset[str]:
@@ -101,12 +129,10 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> str:
     """
     for name, value in values.items():
         _require_plain(value, name)
-    if problems := check(prompt, values):
-        raise RecipeError(problems, next="correct the prompt and run again")
     parts: list[str] = []
     size = 0
     try:
-        for part in _environment().from_string(prompt.source).generate(dict(values)):
+        for part in _compiled(prompt, frozenset(values)).generate(dict(values)):
             size += len(part)
             if size > MAX_OUTPUT:
                 raise _wrong("the rendered prompt is too long", str(prompt.file), allowed=f"{MAX_OUTPUT} characters")
@@ -114,6 +140,14 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> str:
     except TemplateError as error:
         raise _wrong("the prompt cannot be filled", str(prompt.file), found=str(error)) from error
     return "".join(parts).strip("\n")
+
+
+@lru_cache(maxsize=64)
+def _compiled(prompt: Prompt, allowed: frozenset[str]) -> Template:
+    """The prompt as a template, after every check; the same prompt is rendered for many rows."""
+    if problems := check(prompt, allowed):
+        raise RecipeError(problems, next="correct the prompt and run again")
+    return _environment().from_string(prompt.source)
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):

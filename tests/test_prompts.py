@@ -8,28 +8,100 @@ from pydantic import BaseModel
 
 from benchbuilder import kinds, prompts
 from benchbuilder.errors import RecipeError
+from benchbuilder.prompting import REPAIR_VARIABLES
 
 ROOT = Path(__file__).parents[1] / "prompts"
 NAMES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.j2"))
-STEP_OF = {"zh/qa2d.j2": "state_choice", "zh/negate.j2": "negate", "zh/ask_tf.j2": "ask_tf", "zh/ask_oe.j2": "ask_oe"}
+STEP_OF = {"qa2d": "state_choice", "negate": "negate", "ask_tf": "ask_tf", "ask_oe": "ask_oe"}
+LANGUAGES = ("zh", "en")
 
 
 def prompt(text: str) -> prompts.Prompt:
     return prompts.Prompt(name="zh/x.j2", file=Path("zh/x.j2"), source=text)
 
 
+def pairs_of(name: str) -> list[dict[str, str]]:
+    file = ROOT / name.replace(".j2", ".pairs.yaml")
+    return prompts.read_pairs(file) if file.is_file() else []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_bundled_prompt_renders_as_its_example_says(name):
     found = prompts.find(name, [ROOT])
     example = yaml.safe_load((ROOT / name.replace(".j2", ".example.yaml")).read_text("utf-8"))
-    assert prompts.render(found, example["variables"]) == example["rendered"].rstrip("\n")
+    rendered = prompts.render(found, {**example["variables"], "pairs": pairs_of(name)})
+    assert rendered == example["rendered"].rstrip("\n")
     assert "reviewed_by" in example
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("name", "kind"), STEP_OF.items())
-def test_bundled_prompts_use_only_what_their_step_gives(name, kind):
-    stage = kinds.find("stage", kind).load()
-    assert prompts.check(prompts.find(name, [ROOT]), stage.prompt_variables) == []
+def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
+    given = {*kinds.find("stage", kind).load().prompt_variables, "pairs"}
+    assert prompts.check(prompts.find(f"{language}/{name}.j2", [ROOT]), given) == []
+    assert prompts.check(prompts.find(f"{language}/writer.system.j2", [ROOT]), given) == []
+    assert prompts.check(prompts.find(f"{language}/repair.j2", [ROOT]), given | set(REPAIR_VARIABLES)) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_every_prompt_and_enough_pairs(language):
+    names = {name.removeprefix(f"{language}/") for name in NAMES if name.startswith(language)}
+    assert names == {*(f"{name}.j2" for name in STEP_OF), "repair.j2", "writer.system.j2"}
+    sizes = {name: len(pairs_of(f"{language}/{name}.j2")) for name in STEP_OF}
+    assert sizes["qa2d"] >= 14
+    assert sizes["negate"] >= 8
+    assert min(sizes.values()) >= 5
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", STEP_OF)
+def test_pairs_agree_with_themselves(name, language):
+    """The answer stands in the statement and not in a question about it; a negation keeps it; no pair occurs twice."""
+    pairs = pairs_of(f"{language}/{name}.j2")
+    assert len({tuple(pair.items()) for pair in pairs}) == len(pairs)
+    for pair in pairs:
+        answer = pair.get("answer", "")
+        assert answer in pair["statement"], pair
+        assert answer in pair.get("negated", pair["statement"]), pair
+        assert not (name in ("qa2d", "ask_oe") and answer in pair["question"]), pair
+
+
+def test_a_prompt_shows_its_examples_only_where_there_are_some():
+    for language, word in (("zh", "示例"), ("en", "Example")):
+        for name in STEP_OF:
+            values = dict.fromkeys(("context", "question", "answer", "statement"), "甲")
+            found = prompts.find(f"{language}/{name}.j2", [ROOT])
+            used = {key: value for key, value in values.items() if key in prompts.variables(found)}
+            assert word in prompts.render(found, {**used, "pairs": pairs_of(f"{language}/{name}.j2")})
+            assert word not in prompts.render(found, {**used, "pairs": []})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_statement_without_an_answer_can_be_negated(language):
+    found = prompts.find(f"{language}/negate.j2", [ROOT])
+    text = prompts.render(found, {"statement": "甲。", "answer": "", "pairs": []})
+    assert "“”" not in text
+    assert '""' not in text
+    assert "2. " in text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: b", "are a list"),
+        ("[]", "are a list"),
+        ("- 甲", "no mapping of strings"),
+        ("- {a: 1}", "no mapping of strings"),
+        ("- {a: b}\n- {c: d}", "pair 2 has other keys"),
+        ("- [", "cannot be read"),
+        ("- !!python/object/apply:os.getcwd []", "cannot be read"),
+    ],
+)
+def test_wrong_pairs_are_refused(tmp_path, text, message):
+    file = tmp_path / "x.pairs.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError, match=message):
+        prompts.read_pairs(file)
 
 
 def test_unknown_variables_are_found_with_their_line_before_any_call():

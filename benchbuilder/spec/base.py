@@ -58,6 +58,10 @@ class PromptRef(FileRef):
     """A Jinja file under one of the prompt folders, for instance ``zh/qa2d.j2``."""
 
 
+class PairsRef(PromptRef):
+    """A YAML file of few-shot pairs beside the prompts, for instance ``zh/qa2d.pairs.yaml``."""
+
+
 class KindSpec(Spec):
     """The spec of something that a kind makes: `kind` names it, the other keys are the kind's own."""
 

@@ -26,6 +26,15 @@ class RunSpec(Spec):
     executor: Annotated[Literal["local"], Knob()] = "local"
 
 
+class Budget(Spec):
+    """Hard caps on what model calls may cost, over all runs of this build: knobs, they stop a build and shape none."""
+
+    usd: Annotated[float | None, Knob(), Field(gt=0)] = None
+    """US dollars, by the table of prices of each model; needs a price for every model that is called."""
+    tokens: Annotated[int | None, Knob(), Field(gt=0)] = None
+    """Tokens of prompts and replies together."""
+
+
 class Threshold(Spec):
     """Limits that the recipe sets on its own results."""
 
@@ -79,6 +88,7 @@ class Recipe(Spec):
     """The step whose rows are the benchmark."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]
     tolerate: Threshold = Threshold()
+    budget: Budget = Budget()
     card: CardSpec
     run: RunSpec = RunSpec()
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Frozen, Row
+from benchbuilder.ports.stage import Port
+from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.records.envelope import Frozen, MadeBy, Row
 from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
+from benchbuilder.text.answers import numbers
+from benchbuilder.text.distance import kept_share
 from benchbuilder.text.edits import cuts_word, without_end
 from benchbuilder.text.patterns import Regex, find_all
-from benchbuilder.text.questions import is_one_sentence, leaks
+from benchbuilder.text.punctuation import unwrapped
+from benchbuilder.text.questions import is_one_sentence, leaks, with_mark
 from benchbuilder.text.templates import fill, template_faults
 
 Check = Literal["one_question", "keeps_statement", "no_leak"]
@@ -41,7 +44,7 @@ class OeRule(Frozen):
         return self
 
 
-class AskOeSpec(StepSpec):
+class AskOeSpec(WriterSpec):
     """How open-ended questions are asked."""
 
     method: Literal["seam", "search"]
@@ -55,7 +58,7 @@ class AskOeSpec(StepSpec):
     unsafe: tuple[Regex, ...]
     """Questions that read as something else than they mean."""
     checks: tuple[Check, ...]
-    """What a question must pass."""
+    """What a question made by rule must pass; one made by a model must pass them all."""
     stop: str
     """The final stop of statements."""
     mark: str
@@ -64,8 +67,12 @@ class AskOeSpec(StepSpec):
     """Characters that end a sentence; a question holds none but its mark."""
     ignore: str
     """Characters that do not count when the answer is looked for in the question."""
-    prompt: PromptRef | None = None
-    model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
+    keeps: Annotated[float, Field(ge=0, le=1)]
+    """Share of what stands outside the answer that a model's question must keep, in order."""
+    question_words: tuple[Regex, ...]
+    """What asks; a model's question holds one that does not stand in the statement."""
+    stand_in: Annotated[str, Field(min_length=1)]
+    """A question word. A quote counts with a reply that has it in the answer's place."""
 
     @model_validator(mode="after")
     def _known_shapes(self) -> Self:
@@ -75,55 +82,122 @@ class AskOeSpec(StepSpec):
         return self
 
 
-class AskOe(Map):
+class AskOe(Writer):
     """One open-ended question a true statement: all that stands outside the answer, and a question word for it."""
 
     kind = "ask_oe"
     spec_class = AskOeSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
     output: ClassVar[type[Row] | None] = Question
-    reasons: ClassVar[Mapping[str, str]] = {
-        "false_statement": "Open-ended questions are asked about true statements only.",
-        "needs_model": "No rule can do it and the model is `none`.",
+    faults: ClassVar[Mapping[str, str]] = {
         "not_one_question": "The result is not one sentence that ends in the question mark.",
+        "no_question_word": "The model's question holds no question word.",
         "inconsistent": "The question does not keep what stands outside the answer.",
+        "reads_otherwise": "The model's question reads as something else than it means.",
         "leaks_answer": "The question or its context holds the answer.",
+    }
+    """Why a model's text is not taken."""
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "false_statement": "Open-ended questions are asked about true statements only.",
+        "no_answer_span": "The statement does not say where its answer stands, and no rule can do without.",
+        **faults,
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "context": "what stands before the question (may be empty)",
         "statement": "the true statement",
         "answer": "its answer, which the question must not hold",
     }
+    reply_field = "question"
 
-    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Put the rules in order: longer ends first."""
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Put the rules in order, longer ends first, and read the prompts."""
+        super().open(lookups)
         rules: tuple[OeRule, ...] = self.spec.rules
         self._rules = sorted(((end, rule) for rule in rules for end in rule.ends), key=lambda pair: -len(pair[0]))
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a statement."""
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """True statements; those only whose answer a model is not given away by the context."""
         statement: Statement = row
         spec: AskOeSpec = self.spec
         if statement.polarity != "true":
-            return [NotApplicable("false_statement")]
+            return NotApplicable("false_statement")
+        if statement.answer is None and (spec.method == "seam" or self.asks is not None):
+            return Dropped("no_answer_span", statement.text)
+        if self.asks is not None and "no_leak" in spec.checks and self._leaks(statement, statement.context):
+            return Dropped("leaks_answer", statement.context)
+        return None
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """What stands before the answer, with the question word of the first rule that applies."""
+        statement: Statement = row
+        spec: AskOeSpec = self.spec
         made = self._searched(statement) if spec.method == "search" else self._asked(statement)
         if made is None:
-            return [Dropped("needs_model", statement.text)]
+            return NeedsModel(statement.text)
         text, kept = made
         if any(find_all(pattern, text) for pattern in spec.unsafe):
-            return [Dropped("needs_model", text)]
+            return NeedsModel(text)
         if fault := self._fault(statement, text, kept):
-            return [Dropped(fault, statement.context + text)]
-        question = Question.child(
+            return Dropped(fault, statement.context + text)
+        return Kept(self._question(statement, text, self.made_by(text.removeprefix(kept)), spec.checks))
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Context, statement and answer."""
+        return {"context": row.context, "statement": row.text, "answer": self._answer(row)}
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """The statement with a question word in the answer's place."""
+        spec: AskOeSpec = self.spec
+        said = spec.stand_in.join(self._outside(row))
+        return "".join(mark for mark in said if mark not in spec.ends) + spec.mark
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """One question that asks for the answer, does not hold it, and keeps what stands around it."""
+        statement: Statement = row
+        spec: AskOeSpec = self.spec
+        text = with_mark(unwrapped(text), spec.mark)
+        outside = self._outside(statement)
+        if "\n" in text or not is_one_sentence(text, spec.mark, spec.ends):
+            return Fault("not_one_question")
+        if self._asking(text) <= sum(map(self._asking, outside)):
+            return Fault("no_question_word")
+        if self._leaks(statement, text):
+            return Fault("leaks_answer", self._answer(statement))
+        if kept_share("".join(outside), text) < spec.keeps or numbers(*outside) != numbers(text):
+            return Fault("inconsistent", statement.text)
+        if any(find_all(pattern, text) for pattern in spec.unsafe):
+            return Fault("reads_otherwise")
+        checks = ("one_question", "asks", "keeps_statement", "no_leak")
+        return self._question(statement, text, made_by, checks)
+
+    def _question(self, statement: Statement, text: str, made_by: MadeBy, checks: tuple[str, ...]) -> Question:
+        return Question.child(
             statement,
-            made_by=self.made_by(text.removeprefix(kept)),
+            made_by=made_by,
             type="oe",
             text=text,
             context=statement.context,
             fact=statement.fact,
-            checks=spec.checks,
+            checks=checks,
         )
-        return [Kept(question)]
+
+    def _answer(self, statement: Statement) -> str:
+        return statement.answer.of(statement.text) if statement.answer is not None else ""
+
+    def _outside(self, statement: Statement) -> tuple[str, str]:
+        """What stands before the answer and behind it, the stop left out."""
+        bare = without_end(statement.text, self.spec.stop)
+        at = statement.answer
+        return (bare, "") if at is None else (bare[: at.start], bare[at.end :])
+
+    def _asking(self, text: str) -> int:
+        """How many question words `text` holds."""
+        return sum(len(find_all(pattern, text)) for pattern in self.spec.question_words)
+
+    def _leaks(self, statement: Statement, text: str) -> bool:
+        answer = self._answer(statement)
+        return bool(answer) and leaks(answer, text, self.spec.ignore)
 
     def _asked(self, statement: Statement) -> tuple[str, str] | None:
         """The question, and the part of the statement that it keeps, where a rule applies."""
@@ -151,8 +225,6 @@ class AskOe(Map):
             return "not_one_question"
         if "keeps_statement" in spec.checks and not (statement.text.startswith(kept) and text.startswith(kept)):
             return "inconsistent"
-        if "no_leak" in spec.checks and statement.answer is not None:
-            answer = statement.answer.of(statement.text)
-            if leaks(answer, statement.context, spec.ignore) or leaks(answer, text, spec.ignore):
-                return "leaks_answer"
+        if "no_leak" in spec.checks and any(self._leaks(statement, said) for said in (statement.context, text)):
+            return "leaks_answer"
         return ""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Frozen, Row
+from benchbuilder.ports.stage import Port
+from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.records.envelope import Frozen, MadeBy, Row
 from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
+from benchbuilder.text.answers import numbers
+from benchbuilder.text.distance import kept_share
 from benchbuilder.text.edits import without_end
+from benchbuilder.text.negation import count_negations
 from benchbuilder.text.patterns import Regex, find_all
-from benchbuilder.text.questions import Polarities, is_one_sentence
+from benchbuilder.text.punctuation import unwrapped
+from benchbuilder.text.questions import Polarities, is_one_sentence, with_mark
 from benchbuilder.text.templates import fill, template_faults
 
 
@@ -38,7 +42,7 @@ class TfForm(Frozen):
         return self
 
 
-class AskTfSpec(StepSpec):
+class AskTfSpec(WriterSpec):
     """How true/false questions are asked."""
 
     polarity: Literal["balanced", "true_only"]
@@ -54,11 +58,19 @@ class AskTfSpec(StepSpec):
     """What a question ends in."""
     ends: str
     """Characters that end a sentence; a question holds none but its mark."""
-    prompt: PromptRef | None = None
-    model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
+    ending: Annotated[str, Field(min_length=1)]
+    """What a model's question ends in: the mark with what stands before it in every true/false question."""
+    keeps: Annotated[float, Field(ge=0, le=1)]
+    """Share of the statement, without its stop, that a model's question must keep, in order."""
+    negations: tuple[Regex, ...]
+    """What counts as a negation; a model's question holds as many as the statement. With none, they are not counted."""
+    harmless: tuple[Regex, ...]
+    """Words that hold such a string and negate nothing."""
+    verdicts: tuple[Regex, ...]
+    """What gives the verdict away, or asks for one of the two, unless the statement holds it as well."""
 
 
-class AskTf(Map):
+class AskTf(Writer):
     """One true/false question a fact, about its true or its false statement, with the expected verdict.
 
     The other statement's ticket is not applicable (``other_polarity``). The context stays in front of the question.
@@ -72,32 +84,83 @@ class AskTf(Map):
         "statements": Port(Statement, mode="lookup", optional=True),
     }
     output: ClassVar[type[Row] | None] = Question
-    reasons: ClassVar[Mapping[str, str]] = {
-        "other_polarity": "The question of this fact is about its other statement.",
-        "needs_model": "No rule can do it and the model is `none`.",
+    faults: ClassVar[Mapping[str, str]] = {
         "not_one_question": "The result is not one sentence that ends in the question mark.",
+        "not_true_or_false": "The model's question does not end as a true/false question does.",
+        "answer_missing": "The model's question does not hold the statement's answer as it stands there.",
+        "inconsistent": "The model's question leaves out too much of the statement, or its numbers are others.",
+        "polarity_changed": "The model's question holds more negations than the statement, or fewer.",
+        "leaks_verdict": "The model's question gives away whether the statement is true.",
+    }
+    """Why a model's text is not taken."""
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "other_polarity": "The question of this fact is about its other statement.",
+        **faults,
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "context": "what stands before the question (may be empty)",
         "statement": "the statement that is asked about",
     }
+    reply_field = "question"
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
-        """Look which facts have a false statement."""
+        """Look which facts have a false statement, and read the prompts."""
+        super().open(lookups)
         self._polarity = Polarities(self.spec.polarity, self.context.seed, lookups.get("statements"))
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a statement."""
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """Each fact is asked about once, by its statement of one polarity."""
+        statement: Statement = row
+        if statement.polarity != self._polarity.of(statement.fact):
+            return NotApplicable("other_polarity")
+        return None
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """The statement in the first form whose pattern matches it."""
         statement: Statement = row
         spec: AskTfSpec = self.spec
-        if statement.polarity != self._polarity.of(statement.fact):
-            return [NotApplicable("other_polarity")]
         form = next((f.form for f in spec.forms if not f.when or find_all(f.when, statement.text)), None)
         if form is None:
-            return [Dropped("needs_model", statement.text)]
-        bare = without_end(statement.text, spec.stop)
-        text, _ = fill(form, {"statement": bare})
+            return NeedsModel(statement.text)
+        text, _ = fill(form, {"statement": self._bare(statement)})
         if not is_one_sentence(text, spec.mark, spec.ends):
-            return [Dropped("not_one_question", text)]
+            return Dropped("not_one_question", text)
         checks = ("one_question", "holds_statement")
-        return [Kept(Question.true_or_false(statement, made_by=self.made_by(form), text=text, checks=checks))]
+        return Kept(Question.true_or_false(statement, made_by=self.made_by(form), text=text, checks=checks))
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Context and statement."""
+        return {"context": row.context, "statement": row.text}
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """The statement with the ending in the place of its stop."""
+        return "".join(mark for mark in self._bare(row) if mark not in self.spec.ends) + self.spec.ending
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """One question that holds the statement, no more and no less negated, and no verdict."""
+        statement: Statement = row
+        spec: AskTfSpec = self.spec
+        text = with_mark(unwrapped(text), spec.mark)
+        bare = self._bare(statement)
+        answer = statement.answer.of(statement.text) if statement.answer is not None else ""
+        if "\n" in text or not is_one_sentence(text, spec.mark, spec.ends):
+            return Fault("not_one_question")
+        if not text.endswith(spec.ending):
+            return Fault("not_true_or_false", spec.ending)
+        if any(find_all(pattern, text) and not find_all(pattern, statement.text) for pattern in spec.verdicts):
+            return Fault("leaks_verdict")
+        if answer not in text:
+            return Fault("answer_missing", answer)
+        if kept_share(bare, text) < spec.keeps or numbers(bare) != numbers(text):
+            return Fault("inconsistent", statement.text)
+        counts = (count_negations(said, spec.negations, spec.harmless) for said in (bare, text))
+        if len(set(counts)) > 1:
+            return Fault("polarity_changed", statement.text)
+        checks = ["one_question", "true_or_false", "keeps_statement", "no_verdict"]
+        if spec.negations:
+            checks.append("same_negations")
+        return Question.true_or_false(statement, made_by=made_by, text=text, checks=tuple(checks))
+
+    def _bare(self, statement: Statement) -> str:
+        return without_end(statement.text, self.spec.stop)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from benchbuilder import kinds
-from benchbuilder.ports.stage import Map, Port
+from benchbuilder.ports.stage import Port
 from benchbuilder.ports.tokenizer import Tokenizer
-from benchbuilder.records.envelope import Frozen, Row, Span
+from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.records.envelope import Frozen, MadeBy, Row, Span
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.text.edits import cuts_word, replace_span, shifted
+from benchbuilder.spec.base import KindSpec, Slot
+from benchbuilder.text.edits import cuts_word, one_edit, replace_span, shifted, without_end
 from benchbuilder.text.negation import SearchRule, count_negations, search_negation
 from benchbuilder.text.patterns import Regex, find_all, find_word
+from benchbuilder.text.punctuation import ended, unwrapped
+from benchbuilder.text.questions import is_one_sentence
 
 
 class SeamNegation(Frozen):
@@ -27,7 +30,7 @@ class SeamNegation(Frozen):
     negated: str | None
 
 
-class NegateSpec(StepSpec):
+class NegateSpec(WriterSpec):
     """How statements are negated."""
 
     method: Literal["seam", "search"]
@@ -46,16 +49,25 @@ class NegateSpec(StepSpec):
     """What counts as a negation; with none, statements are not checked for them."""
     harmless: tuple[Regex, ...]
     """Words that hold such a string and negate nothing."""
-    prompt: PromptRef | None = None
-    model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
+    stop: str
+    """What every statement ends in."""
+    marks: str
+    """Marks that may stand at the end of a model's text in the place of the stop."""
+    ends: str
+    """Characters that end a sentence; a model's text holds none but its stop."""
+    max_edit: Annotated[int, Field(ge=1)]
+    """Characters that the part may have where a model's text differs from the true statement."""
+    stand_in: Annotated[str, Field(min_length=1)]
+    """A negation. A quote counts with a reply that has it before the answer."""
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
-class Negate(Map):
+class Negate(Writer):
     """A false statement: the true one with its predicate negated once, never inside the answer.
 
     Model-made statements carry no seam; there the last predicate before the answer is looked for, as whole words of
-    the tokenizer.
+    the tokenizer. Where no rule can, a model is asked; its text must differ from the true statement in one short part.
+    A statement that is negative already is dropped whoever writes: two negations are hard to read and easy to miss.
     """
 
     kind = "negate"
@@ -63,59 +75,122 @@ class Negate(Map):
     spec_class = NegateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
     output: ClassVar[type[Row] | None] = Statement
-    reasons: ClassVar[Mapping[str, str]] = {
-        "needs_model": "No rule can do it and the model is `none`.",
-        "already_negative": "The statement is negative already; negating it once more would be hard to read.",
+    faults: ClassVar[Mapping[str, str]] = {
+        "not_one_sentence": "The model's text is not one sentence on one line.",
+        "answer_changed": "The model's text does not hold the answer as the true statement has it.",
+        "changed_elsewhere": "The model's text differs from the true statement by more than one short part.",
         "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
     }
-    prompt_variables: ClassVar[Mapping[str, str]] = {"statement": "the true statement", "answer": "its answer"}
+    """Why a model's text is not taken."""
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "already_negative": "The statement is negative already; negating it once more would be hard to read.",
+        **faults,
+    }
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "statement": "the true statement",
+        "answer": "its answer (empty if it is not known)",
+    }
+    reply_field = "statement"
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The tokenizer's versions."""
-        return self._make_tokenizer().fingerprint() if self.spec.tokenizer is not None else {}
+        """The model's and the tokenizer's versions."""
+        own = self._make_tokenizer().fingerprint() if self.spec.tokenizer is not None else {}
+        return {**super().fingerprint(), **own}
 
     def _make_tokenizer(self) -> Tokenizer:
         return kinds.create("tokenizer", self.spec.tokenizer)
 
-    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Open the tokenizer, if the recipe names one."""
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Open the tokenizer, if the recipe names one, and read the prompts."""
+        super().open(lookups)
         self._tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
         if self._tokenizer is not None:
             self._tokenizer.open()
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a statement."""
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """Statements that hold a negation, inside the answer or outside, are dropped."""
+        true: Statement = row
+        if self._count(true.text, true.answer) or self._count(self._answer(true), None):
+            return Dropped("already_negative", true.text)
+        return None
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """The negated predicate, where the rules know it."""
         true: Statement = row
         spec: NegateSpec = self.spec
-        before = self._count(true.text, true.answer)
-        if before or self._count(true.answer.of(true.text) if true.answer is not None else "", None):
-            return [Dropped("already_negative", true.text)]
         edit = search_negation(true.text, spec.search) if spec.method == "search" else self._at_predicate(true)
         if edit is None:
-            return [Dropped("needs_model", true.text)]
+            return NeedsModel(true.text)
         span, new = edit
+        if not self._negates_once(true, span, new):
+            text = replace_span(true.text, span, new)
+            return NeedsModel(text) if self.asks is not None else Dropped("not_one_negation_more", text)
+        return Kept(self._false(true, span, new, self.made_by(spec.method), ()))
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Statement and answer."""
+        return {"statement": row.text, "answer": self._answer(row)}
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:
+        """What the rules make of it, else the statement with a negation before its answer."""
+        true: Statement = row
+        made = self.by_rule(row, parents)
+        if isinstance(made, Kept) and isinstance(made.row, Statement) and made.row.answer is not None:
+            return made.row.text
+        bare = without_end(true.text, self.spec.stop)
+        at = true.answer.start if true.answer is not None else len(bare)
+        return true.text[:at] + self.spec.stand_in + true.text[at:]
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """The true statement with one short part changed outside the answer, and one negation more by that."""
+        true: Statement = row
+        spec: NegateSpec = self.spec
+        said = unwrapped(text)
+        text = ended(said, spec.stop, spec.marks)
+        if "\n" in said or not is_one_sentence(text, spec.stop, spec.ends):
+            return Fault("not_one_sentence")
+        answer = self._answer(true)
+        if answer not in text:
+            return Fault("answer_changed", answer)
+        edit = one_edit(true.text, text, true.answer)
+        if edit is None or max(edit[0].end - edit[0].start, len(edit[1])) > spec.max_edit:
+            return Fault("changed_elsewhere", true.text)
+        if not self._negates_once(true, *edit):
+            return Fault("not_one_negation_more", true.text)
+        return self._false(true, *edit, made_by, ("one_sentence", "one_edit"))
+
+    def _answer(self, true: Statement) -> str:
+        return true.answer.of(true.text) if true.answer is not None else ""
+
+    def _negates_once(self, true: Statement, span: Span, new: str) -> bool:
+        """Whether `new` in the place of `span` makes another text, with one negation more if those are counted."""
         text = replace_span(true.text, span, new)
+        if text == true.text:
+            return False
+        before, after = self._count(true.text, true.answer), self._count(text, shifted(true.answer, span, len(new)))
+        return not self.spec.negations or after == before + 1
+
+    def _false(self, true: Statement, span: Span, new: str, made_by: MadeBy, checks: tuple[str, ...]) -> Statement:
+        """The true statement with `new` in the place of `span`; `checks` are those that it passed besides these."""
         answer = shifted(true.answer, span, len(new))
-        if text == true.text or (spec.negations and self._count(text, answer) != before + 1):
-            return [Dropped("not_one_negation_more", text)]
-        checks = ["differs_from_true"]
-        if spec.negations:
-            checks.append("one_negation_more")
+        passed = ["differs_from_true"]
+        if self.spec.negations:
+            passed.append("one_negation_more")
         if answer is not None:
-            checks.append("answer_untouched")
-        false = Statement.child(
+            passed.append("answer_untouched")
+        return Statement.child(
             true,
-            made_by=self.made_by(spec.method),
+            made_by=made_by,
             polarity="false",
-            text=text,
+            text=replace_span(true.text, span, new),
             joined="negation",
             answer=answer,
             seam=Span(start=span.start, end=span.start + len(new)),
             context=true.context,
             fact=true.fact,
-            checks=tuple(checks),
+            checks=(*passed, *checks),
         )
-        return [Kept(false)]
 
     def _count(self, text: str, answer: Span | None) -> int:
         outside = replace_span(text, answer, "\0") if answer is not None else text
@@ -127,8 +202,7 @@ class Negate(Map):
         if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):
             return None
         words: tuple[str, ...] = self.spec.whole_words
-        answer = true.answer.of(true.text) if true.answer is not None else ""
-        if any(find_all(pattern, answer) for pattern in self.spec.blocked_answers):
+        if any(find_all(pattern, self._answer(true)) for pattern in self.spec.blocked_answers):
             return None
         rules = [
             rule

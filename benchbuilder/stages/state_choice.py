@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Row, Span
+from benchbuilder.ports.stage import Port
+from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.records.envelope import MadeBy, Row, Span
 from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.text.edits import ending
-from benchbuilder.text.patterns import Regex, find_all
-from benchbuilder.text.punctuation import strip_marks, strip_marks_right
+from benchbuilder.text.answers import locate, numbers, stands_alone
+from benchbuilder.text.distance import edit_distance, kept_share
+from benchbuilder.text.edits import ending, replace_span
+from benchbuilder.text.negation import count_negations
+from benchbuilder.text.patterns import Regex, find_all, replace_all
+from benchbuilder.text.punctuation import ended, strip_marks, strip_marks_right, unwrapped
+from benchbuilder.text.questions import is_one_sentence
+
+_GAP = "\0"
+"""Stands where a part was taken out, so that what was around it does not run together."""
 
 
-class StateChoiceSpec(StepSpec):
+class StateChoiceSpec(WriterSpec):
     """How questions become statements."""
 
     seams: tuple[str, ...]
@@ -32,47 +39,73 @@ class StateChoiceSpec(StepSpec):
     marks: str
     """Marks that are taken off the end of the question and off both ends of the answer."""
     max_length: Annotated[int, Field(ge=1)]
-    """Characters that a statement may have, its stop included."""
-    prompt: PromptRef | None = None
-    model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
+    """Characters that a statement made by rule may have, its stop included."""
+    max_model_length: Annotated[int, Field(ge=1)]
+    """Characters that a statement made by a model may have, its stop included."""
+    ends: str
+    """Characters that end a sentence; a statement made by a model holds none but its stop."""
+    asking: tuple[Regex, ...]
+    """What asks in a question: a model's statement need not keep it, and holds none of it outside the answer."""
+    keeps: Annotated[float, Field(ge=0, le=1)]
+    """Share of the question, without what asks, that a model's statement must keep, in order."""
+    max_edits: Annotated[int, Field(ge=0, le=5)]
+    """Edits within which a part of a model's statement counts as the answer; 0: the answer as it is."""
+    edits_from: Annotated[int, Field(ge=1)]
+    """Characters that an answer must have for that: an edit of a short word is another word."""
+    fixed: tuple[Regex, ...]
+    """What such an edit must not touch, besides numbers: it would say something else."""
+    negations: tuple[Regex, ...]
+    """What counts as a negation; a model's statement holds as many as question and answer. With none, none count."""
+    harmless: tuple[Regex, ...]
+    """Words that hold such a string and negate nothing."""
 
 
-class StateChoice(Map):
+class StateChoice(Writer):
     """A true statement of question, answer and stop, where the question ends in a seam.
 
-    The statement carries the span of its answer and of the seam. A question that no rule can join is dropped with
-    ``needs_model``.
+    The statement carries the span of its answer and of the seam. A question that no rule can join is put to the
+    model, which gets the question without what stands before it; its statement has no seam.
     """
 
     kind = "state_choice"
     spec_class = StateChoiceSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
-    reasons: ClassVar[Mapping[str, str]] = {
-        "needs_model": "No rule can do it and the model is `none`.",
+    faults: ClassVar[Mapping[str, str]] = {
+        "not_one_sentence": "The model's text is not one sentence on one line.",
+        "still_a_question": "The model's text still asks, or is the question itself.",
+        "answer_missing": "The model's text does not hold the answer, not even within the edits it may have.",
+        "inconsistent": "The model's text leaves out too much of the question, or its numbers are others.",
+        "polarity_changed": "The model's text holds more negations than question and answer, or fewer.",
         "too_long": "The statement is longer than the recipe allows.",
     }
+    """Why a model's text is not taken."""
+    reasons: ClassVar[Mapping[str, str]] = {**MODEL_REASONS, **faults}
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "context": "what stands before the question (may be empty)",
         "question": "the question, without its blank",
         "answer": "the right answer",
     }
+    reply_field = "statement"
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a fact."""
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """Every fact can be stated."""
+        return None
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """Question, answer and stop, where the question ends in a seam."""
         fact: Fact[Choice] = row
         spec: StateChoiceSpec = self.spec
-        question = strip_marks_right(fact.payload.question, spec.marks)
-        answer = strip_marks(fact.payload.answer, spec.marks)
+        question, answer = self._parts(fact)
         seam = ending(question, spec.seams)
         if not seam or not answer:
-            return [Dropped("needs_model", f"no seam: {question}")]
+            return NeedsModel(f"no seam: {question}")
         for patterns, text in ((spec.not_questions, question), (spec.not_answers, answer)):
             if pattern := next((p for p in patterns if find_all(p, text)), None):
-                return [Dropped("needs_model", f"{pattern}: {text}")]
+                return NeedsModel(f"{pattern}: {text}")
         joined = question + answer + spec.stop
         if len(joined) > spec.max_length:
-            return [Dropped("too_long", f"{len(joined)} characters")]
+            return Dropped("too_long", f"{len(joined)} characters")
         at = len(question)
         statement = Statement.child(
             fact,
@@ -86,4 +119,87 @@ class StateChoice(Map):
             fact=fact.id,
             checks=("holds_answer", "within_length"),
         )
-        return [Kept(statement)]
+        return Kept(statement)
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Question and answer without the marks around them, and the context."""
+        question, answer = self._parts(row)
+        return {"context": row.payload.context, "question": question, "answer": answer}
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """The question without what asks in it, the answer and the stop."""
+        question, answer = self._parts(row)
+        bare = "".join(mark for mark in self._bare(question, "") if mark not in self.spec.ends)
+        room = self.spec.max_model_length - len(answer) - len(self.spec.stop)
+        return bare[: max(room, 0)] + answer + self.spec.stop
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """A statement that says what the question says, with the answer in it, in one sentence."""
+        fact: Fact[Choice] = row
+        spec: StateChoiceSpec = self.spec
+        question, answer = self._parts(fact)
+        said = unwrapped(text)
+        text = ended(said, spec.stop, spec.marks)
+        place = self._place(fact, answer, text)
+        if text == ended(question, spec.stop, spec.marks) or self._asks(said, place):
+            return Fault("still_a_question")
+        if "\n" in said or not is_one_sentence(text, spec.stop, spec.ends):
+            return Fault("not_one_sentence")
+        if place is None:
+            return Fault("answer_missing", answer)
+        bare = self._bare(question, _GAP)
+        if kept_share(bare.replace(_GAP, ""), text) < spec.keeps or numbers(bare, answer) != numbers(text):
+            return Fault("inconsistent", question)
+        if self._negations(bare + _GAP + answer) != self._negations(text):
+            return Fault("polarity_changed", question)
+        if len(text) > spec.max_model_length:
+            return Fault("too_long", f"{len(text)} > {spec.max_model_length}")
+        checks = ["one_sentence", "holds_answer" if place.of(text) == answer else "holds_answer_nearly"]
+        checks += ["keeps_question", *(["same_negations"] if spec.negations else []), "within_length"]
+        return Statement.child(
+            fact,
+            made_by=made_by,
+            polarity="true",
+            text=text,
+            joined="model",
+            answer=place,
+            context=fact.payload.context,
+            fact=fact.id,
+            checks=tuple(checks),
+        )
+
+    def _parts(self, fact: Fact[Choice]) -> tuple[str, str]:
+        """Question and answer without the marks around them."""
+        marks = self.spec.marks
+        return strip_marks_right(fact.payload.question, marks), strip_marks(fact.payload.answer, marks)
+
+    def _bare(self, question: str, gap: str) -> str:
+        """The question with `gap` in the place of what asks in it."""
+        for pattern in self.spec.asking:
+            question = replace_all(pattern, gap, question)
+        return question
+
+    def _negations(self, text: str) -> int:
+        return count_negations(text, self.spec.negations, self.spec.harmless)
+
+    def _asks(self, said: str, answer: Span | None) -> bool:
+        """Whether something outside the answer asks."""
+        around = said if answer is None else replace_span(said, answer, _GAP)
+        return any(find_all(pattern, around) for pattern in self.spec.asking)
+
+    def _place(self, fact: Fact[Choice], answer: str, text: str) -> Span | None:
+        """Where the answer stands in a model's text, nearly at least: not where another option might be meant."""
+        place = locate(answer, text, self.spec.max_edits if len(answer) >= self.spec.edits_from else 0)
+        if place is None or not stands_alone(place, text):
+            return None
+        found = place.of(text)
+        if found == answer:
+            return place
+        distance = edit_distance(found, answer)
+        nearer = any(edit_distance(found, option.text) <= distance for option in fact.payload.wrong_options())
+        kept = all(
+            [span.of(found) for span in find_all(pattern, found)]
+            == [span.of(answer) for span in find_all(pattern, answer)]
+            for pattern in self.spec.fixed
+        )
+        return place if kept and not nearer and numbers(found) == numbers(answer) else None

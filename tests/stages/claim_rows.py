@@ -18,9 +18,15 @@ from benchbuilder.records.table import Table
 RECIPES = Path(__file__).parents[2] / "recipes"
 CARE_MI = RECIPES / "recipe" / "care_mi"
 RULES: dict[str, Any] = yaml.safe_load((RECIPES / "rules" / "zh_claims.yaml").read_text("utf-8"))
-for name in ("negations", "harmless"):  # which the YAML takes from the other step
-    assert RULES["negate_triple"][name] == f"${{steps.negate_choice.{name}}}"
-    RULES["negate_triple"][name] = RULES["negate_choice"][name]
+for step in ("state_choice", "negate_triple", "ask_tf_choice"):
+    for name in ("negations", "harmless"):  # which the YAML takes from the other step
+        assert RULES[step][name] == f"${{steps.negate_choice.{name}}}"
+        RULES[step][name] = RULES["negate_choice"][name]
+PROMPTS = Path(__file__).parents[2] / "prompts"
+for spec in RULES.values():  # the loader says where prompts are
+    for name in ("prompt", "system", "pairs", "repair"):
+        if name in spec:
+            spec[name] = {"path": spec[name], "at": str(PROMPTS / spec[name])}
 REFERENCE: dict[str, Any] = yaml.safe_load((RECIPES / "variant" / "care_mi" / "reference.yaml").read_text("utf-8"))[
     "steps"
 ]

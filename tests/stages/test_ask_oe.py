@@ -4,6 +4,9 @@ import pytest
 from claim_rows import REFERENCE, RULES, kept, make, model_made, reason, statement
 from pydantic import ValidationError
 
+from benchbuilder.prompting import Fault
+from benchbuilder.records.envelope import MadeBy
+
 SPEC = RULES["ask_oe_choice"]
 
 
@@ -84,3 +87,38 @@ def test_a_rule_names_only_known_shapes_and_placeholders():
         make("ask_oe", {**SPEC, "rules": [{"ends": ["是"], "answer": "numbr", "ask": "是多少？"}]})
     with pytest.raises(ValidationError, match="unknown placeholder"):
         make("ask_oe", {**SPEC, "rules": [{"ends": ["是"], "ask": "{x}什么？"}]})
+
+
+SAID = model_made("足月新生儿的脐带一般在生后1～2周脱落。", "1～2周")
+
+
+@pytest.mark.parametrize("text", ["足月新生儿的脐带一般在生后多久脱落？", "足月新生儿的脐带，一般在生后几周脱落?"])
+def test_a_models_question_asks_for_the_answer(stage, text):
+    row = stage.judge(SAID, {}, text, MadeBy(rule="model"))
+    assert not isinstance(row, Fault), row
+    assert (row.text, row.type, row.expected) == (text.replace("?", "？"), "oe", "")
+    assert row.checks == ("one_question", "asks", "keeps_statement", "no_leak")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("足月新生儿的脐带一般在生后多久脱落？1～2周吗？", "not_one_question"),
+        ("足月新生儿的脐带一般在生后多久脱落", "not_one_question"),
+        ("足月新生儿的脐带一般在生后脱落吗？", "no_question_word"),
+        ("足月新生儿的脐带一般在生后１～2 周还是多久脱落？", "leaks_answer"),
+        ("脐带多久脱落？", "inconsistent"),
+        ("第2胎足月新生儿的脐带一般在生后多久脱落？", "inconsistent"),
+        ("足月新生儿的脐带一般在生后什么时候因什么脱落？", "reads_otherwise"),
+    ],
+)
+def test_what_a_model_asks_is_checked(stage, text, fault):
+    made = stage.judge(SAID, {}, text, MadeBy(rule="model"))
+    assert isinstance(made, Fault), made
+    assert made.reason == fault
+
+
+def test_a_question_word_of_the_statement_does_not_ask(stage):
+    true = model_made("如何喂养取决于月龄。", "月龄")
+    assert stage.judge(true, {}, "如何喂养取决于时间？", MadeBy(rule="model")).reason == "no_question_word"
+    assert stage.judge(true, {}, "如何喂养取决于什么？", MadeBy(rule="model")).text == "如何喂养取决于什么？"

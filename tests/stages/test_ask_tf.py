@@ -4,6 +4,8 @@ import pytest
 from claim_rows import REFERENCE, RULES, choice, kept, make, reason, statement
 from pydantic import ValidationError
 
+from benchbuilder.prompting import Fault
+from benchbuilder.records.envelope import MadeBy
 from benchbuilder.records.fates import Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
@@ -74,3 +76,59 @@ def test_a_fact_without_a_false_statement_is_asked_about_its_true_one():
     assert sorted(question.fact for question in asked) == sorted(fact.id for fact in facts)
     assert {question.expected for question in asked if question.fact in {f.id for f in facts[10:]}} == {"yes"}
     assert {question.expected for question in asked if question.fact in {f.id for f in facts[:10]}} == {"yes", "no"}
+
+
+def judged(true, text):
+    stage = make("ask_tf", {**SPEC, "polarity": "true_only"})
+    return stage.judge(true, {}, text, MadeBy(rule="model"))
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("新生儿脐带夹闭后首选的处理是保持干燥吗？", "新生儿脐带夹闭后首选的处理是保持干燥吗？"),
+        ("新生儿脐带夹闭后，首选的处理会是保持干燥吗?", "新生儿脐带夹闭后，首选的处理会是保持干燥吗？"),
+        (
+            "新生儿脐带夹闭后首选的处理是保持干燥，这种说法对吗？",
+            "新生儿脐带夹闭后首选的处理是保持干燥，这种说法对吗？",
+        ),
+    ],
+)
+def test_a_models_question_holds_the_statement(text, asked):
+    row = judged(statement("新生儿脐带夹闭后首选的处理是", "保持干燥", context="男婴。"), text)
+    assert not isinstance(row, Fault), row
+    assert (row.text, row.type, row.expected, row.context) == (asked, "tf", "yes", "男婴。")
+    assert "same_negations" in row.checks
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("新生儿脐带夹闭后首选的处理是保持干燥吗？请回答。", "not_one_question"),
+        ("新生儿脐带夹闭后首选的处理是保持干燥。", "not_one_question"),
+        ("新生儿脐带夹闭后首选的处理是保持干燥\n吗？", "not_one_question"),
+        ("新生儿脐带夹闭后首选的处理是保持干燥？", "not_true_or_false"),
+        ("新生儿脐带夹闭后首选的处理不是保持干燥吗？", "polarity_changed"),
+        ("新生儿脐带夹闭后首选的处理是湿敷吗？", "answer_missing"),
+        ("首选保持干燥吗？", "inconsistent"),
+        ("3日内新生儿脐带夹闭后首选的处理是保持干燥吗？", "inconsistent"),
+        ("答案：新生儿脐带夹闭后首选的处理是保持干燥吗？", "leaks_verdict"),
+        ("是的，新生儿脐带夹闭后首选的处理是保持干燥吗？", "leaks_verdict"),
+        ("难道新生儿脐带夹闭后首选的处理是保持干燥吗？", "leaks_verdict"),
+    ],
+)
+def test_what_a_model_asks_is_checked(text, fault):
+    made = judged(statement("新生儿脐带夹闭后首选的处理是", "保持干燥"), text)
+    assert isinstance(made, Fault), made
+    assert made.reason == fault
+
+
+def test_a_negation_that_is_lost_would_turn_the_key():
+    true = statement("Auer小体不见于", "淋巴细胞白血病")
+    assert judged(true, "Auer小体见于淋巴细胞白血病吗？").reason == "polarity_changed"
+    assert judged(true, "Auer小体不见于淋巴细胞白血病吗？").expected == "yes"
+
+
+def test_what_the_statement_says_itself_is_no_verdict():
+    true = statement("保持正确的含接姿势可预防的是", "乳头皲裂")
+    assert judged(true, "保持正确的含接姿势可预防的是乳头皲裂吗？").expected == "yes"

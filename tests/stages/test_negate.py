@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 from claim_rows import REFERENCE, RULES, kept, make, model_made, reason, statement, tokenizer
 
+from benchbuilder.prompting import Fault
+from benchbuilder.records.envelope import MadeBy, Span
+
 SPEC = {**RULES["negate_choice"], "tokenizer": tokenizer("jieba")}
 
 
@@ -102,3 +105,65 @@ def test_the_reference_turns_most_likely_into_impossible_only_without_de(referen
     assert kept(reference.map(statement("诊断最可能是", "肺炎"), {})).text == "诊断不可能是肺炎。"
     assert kept(reference.map(statement("最可能的诊断应是", "肺炎"), {})).text == "最可能的诊断不应是肺炎。"
     assert reason(reference.map(statement("降低颅内压首选", "甘露醇"), {})) == "needs_model"
+
+
+SAID = "治疗先兆子痫应使用硫酸镁，静脉滴注。"
+
+
+def judged(stage, text, true=None):
+    return stage.judge(true or model_made(SAID, "硫酸镁"), {}, text, MadeBy(rule="model"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seam"),
+    [
+        ("治疗先兆子痫不应使用硫酸镁，静脉滴注。", "不"),
+        ("治疗先兆子痫并不应该使用硫酸镁，静脉滴注", "并不应该"),
+        ("治疗先兆子痫应使用硫酸镁，不静脉滴注。", "不"),  # behind the answer
+        ("治疗先兆子痫禁用而不是使用硫酸镁,静脉滴注。", "禁用而不是"),  # the width of the comma is no difference
+    ],
+)
+def test_a_models_negation_is_the_true_statement_with_one_part_changed(stage, text, seam):
+    row = judged(stage, text)
+    assert not isinstance(row, Fault), row
+    assert (row.polarity, row.joined) == ("false", "negation")
+    assert row.answer.of(row.text) == "硫酸镁"
+    assert row.seam.of(row.text) == seam
+    assert row.text.endswith("，静脉滴注。" if "不静" not in text else "不静脉滴注。")
+    assert {"differs_from_true", "one_negation_more", "answer_untouched", "one_edit"} < set(row.checks)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (SAID, "not_one_negation_more"),
+        ("治疗先兆子痫可使用硫酸镁，静脉滴注。", "not_one_negation_more"),
+        ("治疗先兆子痫不能不使用硫酸镁，静脉滴注。", "not_one_negation_more"),
+        ("治疗先兆子痫不应使用硫酸镁，不静脉滴注。", "changed_elsewhere"),
+        ("治疗早产时不应使用硫酸镁，口服。", "changed_elsewhere"),
+        ("治疗先兆子痫不应使用硫酸钙，静脉滴注。", "answer_changed"),
+        ("治疗先兆子痫应使用硫不酸镁，静脉滴注。", "answer_changed"),
+        ("治疗先兆子痫不应使用硫酸镁。静脉滴注。", "not_one_sentence"),
+        ("治疗先兆子痫不应使用硫酸镁，静脉滴注。\n说明：已否定。", "not_one_sentence"),
+        ("治疗先兆子痫不应使用硫酸镁，静脉滴注吗？", "not_one_sentence"),
+    ],
+)
+def test_what_a_model_negates_is_checked(stage, text, fault):
+    made = judged(stage, text)
+    assert isinstance(made, Fault), made
+    assert made.reason == fault
+
+
+def test_a_repeated_character_at_the_answers_edge_does_not_hide_where_the_edit_is(stage):
+    true = model_made("其血压是是否升高。", "是否升高")
+    row = judged(stage, "其血压并不是是否升高。", true)
+    assert (row.text, row.answer.of(row.text), row.seam.of(row.text)) == ("其血压并不是是否升高。", "是否升高", "并不")
+
+
+def test_a_statement_without_a_known_answer_is_negated_anywhere(stage):
+    true = model_made("胎盘位于宫底。", "子宫")
+    assert true.answer is None
+    row = judged(stage, "胎盘不位于宫底。", true)
+    assert (row.text, row.answer, row.seam) == ("胎盘不位于宫底。", None, Span(start=2, end=3))
+    [request] = [stage.values(true, {})]
+    assert request == {"statement": "胎盘位于宫底。", "answer": ""}

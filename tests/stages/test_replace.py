@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from claim_rows import REFERENCE, RULES, choice, kept, make, model_made, reason
 
+from benchbuilder.records.envelope import MadeBy
+
 SPEC = RULES["replace_choice"]
 STATE = make("state_choice", RULES["state_choice"])
 
@@ -77,3 +79,22 @@ def test_without_a_rescue_only_a_literal_place_counts():
 def test_the_reference_takes_the_first_wrong_option():
     fact = choice("医院报告的时限是", "4小时", "4小时内", "24小时")
     assert kept(replaced(fact, **REFERENCE["replace_choice"])).text == "医院报告的时限是4小时内。"
+
+
+@pytest.mark.parametrize(
+    ("text", "false"),
+    [
+        ("产妇产后6～12小时可以下床活动。", "产妇产后3～5日可以下床活动。"),
+        ("产妇产后6-12小时可以下床活动。", "产妇产后3～5日可以下床活动。"),  # nearly the answer
+        ("6～12小时后，即产后6～12小时，产妇可以下床活动。", "6～12小时后，即产后3～5日，产妇可以下床活动。"),
+    ],
+)
+def test_the_place_that_a_models_statement_passed_with_is_the_place_that_is_replaced(text, false):
+    fact = choice("产妇产后何时可以下床活动", "6～12小时", "3～5日")
+    true = STATE.judge(fact, {}, text, MadeBy(rule="model"))
+    if text.count("12") > 1:  # the numbers of the question are said once: such a text would not pass
+        assert true.reason == "inconsistent"
+        true = model_made(text, "6～12小时")
+    row = kept(make("replace", SPEC).map(true, {"fact": fact}))
+    assert (row.text, row.answer.of(row.text)) == (false, "3～5日")
+    assert row.answer.start == true.answer.start
