@@ -9,21 +9,23 @@ import platform
 import resource
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from benchbuilder import __version__
-from benchbuilder.errors import WaitingForPeople
+from benchbuilder.errors import Waiting
 from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.gateway import Gateway
 from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
 from benchbuilder.ledger import account_of, write_ledger
 from benchbuilder.making import Workshop
 from benchbuilder.plan import Node, Plan, Status
 from benchbuilder.ports.exporter import Exporter, Finished
+from benchbuilder.ports.model import Receipt
 from benchbuilder.progress import Watcher
 from benchbuilder.records.table import Table
 from benchbuilder.store.checksums import Checksums
@@ -33,18 +35,20 @@ from benchbuilder.store.manifest import Manifest
 
 @dataclass
 class BuildReport:
-    """What a build did. `waiting` holds what people still have to do, by step."""
+    """What a build did. `waiting` holds what people still have to do, or batches to come, by step."""
 
     folder: Path
     made: list[str] = field(default_factory=list[str])
     reused: list[str] = field(default_factory=list[str])
     blocked: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
-    waiting: dict[str, WaitingForPeople] = field(default_factory=dict[str, WaitingForPeople])
+    waiting: dict[str, Waiting] = field(default_factory=dict[str, Waiting])
     written: list[Path] = field(default_factory=list[Path])
     removed: list[Path] = field(default_factory=list[Path])
     """Outputs of a former build of this folder that no longer hold, and were taken away."""
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    receipts: tuple[Receipt, ...] = ()
+    """What models were asked and what it cost, over all runs."""
 
 
 def build(
@@ -55,21 +59,38 @@ def build(
     What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
     report says what is missing. Raises DataError, TooManyFailures and the like; everything committed stays.
     """
-    with store.locked():
-        run = _Run(plan, store, watcher, refresh)
-        run.steps()
+    with store.locked(), open_gateway(plan, store, watcher.note) as gateway:
+        run = _Run(plan, store, watcher, refresh, gateway)
+        try:
+            run.steps()
+        finally:
+            run.report.receipts = () if gateway is None else gateway.receipts()
+            run.log()
         run.outputs(recipe_yaml)
-        run.log()
         return run.report
 
 
+@contextlib.contextmanager
+def open_gateway(plan: Plan, store: Store, notice: Callable[[str], None]) -> Generator[Gateway | None]:
+    """The gateway of a build, over the journal of its store and under the recipe's budget; none if no step asks."""
+    if not any(node.asks for node in plan.nodes.values()):
+        yield None
+        return
+    budget = plan.recipe.budget
+    with Gateway(store.journal, usd=budget.usd, tokens=budget.tokens, notice=notice) as gateway:
+        yield gateway
+
+
 class _Run:
-    def __init__(self, plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str]) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str], gateway: Gateway | None
+    ) -> None:
         self.plan, self.store, self.watcher = plan, store, watcher
         recipe = plan.recipe
         self.shop = Workshop(
-            store, LocalExecutor(recipe.run.workers), recipe.run.shard_rows, recipe.tolerate.failed_rows, watcher
-        )
+            store, LocalExecutor(recipe.run.workers), recipe.run.shard_rows, recipe.tolerate.failed_rows, watcher,
+            gateway,
+        )  # fmt: skip
         self.statuses = plan.statuses(store, refresh)
         self.refresh = refresh
         self.report = BuildReport(store.folder, manifests=self.shop.manifests)
@@ -98,9 +119,9 @@ class _Run:
         with self._timed(node.name):
             try:
                 manifest = self.shop.retry(node, sealed) if sealed is not None and fits else self.shop.make(node)
-            except WaitingForPeople as waiting:
+            except Waiting as waiting:
                 self.report.waiting[node.name] = waiting
-                self.watcher.end(node.name, f"waits for people: {waiting.what}")
+                self.watcher.end(node.name, f"waits: {waiting.what}")
                 return
         self.shop.manifests[node.name] = manifest
         self.report.made.append(node.name)
@@ -132,6 +153,7 @@ class _Run:
             },
             "version": __version__,
             "waiting": {name: str(waiting) for name, waiting in self.report.waiting.items()},
+            "receipts": [asdict(receipt) for receipt in self.report.receipts],
         }
         mark = self.store.folder / "store" / "outputs.json"
         text = json.dumps(state, ensure_ascii=False, sort_keys=True)
@@ -144,7 +166,9 @@ class _Run:
         ledger = folder / "ledger.tsv"
         write_ledger(self.shop.manifests, self.store, ledger)
         waiting = "\n".join(str(waiting) for waiting in self.report.waiting.values())
-        finished = finished_build(self.plan, self.store, self.shop.manifests, recipe_yaml, waiting)
+        finished = finished_build(
+            self.plan, self.store, self.shop.manifests, recipe_yaml, waiting, self.report.receipts
+        )
         (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
         written = [folder / "recipe.yaml", ledger]
         for spec in recipe.outputs.values():
@@ -167,6 +191,7 @@ class _Run:
             "machine": platform.platform(),
             "steps": self.times,
             "reused": self.report.reused,
+            "receipts": [asdict(receipt) for receipt in self.report.receipts],
             "waiting": {name: waiting.missing for name, waiting in self.report.waiting.items()},
         }
         with (self.store.folder / "run.jsonl").open("a", encoding="utf-8") as stream:
@@ -194,18 +219,24 @@ def _mark(mark: Path, state: str, files: Mapping[str, int]) -> None:
 
 
 def finished_build(
-    plan: Plan, store: Store, manifests: Mapping[str, Manifest], recipe_yaml: str, waiting: str = ""
+    plan: Plan,
+    store: Store,
+    manifests: Mapping[str, Manifest],
+    recipe_yaml: str,
+    waiting: str = "",
+    receipts: tuple[Receipt, ...] = (),
 ) -> Finished:
     """What exporters get of a build whose ledger is written; `waiting` says what people still have to do."""
     return Finished(
         tables=Tables(store, manifests),
         accounts=tuple(account_of(manifest, plan.nodes[name].inputs) for name, manifest in manifests.items()),
-        recipe=plan.recipe.model_dump(mode="json", by_alias=True, exclude={"run"}),
+        recipe=plan.recipe.model_dump(mode="json", by_alias=True, exclude={"run"}, serialize_as_any=True),
         recipe_yaml=recipe_yaml,
         ledger=store.folder / "ledger.tsv",
         items=plan.recipe.items,
         state="waiting" if waiting else "done",
         waiting=waiting,
+        receipts=receipts,
     )
 
 

@@ -13,13 +13,15 @@ from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
 from benchbuilder.origins import Origin, parse_key
 from benchbuilder.ports.stage import Context, Port, Stage
+from benchbuilder.prompting import REPAIR_VARIABLES, WriterSpec
 from benchbuilder.recipe_file import dotted
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.item import Item
 from benchbuilder.records.passage import Passage
 from benchbuilder.references import missing_file
 from benchbuilder.roots import shown
-from benchbuilder.spec.base import PromptRef
+from benchbuilder.spec.base import PairsRef, PromptRef
+from benchbuilder.spec.model import HostedSpec
 from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row
 
 _OWN = ("title", "summary", "licence", "correct_as_of")
@@ -62,7 +64,7 @@ def examine(loaded: Loaded, *, sources: bool = True) -> Findings:
     findings.problems += _files(loaded)
     wiring = _Wiring(loaded)
     findings.problems += wiring.problems()
-    findings.warnings += [*wiring.unused(), *_inherited(loaded), *_unreachable(loaded)]
+    findings.warnings += [*wiring.unused(), *_inherited(loaded), *_unreachable(loaded), *_uncapped(loaded)]
     if sources:
         findings.data += _sources(loaded)
     return findings
@@ -83,8 +85,15 @@ def _files(loaded: Loaded) -> Iterator[Problem]:
 
 def _prompt(loaded: Loaded, key: str, ref: PromptRef, where: str) -> Iterator[Problem]:
     step = key.split(".")[1]
-    allowed = getattr(_stage(loaded, step), "prompt_variables", {}) if key.startswith("steps.") else {}
+    allowed = dict(getattr(_stage(loaded, step), "prompt_variables", {})) if key.startswith("steps.") else {}
+    if isinstance(loaded.recipe.steps.get(step), WriterSpec):
+        allowed["pairs"] = "the few-shot pairs"
+    if key.endswith(".repair"):
+        allowed |= REPAIR_VARIABLES
     try:
+        if isinstance(ref, PairsRef):
+            prompts.read_pairs(ref.file)
+            return
         wrong = prompts.check(prompts.find(ref.path, loaded.prompts), tuple(allowed))
     except RecipeError as error:
         wrong = list(error.problems)
@@ -132,6 +141,23 @@ def _unreachable(loaded: Loaded) -> Iterator[Problem]:
         found=str(least), allowed=f"at most {each * len(bases)}: {each} from each of {len(bases)} sources of passages",
         hint="lower it, raise retriever.top_k, or choose more sources of passages",
     )  # fmt: skip
+
+
+def _uncapped(loaded: Loaded) -> Iterator[Problem]:
+    """A warning if steps put prompts to a hosted model and no cap says what that may cost."""
+    recipe = loaded.recipe
+    if recipe.budget.usd is not None or recipe.budget.tokens is not None:
+        return
+    found = {
+        step: spec.model
+        for step, spec in recipe.steps.items()
+        if isinstance(spec, WriterSpec) and spec.strategy != "rules" and isinstance(spec.model, HostedSpec)
+    }
+    if found:
+        yield Problem(
+            f"{', '.join(found)}: nothing caps what the calls of models may cost", key="budget",
+            hint="`benchbuild plan` quotes it; budget.usd=5 or budget.tokens=1000000 stops the build there",
+        )  # fmt: skip
 
 
 def _stage(loaded: Loaded, step: str) -> type[Stage]:

@@ -38,7 +38,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "whitespace": "benchbuilder.tokenizers.whitespace:Whitespace",
     },
     "retriever": {"bm25": "benchbuilder.retrievers.bm25:Bm25"},
-    "model": {"none": "benchbuilder.models.none:NoModel"},
+    "model": {
+        "none": "benchbuilder.models.none:NoModel",
+        "openai": "benchbuilder.models.openai:OpenAI",
+        "replay": "benchbuilder.models.replay:Replay",
+        "transformers": "benchbuilder.models.transformers:Transformers",
+    },
     "votes": {
         "files": "benchbuilder.votes.files:FileVotes",
         "none": "benchbuilder.votes.none:NoVotes",

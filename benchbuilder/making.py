@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +16,27 @@ from benchbuilder.executors.local import LocalExecutor
 from benchbuilder.identity import spec_parts
 from benchbuilder.kinds import row_class
 from benchbuilder.plan import Node
+from benchbuilder.ports.asker import Asker
 from benchbuilder.ports.source import Source
-from benchbuilder.ports.stage import Gather, Stage
+from benchbuilder.ports.stage import Conversation, Gather, Stage
 from benchbuilder.progress import Watcher
 from benchbuilder.records.envelope import Origin, Row
-from benchbuilder.records.fates import EndOfFile, Kept, Unit
+from benchbuilder.records.fates import EndOfFile, Fate, Kept, Unit
 from benchbuilder.records.table import Table, schema_of
-from benchbuilder.shards import Job, TableFiles
+from benchbuilder.shards import Job, TableFiles, Talk, Worker
+from benchbuilder.spec.base import KindSpec
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.digest import digest_of
 from benchbuilder.store.folder import Draft, Store
 from benchbuilder.store.manifest import Manifest, counted
 
 _UNITS = 10_000
+_TALK_ROWS = 1_000
+"""Rows in a shard that is talked about with a model: each took a while, so they are committed in small shards."""
+
+
+Chooser = Callable[[Worker | None, pa.Table], pa.Table]
+"""Takes some of the rows of the `each` port; there is a worker where a step puts prompts."""
 
 
 @dataclass
@@ -39,11 +48,15 @@ class Workshop:
     shard_rows: int
     tolerated: float
     watcher: Watcher
+    asker: Asker | None = None
+    """Who asks models; needed if a step puts prompts."""
+    choose: Chooser | None = None
+    """Which rows the maps and filters work on; all if ``None``."""
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
 
     def make(self, node: Node) -> Manifest:
         """Make `node` and seal it."""
-        shape = {"inputs": self.digests(node), "rows": self.shard_rows}
+        shape = {"inputs": self.digests(node), "rows": self._rows_a_shard(node)}
         draft = self.store.draft(node.name, node.key, shape)
         if isinstance(node.maker, Source):
             return self._seal(node, draft, *self._read(node.maker, draft))
@@ -95,34 +108,57 @@ class Workshop:
 
     # --- steps
 
-    def _job(self, node: Node, stage: Stage) -> Job:
-        ports = {
-            port: TableFiles(
-                self.manifests[names[0]].row,
-                tuple(
-                    self.store.place(name, self.manifests[name].key) / f"part-{index:05d}.parquet"
-                    for name in names
-                    for index in range(self.manifests[name].shards)
-                ),
-            )
-            for port, names in node.inputs.items()
-            if port != "each"
-        }
-        return Job(stage, ports, self.manifests[node.inputs["each"][0]].row, node.row_name)
+    def _rows_a_shard(self, node: Node) -> int:
+        return self.shard_rows if node.asks is None else min(self.shard_rows, _TALK_ROWS)
 
     def _run(self, node: Node, draft: Draft) -> list[Shard]:
-        each = self._port(node, "each").arrow
+        each, rows = self._port(node, "each").arrow, self._rows_a_shard(node)
+        if self.choose is not None:
+            asking = None if node.asks is None else Worker(job_of(node, self.store, self.manifests))
+            each = self.choose(asking, each)
         self.watcher.begin(node.name, each.num_rows, "rows")
-        starts = range(0, each.num_rows, self.shard_rows)
+        starts = range(0, each.num_rows, rows)
         done = [index for index in range(len(starts)) if draft.committed(index)]
-        todo = [(index, each.slice(start, self.shard_rows)) for index, start in enumerate(starts) if index not in done]
+        todo = [(index, each.slice(start, rows)) for index, start in enumerate(starts) if index not in done]
         for index in done:
-            self.watcher.advance(node.name, min(self.shard_rows, each.num_rows - starts[index]))
-        if todo:
-            for index, shard in self.executor.map(self._job(node, _stage(node)), todo):
-                draft.commit(index, shard)
-                self.watcher.advance(node.name, min(self.shard_rows, each.num_rows - starts[index]))
+            self.watcher.advance(node.name, min(rows, each.num_rows - starts[index]))
+        self._shards(node, todo, draft.commit)
         return [draft.load(index, node.row) for index in range(len(starts))]
+
+    def _shards(self, node: Node, todo: list[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]) -> None:
+        """Make shards and hand each to `commit` as it is done."""
+        if not todo:
+            return
+        job, spec = job_of(node, self.store, self.manifests), node.asks
+        if spec is not None:
+            self._converse(job, spec, todo, commit)
+            return
+        for index, shard in self.executor.map(job, todo):
+            commit(index, shard)
+            self.watcher.advance(node.name, dict(todo)[index].num_rows)
+
+    def _converse(
+        self, job: Job, spec: KindSpec, todo: list[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]
+    ) -> None:
+        """Talk about the rows with the step's model; shards may end in any order."""
+        if self.asker is None:
+            raise TypeError("a step that puts prompts needs somebody who asks a model")
+        worker, step = Worker(job), job.stage.context.step
+        talks: dict[int, Talk] = {}
+
+        def starts() -> Iterator[tuple[tuple[int, int], Conversation]]:
+            for index, table in todo:
+                talks[index] = worker.talk(table)
+                for place, conversation in talks[index].conversations():
+                    yield (index, place), conversation
+
+        def done(item: tuple[int, int], outcome: list[Fate] | str) -> None:
+            index, place = item
+            self.watcher.advance(step, 1)
+            if talks[index].end(place, outcome):
+                commit(index, talks.pop(index).settle())
+
+        self.asker.converse(step, spec, starts(), done)
 
     def _gather(self, node: Node, stage: Gather, draft: Draft) -> Shard:
         tables = {port: self._port(node, port) for port in node.inputs}
@@ -143,10 +179,11 @@ class Workshop:
         each = self._port(node, "each").arrow
         again = each.filter(pc.is_in(each.column("id"), pa.array(sorted(failed), pa.string())))
         self.watcher.begin(node.name, again.num_rows, "rows")
-        ((_, fresh),) = self.executor.map(self._job(node, _stage(node)), [(0, again)])
         tallies = Counter({(tally, partition, key): n for tally, partition, key, n in before.tallies})
         old = Shard(old_rows, old_fates, tallies, before.notes)
-        merged = _merge([str(row) for row in each.column("id").to_pylist()], failed, old, fresh)
+        fresh: dict[int, Shard] = {}
+        self._shards(node, [(0, again)], fresh.__setitem__)
+        merged = _merge([str(row) for row in each.column("id").to_pylist()], failed, old, fresh[0])
         draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
         draft.commit(0, merged)
         return self._seal(node, draft, [merged])
@@ -218,6 +255,23 @@ class Workshop:
                 why=f"the recipe tolerates {self.tolerated:.1%} (tolerate.failed_rows)",
                 next="the same command tries the failed rows again; what was kept is kept",
             )
+
+
+def job_of(node: Node, store: Store, manifests: Mapping[str, Manifest]) -> Job:
+    """The job of a map or filter whose inputs are sealed in `store`."""
+    ports = {
+        port: TableFiles(
+            manifests[names[0]].row,
+            tuple(
+                store.place(name, manifests[name].key) / f"part-{index:05d}.parquet"
+                for name in names
+                for index in range(manifests[name].shards)
+            ),
+        )
+        for port, names in node.inputs.items()
+        if port != "each"
+    }
+    return Job(_stage(node), ports, manifests[node.inputs["each"][0]].row, node.row_name)
 
 
 def _stage(node: Node) -> Stage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -11,8 +11,9 @@ from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.identity import Sha, changes, key_of, kind_parts, spec_parts
 from benchbuilder.kinds import create, row_name
 from benchbuilder.ports.source import Source
-from benchbuilder.ports.stage import Context, Stage
+from benchbuilder.ports.stage import Context, Prompted, Stage
 from benchbuilder.records.envelope import Row
+from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.recipe import Recipe
 from benchbuilder.store.folder import Store
 from benchbuilder.wiring import expand, flow_order
@@ -39,6 +40,11 @@ class Node:
         """The name of the class of its rows."""
         return row_name(self.row)
 
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model that it puts prompts to, if any."""
+        return self.maker.asks if isinstance(self.maker, Prompted) else None
+
     def upstream(self) -> tuple[str, ...]:
         """Every input node once, in port order."""
         return tuple(dict.fromkeys(name for names in self.inputs.values() for name in names))
@@ -60,6 +66,14 @@ class Plan:
 
     recipe: Recipe
     nodes: Mapping[str, Node]
+
+    def leading_to(self, names: Iterable[str]) -> set[str]:
+        """The nodes `names` and all that they hang on."""
+        needed = set(names)
+        for name, node in reversed(self.nodes.items()):
+            if name in needed:
+                needed.update(node.upstream())
+        return needed
 
     def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, Status]:
         """For every node, whether the store has it, and if not, why it runs; RecipeError if `refresh` names none."""

@@ -23,6 +23,10 @@ class Watcher(Protocol):
         """The step is sealed, reused or waiting; `summary` says so in a line."""
         ...
 
+    def note(self, text: str) -> None:
+        """Something that a user may want to know while a step is at work."""
+        ...
+
 
 class Lines:
     """A plain line when a step ends: for logs and pipes."""
@@ -39,6 +43,10 @@ class Lines:
     def end(self, step: str, summary: str) -> None:
         """One line a step."""
         self._console.print(f"{step:<20} {summary}", highlight=False, soft_wrap=True, markup=False)
+
+    def note(self, text: str) -> None:
+        """An indented line."""
+        self._console.print(f"{'':<20} {text}", highlight=False, soft_wrap=True, markup=False)
 
 
 class Bars:
@@ -70,6 +78,14 @@ class Bars:
 
     def end(self, step: str, summary: str) -> None:
         """Replace the bar by a line."""
+        self.drop(step)
+        self._lines.end(step, summary)
+
+    def drop(self, step: str) -> None:
+        """Take the bar away."""
         if step in self._tasks:
             self._progress.remove_task(self._tasks.pop(step))
-        self._lines.end(step, summary)
+
+    def note(self, text: str) -> None:
+        """A line above the bars."""
+        self._lines.note(text)

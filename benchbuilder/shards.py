@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from benchbuilder.accounts import Shard, settle_filter, settle_map
 from benchbuilder.errors import AccountsError
 from benchbuilder.kinds import row_class
-from benchbuilder.ports.stage import Filter, Map, Stage
+from benchbuilder.ports.stage import Conversation, Filter, Map, Prompted, Stage
 from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Failed, Fate
 from benchbuilder.records.table import Table, schema_of
 
 
@@ -64,11 +65,15 @@ class Worker:
         if not isinstance(stage, Map):
             raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
         rows = list(rows)
-        joined = self._joined(rows)
+        joined = self.joined(rows)
         outcomes = [list(stage.map(row, parents)) for row, parents in zip(rows, joined, strict=True)]
         return settle_map(stage, rows, outcomes, row_class(self.job.output))
 
-    def _joined(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
+    def talk(self, table: pa.Table) -> Talk:
+        """The conversations about these rows of the `each` port, none of them begun."""
+        return Talk(self, list(Table(table, row_class(self.job.row))))
+
+    def joined(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
         """For each row its ancestors by parent port."""
         joined: list[dict[str, Row]] = [{} for _ in rows]
         for port, parents in self._parents.items():
@@ -82,6 +87,39 @@ class Worker:
                         next="wire the port to an earlier step of the same branch",
                     )
         return joined
+
+
+@dataclass
+class Talk:
+    """Rows of one shard that are talked about with a model, and what came of those whose conversations ended."""
+
+    worker: Worker
+    rows: Sequence[Row]
+    outcomes: dict[int, list[Fate]] = field(default_factory=dict[int, list[Fate]])
+
+    def conversations(self) -> Iterator[tuple[int, Conversation]]:
+        """A conversation for each row, by its place; made when asked for."""
+        stage = self.worker.job.stage
+        if not isinstance(stage, Prompted):
+            raise TypeError(f"{stage.kind} puts no prompts")
+        for place, (row, parents) in enumerate(zip(self.rows, self.worker.joined(self.rows), strict=True)):
+            yield place, stage.converse(row, parents)
+
+    def end(self, place: int, outcome: list[Fate] | str) -> bool:
+        """Write down how a conversation ended: its fates, or why the row failed. Whether it was the last one."""
+        if isinstance(outcome, str):
+            slots = self.worker.job.stage.slots if isinstance(self.worker.job.stage, Map) else ("",)
+            outcome = [Failed(outcome, slot) for slot in (("",) if slots == "many" else slots)]
+        self.outcomes[place] = outcome
+        return len(self.outcomes) == len(self.rows)
+
+    def settle(self) -> Shard:
+        """The balanced shard, in the order of the rows."""
+        stage = self.worker.job.stage
+        if not isinstance(stage, Map):
+            raise TypeError(f"{stage.kind} puts no prompts")
+        outcomes = [self.outcomes[place] for place in range(len(self.rows))]
+        return settle_map(stage, self.rows, outcomes, row_class(self.worker.job.output))
 
 
 class Parents:

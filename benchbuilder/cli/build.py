@@ -9,9 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.build import BuildReport, build
-from benchbuilder.cli.session import add_overrides, add_refresh, open_session
-from benchbuilder.progress import Bars, Lines
+from benchbuilder.build import BuildReport, build, open_gateway
+from benchbuilder.cli.costs import receipt_lines
+from benchbuilder.cli.session import Session, add_overrides, add_refresh, open_session
+from benchbuilder.errors import ServiceError, TooManyFailures
+from benchbuilder.progress import Bars, Lines, Watcher
 from benchbuilder.spec.recipe import Recipe
 
 
@@ -28,8 +30,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     with contextlib.ExitStack() as stack:
         watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
-        report = build(session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()))
+        refresh = frozenset(args.refresh or ())
+        try:
+            report = build(session.plan, session.store, session.loaded.yaml, watcher, refresh=refresh)
+        except (ServiceError, TooManyFailures, KeyboardInterrupt):
+            _tell_costs(session, watcher)
+            raise
     return tell(report, console, session.plan.recipe)
+
+
+def _tell_costs(session: Session, watcher: Watcher) -> None:
+    """What was paid for so far by a build that stops."""
+    with open_gateway(session.plan, session.store, watcher.note) as gateway:
+        for line in receipt_lines(() if gateway is None else gateway.receipts()):
+            watcher.note(line)
 
 
 def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
@@ -52,15 +66,22 @@ def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
     if report.removed:
         say(f"\ntaken away, as they no longer hold: {', '.join(_shown(file) for file in report.removed)}")
         say("the former command brings them back; run.dir=FOLDER builds beside them")
-    for text in _empty(report, recipe):
+    for text in _remarks(report, recipe):
         say(f"\n{text}")
-    if recipe.card.illustrative:
-        say("\nThe sources are bundled samples: illustrative, not checked by experts.")
     if pages := [file for file in report.written if file.suffix == ".html"]:
         say(f"next: open {_shown(pages[0])} in a browser")
     if report.waiting:
         return 75
     return 0 if report.manifests[recipe.items].rows else 3
+
+
+def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """What else a user may want to know."""
+    if report.receipts:
+        yield "\n".join(receipt_lines(report.receipts))
+    yield from _empty(report, recipe)
+    if recipe.card.illustrative:
+        yield "The sources are bundled samples: illustrative, not checked by experts."
 
 
 def _empty(report: BuildReport, recipe: Recipe) -> Iterator[str]:

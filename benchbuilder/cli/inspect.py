@@ -13,6 +13,8 @@ from benchbuilder.cli.session import add_overrides, open_session
 from benchbuilder.inspection import Inspector
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.payload import Payload
+from benchbuilder.retelling import harmless
+from benchbuilder.transcripts import Desk, Turn, looking
 
 _ENVELOPE = frozenset(Row.model_fields) - {"id"}
 
@@ -47,14 +49,34 @@ def register_trace(parser: argparse.ArgumentParser) -> None:
 def run_trace(args: argparse.Namespace, console: Console) -> int:
     """From the item back to the source line."""
     session = open_session(args, console)
-    rows = Inspector(session.plan, session.store).trace(args.item)
-    for step, row in rows:
-        console.print(f"{step}  {row.id}  made by {row.made_by.rule}", style="bold", highlight=False, markup=False)
-        for name, value in _shown(row).items():
-            console.print(f"    {name}: {value}", highlight=False, markup=False, soft_wrap=True)
+    inspector = Inspector(session.plan, session.store)
+    rows = inspector.trace(args.item)
+    desk = Desk(session.plan, session.store, inspector.manifests)
+    with looking(session.store) as lookup:
+        for step, row in rows:
+            console.print(f"{step}  {row.id}  made by {row.made_by.rule}", style="bold", highlight=False, markup=False)
+            for name, value in _shown(row).items():
+                _tell(console, f"{name}: {value}")
+            for turn in desk.turns(step, row, lookup):
+                _tell_turn(console, turn)
     origin = rows[0][1].origin
     console.print(f"origin: {origin.file}:{origin.line}", highlight=False, markup=False)
     return 0
+
+
+def _tell(console: Console, text: str) -> None:
+    indented = harmless(text).replace("\n", "\n    ")
+    console.print(f"    {indented}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _tell_turn(console: Console, turn: Turn) -> None:
+    """What the model was asked and what it answered, as the journal has it."""
+    for message in turn.request.messages:
+        _tell(console, f"--- {message.role}\n{message.content}")
+    if turn.reply is None:
+        _tell(console, "--- the journal holds no reply to this")
+    else:
+        _tell(console, f"--- reply ({turn.reply.outcome})\n{turn.reply.text}")
 
 
 def register_peek(parser: argparse.ArgumentParser) -> None:

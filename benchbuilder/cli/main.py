@@ -55,6 +55,25 @@ COMMANDS: dict[str, Command] = {
         "plan", "say what a build would reuse, and why the rest runs",
         ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"),
     ),
+    "prompt": Command(
+        "prompt", "show exactly what a model would be sent about a row, or list the prompts",
+        ("benchbuild prompt show qa2d recipe=care_mi", "benchbuild prompt ls recipe=care_mi"),
+    ),
+    "preview": Command(
+        "preview", "run a few rows through every step: input, prompt, reply, result",
+        ("benchbuild preview n=2 recipe=care_mi", "benchbuild preview recipe=care_mi --html preview.html"),
+    ),
+    "compare": Command(
+        "compare", "run several models, or rules, over the same rows of a step",
+        ("benchbuild compare state_choice --with rules --with 'short: rules steps.state_choice.max_length=25' "
+         "n=20 recipe=care_mi",
+         "benchbuild compare ask_oe_choice --with rules recipe=care_mi"),
+    ),
+    "replies": Command(
+        "replies", "write the replies that a recipe uses, so that it rebuilds without any model",
+        ("benchbuild replies --output replies.jsonl recipe=care_mi",
+         "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini"),
+    ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",
         ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",

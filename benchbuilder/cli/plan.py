@@ -1,25 +1,31 @@
-"""``benchbuild plan``: what a build would reuse, and why the rest runs."""
+"""``benchbuild plan``: what a build would reuse, why the rest runs, and what that would ask of models."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.cli.session import add_overrides, add_refresh, open_session
+from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
+from benchbuilder.cli.session import Session, add_overrides, add_refresh, open_session
+from benchbuilder.progress import Bars, Lines
+from benchbuilder.quote import quote
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     add_refresh(parser)
+    parser.add_argument("--no-quote", action="store_true", help="run nothing, and do not say what models would cost")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Print the plan; nothing is run."""
+    """Print the plan and, if models would be asked, a quote; for that the steps are built that ask none."""
     session = open_session(args, console)
-    statuses = session.plan.statuses(session.store, frozenset(args.refresh or ()))
+    refresh = frozenset(args.refresh or ())
+    statuses = session.plan.statuses(session.store, refresh)
     table = Table("step", "kind", "from", "state", "why", box=None, pad_edge=False, header_style="bold")
     for name, status in statuses.items():
         inputs = "; ".join(
@@ -29,4 +35,24 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.print(table)
     reused = sum(status.state == "reused" for status in statuses.values())
     console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
+    asking = [s for s in statuses.values() if s.node.asks is not None and s.state != "reused"]
+    if asking and not args.no_quote:
+        _quote(session, console, refresh)
     return 0
+
+
+def _quote(session: Session, console: Console, refresh: frozenset[str]) -> None:
+    def say(text: str = "") -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+    say("\nthe free steps are built, so that the quote is made from the real prompts:")
+    with contextlib.ExitStack() as stack:
+        watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
+        quoted = quote(session.plan, session.store, watcher, refresh)
+    if quoted is None:
+        return
+    say("\nwhat models would be asked:")
+    console.print(quote_table(quoted))
+    say()
+    for line in (*quote_notes(quoted), *budget_lines(quoted, session.plan.recipe.budget)):
+        say(line)

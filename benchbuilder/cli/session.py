@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from benchbuilder.checking import check
 from benchbuilder.errors import Problem
 from benchbuilder.loading import Loaded, load_recipe
 from benchbuilder.plan import Plan, make_plan
+from benchbuilder.progress import Bars, Lines, Watcher
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store
 
@@ -46,3 +49,28 @@ def open_session(args: argparse.Namespace, console: Console) -> Session:
     plan = make_plan(loaded.recipe, store, checksums.of)
     checksums.save()
     return Session(loaded, plan, store, console, warnings)
+
+
+@contextlib.contextmanager
+def watching(console: Console) -> Generator[Watcher]:
+    """Bars in a terminal that go when the work is done; elsewhere only what a user may want to know."""
+    if console.is_terminal:
+        with _Passing(console) as bars:
+            yield bars
+    else:
+        yield _Notes(console)
+
+
+class _Passing(Bars):
+    """Bars that leave no line."""
+
+    def end(self, step: str, summary: str) -> None:  # noqa: ARG002
+        """Take the bar away."""
+        self.drop(step)
+
+
+class _Notes(Lines):
+    """Notes alone."""
+
+    def end(self, step: str, summary: str) -> None:
+        """Nothing is written."""

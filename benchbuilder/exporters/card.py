@@ -10,6 +10,7 @@ import yaml
 from markupsafe import Markup
 
 from benchbuilder.exporters import books
+from benchbuilder.exporters.authors import authors
 from benchbuilder.exporters.baselines import baselines
 from benchbuilder.exporters.entries import Entry, counted, items, sources_of, types_of
 from benchbuilder.exporters.flatten import record_schema
@@ -85,6 +86,7 @@ def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -
         "counts": counted(made),
         "published": [{"name": name, **finished.recipe["sources"].get(name, {})} for name in _all_sources(finished)],
         "steps": [(account, books.totals(account)) for account in finished.accounts],
+        "authors": authors(finished),
         "judged": judgements(finished),
         "baselines": baselines(made, sources, spec.cue_words),
         "cue_words": spec.cue_words,

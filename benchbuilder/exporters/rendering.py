@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from benchbuilder.exporters.wording import number, percent
+from benchbuilder.exporters.wording import dollars, number, percent
 
 _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
 
@@ -69,7 +69,7 @@ def _environment(**options: Any) -> Environment:
         **options,
     )
     filters: dict[str, Any] = environment.filters
-    filters.update(n=number, pct=percent, link=link, fenced=fenced)
+    filters.update(n=number, pct=percent, usd=dollars, link=link, fenced=fenced)
     tests: dict[str, Any] = environment.tests
     tests["web_address"] = is_web_address
     return environment

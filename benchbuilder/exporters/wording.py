@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -63,3 +64,12 @@ def percent(share: float) -> str:
     '12.3 %'
     """
     return f"{share * 100:.1f} %"
+
+
+def dollars(amount: float) -> str:
+    """An amount of US dollars with cents, or with two figures where it is less than one.
+
+    >>> dollars(1234.5), dollars(0.012345), dollars(0.5), dollars(0)
+    ('1,234.50', '0.012', '0.50', '0.00')
+    """
+    return f"{amount:,.2f}" if amount >= 1 or amount == 0 else f"{Decimal(f'{amount:.1e}'):f}"

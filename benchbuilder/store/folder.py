@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +23,14 @@ from benchbuilder.records.table import Table, schema_of
 from benchbuilder.store.manifest import Manifest
 
 _DRAFT, _OLD = ".draft", ".old"
+_SCRATCH = "scratch-"
 
 
 class Store:
-    """Steps of one build below `folder`. Everything in it can be made again, except `workplace` (people's work)."""
+    """Steps of one build below `folder`.
+
+    Everything in it can be made again, except `workplace` (people's work) and `journal` (paid replies).
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -33,6 +38,7 @@ class Store:
         self.cache = folder / "store" / "cache"
         self.workplace = folder / "annotation"
         self.checksums = folder / "store" / "checksums.json"
+        self.journal = folder / "replies.sqlite"
 
     @contextmanager
     def locked(self) -> Generator[None]:
@@ -53,8 +59,16 @@ class Store:
         finally:
             lock.release()
 
+    @contextmanager
+    def scratch(self) -> Generator[Store]:
+        """A store that is thrown away, on the same file system."""
+        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder / "store") as folder:
+            yield Store(Path(folder))
+
     def _recover(self) -> None:
         """Finish or undo what a killed build left between taking an old seal away and putting the new one there."""
+        for scratch in (self.folder / "store").glob(f"{_SCRATCH}*"):
+            shutil.rmtree(scratch)
         for old in self.steps.glob(f"*/*{_OLD}"):
             place = old.with_name(old.name.removesuffix(_OLD))
             if place.exists():

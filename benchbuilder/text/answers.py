@@ -11,6 +11,8 @@ from benchbuilder.text.normalise import comparable, narrow
 
 _NUMBER = re.compile(r"(?<![\d)）])[-−]?\d+(?:,\d{3})*(?:\.\d+)?")
 _RANGE = re.compile(r"(?<=\d)\s*[~〜～\-–—－−]\s*(?=\d)")
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_LATIN = re.compile(r"[A-Za-z]+")
 _ZEROS = re.compile(r"(?<=\d)\.0+(?!\d)|(\.\d*?[1-9])0+(?!\d)")
 
 
@@ -75,3 +77,22 @@ def without_numbers(text: str) -> str:
     'at most  litres'
     """
     return _NUMBER.sub("", narrow(text))
+
+
+def numbers(*texts: str) -> list[str]:
+    """Every number that `texts` hold, sorted: what a rewording must not change.
+
+    >>> numbers("from 24 to 28 weeks", "1,500 g") == numbers("24～28 weeks: 1500 g")
+    True
+    """
+    return sorted(number.replace(",", "") for text in texts for number in _DIGITS.findall(narrow(text)))
+
+
+def stands_alone(span: Span, text: str) -> bool:
+    """Whether neither end of `span` cuts a number or a Latin word: ``5 ml`` does not stand in ``15 ml``.
+
+    >>> stands_alone(Span(start=0, end=2), "15 ml"), stands_alone(Span(start=1, end=5), "15 ml")
+    (True, False)
+    """
+    runs = [match.span() for pattern in (_DIGITS, _LATIN) for match in pattern.finditer(narrow(text))]
+    return not any(start < at < end for start, end in runs for at in (span.start, span.end))

@@ -1,10 +1,11 @@
-"""Edit distance between strings, counted in code points."""
+"""Edit distance and common parts of strings, counted in code points."""
 
 from __future__ import annotations
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 from benchbuilder.records.envelope import Span
+from benchbuilder.text.normalise import comparable
 
 
 def edit_distance(left: str, right: str) -> int:
@@ -47,3 +48,15 @@ def most_similar(needle: str, haystack: str, max_distance: int) -> Span | None:
             if distance <= limit and (best is None or rank < best):
                 best, found = rank, Span(start=start, end=end)
     return found
+
+
+def kept_share(wanted: str, text: str) -> float:
+    """How much of `wanted` stands in `text` in the same order: the longest common subsequence, as a share of `wanted`.
+
+    Widths, white space and case do not count.
+
+    >>> kept_share("the cord falls off", "Does the cord fall off?") > 0.9
+    True
+    """
+    wanted, text = comparable(wanted), comparable(text)
+    return LCSseq.similarity(wanted, text) / len(wanted) if wanted else 1.0

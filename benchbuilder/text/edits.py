@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from rapidfuzz.distance import Postfix, Prefix
+
 from benchbuilder.records.envelope import Span
+from benchbuilder.text.normalise import narrow
 
 
 def replace_span(text: str, span: Span, new: str) -> str:
@@ -57,3 +60,26 @@ def cuts_word(text: str, at: int, words: tuple[str, ...]) -> bool:
         if start >= 0 and start < at < start + len(word):
             return True
     return False
+
+
+def one_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] | None:
+    """The one part of `before` that `after` has otherwise, and what stands there; ``None`` if it touches `keep`.
+
+    Widths do not count as a difference. Where a repeated character leaves it open, the part is the one outside
+    `keep`.
+
+    >>> one_edit("It is so.", "It is not so.", Span(start=6, end=8))
+    (Span(start=6, end=6), 'not ')
+    """
+    old, new = narrow(before), narrow(after)
+    room = min(len(old), len(new))
+    head, tail = Prefix.similarity(old, new), Postfix.similarity(old, new)
+    start = head if keep is None else min(head, keep.start)
+    rest = min(tail, room - start)
+    if keep is None or len(old) - rest <= keep.start:
+        return Span(start=start, end=len(old) - rest), after[start : len(new) - rest]
+    rest = min(tail, len(old) - keep.end)
+    start = min(head, room - rest)
+    if start < keep.end:
+        return None
+    return Span(start=start, end=len(old) - rest), after[start : len(new) - rest]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+_WRAPS = ("“”", "‘’", "「」", "『』", '""', "''", "``", "**")
+
 
 def strip_marks(text: str, marks: Collection[str]) -> str:
     """`text` without the characters of `marks`, and without white space, at both ends.
@@ -28,3 +30,27 @@ def strip_marks_right(text: str, marks: Collection[str]) -> str:
     while end and (text[end - 1] in marks or text[end - 1].isspace()):
         end -= 1
     return text[:end]
+
+
+def unwrapped(text: str) -> str:
+    """`text` without quotes, backquotes or asterisks around the whole of it, and without white space at both ends.
+
+    >>> unwrapped("**“It is.”**"), unwrapped("“A” or “B”")
+    ('It is.', '“A” or “B”')
+    """
+    text = text.strip()
+    while len(text) > 2:
+        pair = next((pair for pair in _WRAPS if text[0] == pair[0] and text[-1] == pair[1]), None)
+        if pair is None or any(mark in text[1:-1].strip("*`") for mark in pair):
+            return text
+        text = text[1:-1].strip()
+    return text
+
+
+def ended(text: str, stop: str, marks: Collection[str]) -> str:
+    """`text` with `stop` in the place of the `marks` and the white space at its end.
+
+    >>> ended("It is ;", ".", ";.")
+    'It is.'
+    """
+    return strip_marks_right(text, marks) + stop

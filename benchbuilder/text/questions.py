@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from benchbuilder.records.table import Table
 from benchbuilder.text.answers import same_key
+from benchbuilder.text.normalise import narrow
 
 
 def is_one_sentence(question: str, mark: str, ends: str) -> bool:
@@ -19,6 +20,16 @@ def is_one_sentence(question: str, mark: str, ends: str) -> bool:
     """
     body = question.removesuffix(mark)
     return body != question and bool(body.strip()) and not any(end in body for end in ends)
+
+
+def with_mark(question: str, mark: str) -> str:
+    """`question` with `mark` where it ends in that mark of another width.
+
+    >>> with_mark("Is it so？", "?")
+    'Is it so?'
+    """
+    end = question[-1:]
+    return question[:-1] + mark if end and narrow(end) == narrow(mark) else question
 
 
 def leaks(answer: str, question: str, ignore: str) -> bool:

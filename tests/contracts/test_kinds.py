@@ -9,12 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import tiny_models
 
 from benchbuilder import kinds
 from benchbuilder.build import build, finished_build
 from benchbuilder.loading import Loaded, load_recipe
+from benchbuilder.models.replay import Recorded, write_replies
 from benchbuilder.plan import Node, Plan, make_plan
 from benchbuilder.ports.exporter import Finished
+from benchbuilder.ports.model import Message, Reply, Request
 from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Context, Stage
 from benchbuilder.records.table import Table
@@ -25,6 +28,7 @@ from benchbuilder.store.manifest import Manifest
 from benchbuilder.testing import (
     check_exporter,
     check_kind,
+    check_model,
     check_payload,
     check_retriever,
     check_source,
@@ -50,6 +54,8 @@ class Quiet:
     def advance(self, step: str, count: int) -> None: ...
 
     def end(self, step: str, summary: str) -> None: ...
+
+    def note(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -208,6 +214,41 @@ def test_retriever(sample: Sample, kind: str, variant: str) -> None:
     queries = sample.store.rows(sample.manifests["candidates"]).column("question")[:12]
     hits = check_retriever(lambda: kinds.create("retriever", spec), texts, [*queries, "qqqq zzzz"])
     assert not hits[-1]
+
+
+REQUESTS = [
+    Request((Message("user", text),), {"temperature": temperature, "max_new_tokens": 12}, sample=sample)
+    for text in TEXTS
+    for temperature, sample in ((0.0, 0), (0.7, 0), (0.7, 1))
+]
+
+
+def _replay(folder: Path) -> dict[str, Any]:
+    replies = (Recorded.of(asked, Reply(f"{n}", "complete"), model="m") for n, asked in enumerate(REQUESTS))
+    write_replies(folder / "replies.jsonl", replies)
+    return {"replies": str(folder / "replies.jsonl")}
+
+
+def _transformers(folder: Path) -> dict[str, Any]:
+    model = tiny_models.causal(folder / "model")
+    return {"path": str(model), "architecture": "causal", "dtype": "float32", "device": "cpu"}
+
+
+MODELS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "none": lambda _: {},
+    "openai": lambda _: {"name": "some-model"},
+    "replay": _replay,
+    "transformers": _transformers,
+}
+"""The settings of an example of each kind of model."""
+
+
+@pytest.mark.parametrize("kind", _all("model"))
+def test_model(kind: str, tmp_path: Path) -> None:
+    assert kind in MODELS, f"write an example of the model {kind!r} in MODELS"
+    spec = _load("model", kind).spec_class(kind=kind, **MODELS[kind](tmp_path))
+    replies = check_model(lambda: kinds.create("model", spec), REQUESTS)
+    assert len(replies) == (len(REQUESTS) if kind in ("replay", "transformers") else 0)
 
 
 @pytest.mark.parametrize("kind", _all("exporter"))

@@ -42,6 +42,9 @@ class Quiet:
     def end(self, step: str, summary: str) -> None:
         self.said.append((step, summary))
 
+    def note(self, text: str) -> None:
+        self.said.append(("", text))
+
 
 def register() -> None:
     """Make the stand-in kinds known in this process."""

@@ -33,6 +33,8 @@ class Quiet:
 
     def end(self, step: str, summary: str) -> None: ...
 
+    def note(self, text: str) -> None: ...
+
 
 def planned(folder: Path, *words: str) -> tuple[Plan, Store, str]:
     loaded = load_recipe(

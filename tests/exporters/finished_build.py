@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchbuilder.ports.exporter import Finished, StepAccount
+from benchbuilder.ports.model import Receipt
 from benchbuilder.records.candidate import Candidate
 from benchbuilder.records.envelope import MadeBy, Origin
 from benchbuilder.records.evidence import Evidence
@@ -18,6 +19,13 @@ SOURCES = ("bios", "cpubmed", "medqa", "mlecqa")
 BASES = {"textbooks": 254, "encyclopaedia": 33}
 WORDS = ("妊娠", "产褥感染", "子痫前期", "母乳", "新生儿黄疸", "早产", "胎盘早剥", "妊娠期糖尿病", "羊水过少", "缩宫素")
 SILENT = ("脐带先露", "会阴侧切", "未足月胎膜早破")
+
+RECEIPTS = (
+    Receipt("ask", "glad-7b", "https://models.example/v1", 46, 20, 12345, 4567, 345, 4, 3, 400, 0.0123, "2026-01-02",
+            {"complete": 40, "truncated": 5, "refused": 1}),
+    Receipt("state", "own", "", 6, 0, 1234, 567, 0, 0, 0, 0, 0.0, "", {"complete": 6}),
+)  # fmt: skip
+NO_PRICE = Receipt("state", "new", "https://x.example", 1, 0, 10, 2, 0, 0, 0, 0, None, "", {"complete": 1})
 
 _PEOPLE = ["初产妇，28岁，妊娠39周", "经产妇，31岁，妊娠36周", "新生儿，生后2天", "孕妇，35岁，妊娠24周，空腹血糖偏高"]
 _SIGNS = ["阴道流血1小时", "皮肤黄染，精神好，吃奶佳", "头痛伴视物模糊", "下腹胀痛并有少量流液", "胎动减少半天"]

@@ -1,8 +1,9 @@
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
-from finished_build import finished
+from finished_build import RECEIPTS, finished
 
 from benchbuilder.exporters.card import Card, DatasetCardSpec
 from benchbuilder.exporters.entries import sources_of
@@ -148,3 +149,36 @@ def test_what_the_wording_gives_away_stands_in_the_card(tmp_path):
     (line,) = [line for line in text.splitlines() if line.startswith("| no at a cue word |")]
     assert line.count("%") == len(sources_of(finished())) + 1
     assert "Cue words: 不" in text
+
+
+_MODEL = {"kind": "openai", "name": "gpt|4", "unsupported": "omit"}
+_WRITER = {
+    "kind": "ask_tf", "strategy": "rules_then_model", "model": _MODEL, "system": None,
+    "prompt": {"path": "zh/ask_tf.j2", "at": "/home/me/zh/ask_tf.j2"}, "pairs": {"path": "zh/pairs.yaml", "at": "/home"},
+    "sampling": {"temperature": 0.0, "max_new_tokens": 128, "top_k": 4, "top_p": None},
+}  # fmt: skip
+
+
+def written_by_model(**more):
+    build = finished()
+    build.recipe["steps"]["ask"] = _WRITER | more
+    return build
+
+
+def test_models_are_named_with_all_that_shapes_their_replies(tmp_path):
+    (line,) = (line for line in card(tmp_path, build=written_by_model()).splitlines() if line.startswith("| ask | gpt"))
+    assert line == (
+        r"| ask | gpt\|4 (openai) | the model where no rule can | 0 / 60 | temperature 0.0; max\_new\_tokens 128"
+        r" (not sent, as the model does not know it: top\_k) | zh/ask\_tf.j2, zh/pairs.yaml |"
+    )
+
+
+def test_a_card_without_models_says_nothing_of_them(tmp_path):
+    plain = card(tmp_path)
+    assert "## Models" not in plain
+    assert card(tmp_path, build=written_by_model(strategy="rules")) == plain
+    assert card(tmp_path, build=written_by_model(model={"kind": "none"})) == plain
+
+
+def test_a_card_does_not_depend_on_what_was_paid(tmp_path):
+    assert card(tmp_path, build=replace(finished(), receipts=RECEIPTS)) == card(tmp_path)

@@ -1,8 +1,9 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from finished_build import SILENT, WORDS, finished
+from finished_build import NO_PRICE, RECEIPTS, SILENT, WORDS, finished
 
 from benchbuilder.exporters.report import Report, ReportSpec
 
@@ -188,3 +189,23 @@ def test_every_chart_has_a_title_for_those_who_cannot_see_it(tmp_path):
 
 def test_the_same_build_gives_the_same_page(tmp_path):
     assert report(tmp_path) == report(tmp_path)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_models_cost_is_told_where_any_was_asked(tmp_path, language):
+    assert "models" not in Page(report(tmp_path, language=language)).text
+    page = Page(report(tmp_path, replace(finished(), receipts=RECEIPTS), language=language))
+    told = page.text["models"]
+    for part in ("glad-7b", "https://models.example/v1", "12,345", "4,567", "345", "0.012", "2026-01-02", "own", "13,579"):
+        assert part in told
+    assert "#models" in page.links
+
+
+def test_what_is_not_known_of_costs_is_said(tmp_path):
+    told = Page(report(tmp_path, replace(finished(), receipts=RECEIPTS))).text["models"]
+    assert "for 4 replies the service named no tokens" in told
+    assert "3 attempts got no answer but may be billed" in told
+    assert "truncated 5" in told
+    told = Page(report(tmp_path, replace(finished(), receipts=(*RECEIPTS, NO_PRICE)))).text["models"]
+    assert "no price known" in told
+    assert told.count("0.012") == 1, "no sum is told where a price is not known"

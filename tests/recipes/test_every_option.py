@@ -15,13 +15,21 @@ ROOT = bundled("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
 ONE = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
 
+NEEDS = {
+    "model=openai": ["model.name=some-model"],
+    "model=replay": [f"model.replies={__file__}"],
+    "model=transformers": ["model.name=some/model"],
+}
+"""What an option leaves to the user."""
+
 
 def words() -> list[list[str]]:
     found: list[list[str]] = []
     for recipe in RECIPES:
         found.append([f"recipe={recipe}"])
         for group in ONE:
-            found += [[f"recipe={recipe}", f"{group}={path.stem}"] for path in sorted((ROOT / group).glob("*.yaml"))]
+            options = [f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))]
+            found += [[f"recipe={recipe}", option, *NEEDS.get(option, [])] for option in options]
         variants = sorted((ROOT / "variant" / recipe).glob("*.yaml"))
         found += [[f"recipe={recipe}", f"variant={path.stem}"] for path in variants]
         used = load_sources(recipe)

@@ -1,0 +1,127 @@
+"""``benchbuild compare``: several models, or rules, over the same rows of a step."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benchbuilder.cli.preview import taken_rows
+from benchbuilder.cli.session import Session, add_overrides, open_session, watching
+from benchbuilder.comparing import Candidate, Comparison, compare, prompted
+from benchbuilder.comparison_files import HEAD, file_comparison
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.kinds import create
+from benchbuilder.ports.stage import Prompted
+from benchbuilder.prompting import WriterSpec
+from benchbuilder.retelling import harmless, shortened
+
+_ROWS = 50
+_LISTED = 10
+_LABELLED = re.compile(r"([^=:]+):\s+(.*)", re.DOTALL)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("step", help="a step that can put prompts")
+    add_overrides(parser)
+    parser.add_argument(
+        "--with", dest="candidates", action="append", metavar="'[LABEL:] WORDS'", required=True,
+        help="a candidate: `rules`, or overrides such as 'model=openai model.name=NAME' (repeatable)",
+    )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="list every disagreement")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Run the candidates, read what people said so far, write the files and print the table."""
+    count = taken_rows(args.overrides, _ROWS)
+    session = open_session(args, console)
+    node = prompted(session.plan, args.step)
+    writes = isinstance(node.maker.spec, WriterSpec)
+    candidates = [_candidate(text, args, session, writes=writes) for text in args.candidates]
+    labels = [candidate.label for candidate in candidates]
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise RecipeError([_wrong(f"two candidates are called {twice[0]!r}", twice[0], "give each a LABEL:")])
+    folder = session.store.folder / "compare" / args.step
+    with watching(console) as watcher:
+        plan, store = session.plan, session.store
+        done = compare(plan, store, args.step, candidates, count, watcher, folder / "times.json")
+    filed = file_comparison(done, folder, session.plan.recipe.seed, session.plan.recipe.language)
+    table = Table(*HEAD, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for line in filed.table:
+        table.add_row(*(Text(harmless(cell)) for cell in line))
+    console.print(table)
+    _say(console, "\n".join(filed.notes))
+    _list(done, console, every=args.all)
+    for file in filed.files:
+        _say(console, f"  {_near(file)}")
+    _say(console, "next: let two people fill in the packets (0 or 1 a cell), each in a file of their own, and give the "
+         "same command again")  # fmt: skip
+    return 0
+
+
+def _candidate(text: str, args: argparse.Namespace, base: Session, *, writes: bool) -> Candidate:
+    """The candidate that a ``--with`` says: its words stand in place of those of the command that they contradict."""
+    match = _LABELLED.fullmatch(text.strip())
+    label, rest = (match[1].strip(), match[2]) if match else ("", text)
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise RecipeError([_wrong(f"the words cannot be told apart: {error}", text, "close the quotes")]) from error
+    rules = "rules" in words
+    words = [word for word in words if word != "rules"]
+    if not words and not rules:
+        raise RecipeError([_wrong("a candidate without words", text, "`rules`, or model=openai model.name=NAME")])
+    strategy = f"steps.{args.step}.strategy"
+    if writes and not any(_key(word) == strategy for word in words):
+        words.append(f"{strategy}={'rules' if rules else 'model'}")
+    keys = {_key(word) for word in words}
+    kept = [word for word in args.overrides if _key(word) not in keys]
+    if "model" in keys:
+        kept = [word for word in kept if not _key(word).startswith("model.")]
+    asked = argparse.Namespace(overrides=[*kept, *words], recipes=args.recipes)
+    plan = open_session(asked, base.console).plan
+    prompted(plan, args.step)
+    maker = plan.nodes[args.step].maker
+    asks = maker.asks if isinstance(maker, Prompted) else None
+    if "model" in keys and asks is not None and asks != plan.recipe.model:
+        hint = f"write model@steps.{args.step}.model=... in its place"
+        raise RecipeError([_wrong(f"step {args.step!r} has a model of its own, and asks that one", text, hint)])
+    return Candidate(label or ("rules" if asks is None else create("model", asks).label), plan)
+
+
+def _key(word: str) -> str:
+    return word.partition("=")[0].lstrip("+~")
+
+
+def _wrong(message: str, text: str, hint: str) -> Problem:
+    return Problem(message, where=f"command line: --with {text!r}", hint=hint)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+
+
+def _list(done: Comparison, console: Console, *, every: bool) -> None:
+    places: Sequence[int] = done.disagreements()
+    shown = places if every else places[:_LISTED]
+    for place in shown:
+        _say(console, f"\n{done.ids[place]}  {done.origins[place]}")
+        _say(console, "    " + shortened(done.asked[place], lines=6, characters=300).replace("\n", "\n    "))
+        for result in done.results:
+            one = result.written[place]
+            _say(console, f"  {result.label}: {one.text or one.told}")
+    if len(places) > len(shown):
+        _say(console, f"\n{len(places) - len(shown)} more rows differ: --all lists them, and rows.tsv has every row")
+    _say(console, "")
+
+
+def _near(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

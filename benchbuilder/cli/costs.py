@@ -1,0 +1,123 @@
+"""What models cost, in lines and tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from benchbuilder.exporters.wording import dollars
+from benchbuilder.ports.model import Receipt
+from benchbuilder.quote import Quote, Range, StepQuote
+from benchbuilder.spec.recipe import Budget
+
+# --- what was paid
+
+
+def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
+    """A line for each model that answered, and one for attempts without an answer."""
+    models: dict[tuple[str, str], list[Receipt]] = {}
+    for receipt in receipts:
+        models.setdefault((receipt.model, receipt.endpoint), []).append(receipt)
+    for (model, _), of in models.items():
+        calls, batched = sum(r.calls for r in of), sum(r.batched for r in of)
+        if calls:
+            tokens = f"{sum(r.prompt_tokens for r in of):,} + {sum(r.completion_tokens for r in of):,} tokens"
+            handed_in = f" ({batched:,} by the batch)" if batched else ""
+            yield f"{calls:,} {_replies(calls)} by {model}{handed_in} over all runs, {tokens}, {_paid(of, model)}"
+    if lost := sum(receipt.unanswered for receipt in receipts):
+        attempts = f"{lost:,} more {'attempt' if lost == 1 else 'attempts'}"
+        yield f"{attempts} got no answer but may be billed: the sum holds the most that this can cost"
+
+
+def _replies(count: int) -> str:
+    return "reply" if count == 1 else "replies"
+
+
+def _paid(receipts: Sequence[Receipt], model: str) -> str:
+    """What the replies of one model cost."""
+    known = [receipt.usd for receipt in receipts if receipt.usd is not None]
+    if len(known) < len(receipts):
+        return f"no price known for {model}"
+    dates = sorted({receipt.prices_as_of for receipt in receipts if receipt.prices_as_of})
+    return f"{dollars(sum(known))} USD (prices of {', '.join(dates)})" if dates else "it runs here: no price"
+
+
+# --- what will be
+
+
+def quote_table(quote: Quote) -> Table:
+    """Two lines a step: what is expected, and what it can be at most."""
+    table = Table("step", "model", box=None, pad_edge=False, header_style="bold")
+    for name in ("calls", "tokens in", "tokens out", "USD"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for step in quote.steps:
+        _add(table, step.step, step.model, (step.calls, step.prompt_tokens, step.completion_tokens), step.usd)
+    if len(quote.steps) > 1:
+        table.add_section()
+        _add(table, "all steps", "", (quote.calls, quote.prompt_tokens, quote.completion_tokens), quote.usd)
+    return table
+
+
+def _add(table: Table, name: str, model: str, counts: Sequence[Range], usd: Range | None) -> None:
+    table.add_row(
+        name, model, *(f"{r.expected:,.0f}" for r in counts), "no price" if usd is None else _usd(usd.expected)
+    )
+    if any(r.expected != r.at_most for r in counts):
+        most = ("no limit" if r.at_most is None else f"{r.at_most:,.0f}" for r in counts)
+        table.add_row("  at most", "", *most, "no price" if usd is None else _usd(usd.at_most))
+
+
+def _usd(amount: float | None) -> str:
+    return "no limit" if amount is None else dollars(amount)
+
+
+def quote_notes(quote: Quote) -> Iterator[str]:
+    """What a reader must know of the numbers: how they were made and what is not in them."""
+    for step in {(s.model, s.counted): s for s in quote.steps}.values():
+        yield f"{step.model}: tokens {step.counted}{_priced(step)}"
+    if answered := sum(step.answered for step in quote.steps):
+        yield f"{answered:,} {_replies(answered)} from before will be used again: they cost nothing"
+    for step in quote.steps:
+        if step.completion_tokens.at_most is None:
+            yield f"{step.step}: nothing limits its replies; sampling.max_new_tokens would"
+        if step.unlike:
+            yield f"{step.step}: {step.unlike:,} rows go on by a real reply only: later steps are quoted without them"
+    for name, why in quote.skipped.items():
+        yield f"{name} is not in the quote: {why}"
+
+
+def _priced(step: StepQuote) -> str:
+    if step.here:
+        return "; it runs here: no price"
+    if step.usd is None:
+        return f"; no price known for {step.model} (model.prices=FILE names a table)"
+    batch = "" if step.batch is None else f", by the batch at {step.batch:g} of it"
+    return f"; prices of {step.prices_as_of}{batch}"
+
+
+def budget_lines(quote: Quote, budget: Budget) -> Iterator[str]:
+    """What was spent, what may be, and whether the quote fits."""
+    yield from (f"so far: {line}" for line in receipt_lines(quote.spent))
+    spent_usd = None if any(r.usd is None for r in quote.spent) else sum(r.usd or 0 for r in quote.spent)
+    spent_tokens = sum(r.prompt_tokens + r.completion_tokens + r.unanswered_tokens for r in quote.spent)
+    if budget.usd is None and budget.tokens is None:
+        yield "no budget is set: budget.usd=AMOUNT stops the build before it costs more"
+    if budget.usd is not None:
+        yield _fits("usd", f"{budget.usd:g}", quote.usd, spent_usd, budget.usd)
+    if budget.tokens is not None:
+        tokens = quote.prompt_tokens + quote.completion_tokens
+        yield _fits("tokens", f"{budget.tokens}", tokens, spent_tokens, budget.tokens)
+
+
+def _fits(name: str, cap: str, wanted: Range | None, spent: float | None, limit: float) -> str:
+    stops = "the build would stop there, keep what it has, and go on with a higher one"
+    if wanted is None or spent is None:
+        return f"budget.{name}={cap} needs a price for every model: the build would not ask one without"
+    if spent + wanted.expected > limit:
+        return f"the quote exceeds budget.{name}={cap}: {stops}"
+    if wanted.at_most is None:
+        return f"the quote has no upper end; at budget.{name}={cap} {stops}"
+    if spent + wanted.at_most > limit:
+        return f"the quote's upper end exceeds budget.{name}={cap}: {stops}"
+    return f"the quote fits in budget.{name}={cap}"

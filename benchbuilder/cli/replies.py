@@ -1,0 +1,48 @@
+"""``benchbuild replies``: write the replies that a recipe uses, so that it rebuilds without any model."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.cli.session import add_overrides, open_session, watching
+from benchbuilder.models.replay import write_replies
+from benchbuilder.recording import record
+from benchbuilder.transcripts import looking
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--output", metavar="FILE", required=True, help="the file to write (JSON Lines)")
+    add_overrides(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Write the file; nobody is asked for a reply that is missing."""
+    session = open_session(args, console)
+    with looking(session.store) as lookup, watching(console) as watcher:
+        found = record(session.plan, session.store, lookup, watcher)
+    count = write_replies(Path(args.output), found.replies)
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    if not any(node.asks for node in session.plan.nodes.values()):
+        say("no step of this recipe asks a model: set one, or compare `benchbuild prompt ls`")
+    for step in session.plan.nodes:
+        if found.used[step] or found.missing[step]:
+            without = f", {found.missing[step]} requests without one" if found.missing[step] else ""
+            say(f"{step:<20} {found.used[step]} replies{without}")
+        if step in found.skipped:
+            say(f"{step:<20} left out: {found.skipped[step]}")
+    say(f"{count} replies in {args.output} (equal requests of one model once)")
+    if found.missing:
+        say("what has no reply yet fails in a rebuild; build with the same words first")
+    elif count:
+        words = [word for word in args.overrides if not word.startswith(("model=", "model."))]
+        again = shlex.join([*words, "model=replay", f"model.replies={args.output}"])
+        say(f"next: benchbuild {again} rebuilds with no key")
+    return 0

@@ -1,0 +1,153 @@
+"""Rehearsals: what a build would do from its first prompt on, in a store that is thrown away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchbuilder.errors import Waiting
+from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.making import Chooser, Workshop
+from benchbuilder.plan import Node, Plan
+from benchbuilder.ports.asker import Asker
+from benchbuilder.ports.stage import Stage
+from benchbuilder.progress import Watcher
+from benchbuilder.shards import Worker
+from benchbuilder.store.folder import Store
+from benchbuilder.store.manifest import Manifest
+
+
+@dataclass
+class Rehearsal:
+    """A plan whose free steps are built, and whose other steps were rehearsed in `store`, a scratch store.
+
+    `manifests` holds both, by node; `skipped` says of each other node why it was left out.
+    """
+
+    plan: Plan
+    store: Store
+    manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    skipped: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def free_nodes(plan: Plan) -> set[str]:
+    """The nodes that neither put prompts nor hang on one that does, nor on people."""
+    free: set[str] = set()
+    for name, node in plan.nodes.items():
+        if node.asks is None and not _asks_people(node) and free.issuperset(node.upstream()):
+            free.add(name)
+    return free
+
+
+def before_prompts(plan: Plan) -> set[str]:
+    """The nodes that lead to a node that puts prompts, with these themselves."""
+    needed: set[str] = set()
+    for name, node in reversed(list(plan.nodes.items())):
+        if name in needed or node.asks is not None:
+            needed |= {name, *node.upstream()}
+    return needed
+
+
+@contextmanager
+def rehearse(
+    plan: Plan,
+    store: Store,
+    asker: Asker,
+    watcher: Watcher,
+    *,
+    only: set[str] | None = None,
+    rows: int | None = None,
+    refresh: frozenset[str] = frozenset(),
+) -> Generator[Rehearsal]:
+    """Build the free steps of `plan` in `store`, where a build finds them, and the others in a scratch store.
+
+    The others ask `asker`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only` names
+    the nodes that are wanted (with all that they hang on). With `rows`, each step that puts prompts works on that many
+    rows, those first that no rule can do, and none is taken from `store`. Steps that wait for people are left out.
+    """
+    wanted = set(plan.nodes) if only is None else only
+    free = free_nodes(plan)
+    recipe = plan.recipe
+    executor = LocalExecutor(recipe.run.workers)
+    with store.locked(), store.scratch() as scratch:
+        real = Workshop(store, executor, recipe.run.shard_rows, recipe.tolerate.failed_rows, watcher)
+        mock = Workshop(scratch, executor, recipe.run.shard_rows, 1.0, watcher, asker, choose=_chooser(rows))
+        mock.manifests = real.manifests
+        done = Rehearsal(plan, scratch, real.manifests)
+        for name, node in plan.nodes.items():
+            if name not in wanted:
+                done.skipped[name] = "not asked for"
+            elif lacking := [up for up in node.upstream() if up not in done.manifests]:
+                done.skipped[name] = f"hangs on {', '.join(lacking)}"
+            elif name in free or (rows is None and name not in refresh and _sealed(real, node) is not None):
+                manifest = _sealed(real, node)
+                if manifest is None:
+                    manifest = real.make(node)
+                    watcher.end(name, f"built    {manifest.rows} rows")
+                done.manifests[name] = manifest
+                _link(store.place(name, node.key), scratch.place(name, node.key))
+            elif _asks_people(node):
+                done.skipped[name] = "people decide"
+            else:
+                try:
+                    done.manifests[name] = manifest = mock.make(node)
+                    watcher.end(name, f"rehearsed, {manifest.rows} rows")
+                except Waiting as waiting:
+                    done.skipped[name] = str(waiting.what)
+        yield done
+
+
+def _sealed(shop: Workshop, node: Node) -> Manifest | None:
+    """What the store has of a node, if a build would reuse it."""
+    manifest = shop.store.manifest(node.name, node.key)
+    fits = manifest is not None and manifest.inputs == shop.digests(node) and manifest.state == "sealed"
+    return manifest if fits else None
+
+
+def _asks_people(node: Node) -> bool:
+    """Whether what people contribute shapes what it makes."""
+    return isinstance(node.maker, Stage) and type(node.maker).observes is not Stage.observes
+
+
+def _chooser(rows: int | None) -> Chooser | None:
+    if rows is None:
+        return None
+
+    def choose(worker: Worker | None, table: pa.Table) -> pa.Table:
+        """The first rows that ask, and others where these are too few, in their order."""
+        if worker is None:
+            return table.slice(0, rows)
+        asking: list[int] = []
+        others: list[int] = []
+        for place, conversation in worker.talk(table).conversations():
+            try:
+                next(conversation)
+            except StopIteration:
+                others.append(place)
+                continue
+            conversation.close()
+            asking.append(place)
+            if len(asking) == rows:
+                break
+        return table.take(pa.array(sorted((asking + others)[:rows]), pa.int64()))
+
+    return choose
+
+
+def _link(source: Path, target: Path) -> None:
+    """The files of a sealed step under another folder, without copying them where the file system can."""
+    shutil.copytree(source, target, copy_function=_linked)
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target

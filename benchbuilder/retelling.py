@@ -1,0 +1,79 @@
+"""Rows, fates and texts of models in few words, safe to print."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Dropped, Failed, Fate, Kept
+from benchbuilder.records.payload import Payload
+
+_ENVELOPE = frozenset(Row.model_fields)
+_SPOKEN = frozenset({"\n", "\t"})
+
+
+def harmless(text: str) -> str:
+    r"""`text` with a replacement character for every control character, so that no reply can steer a terminal.
+
+    >>> harmless("a\x1b[2Jb")
+    'a\ufffd[2Jb'
+    """
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}"
+        if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in _SPOKEN
+        else mark
+        for mark in text
+    )
+
+
+def row_text(row: Row) -> str:
+    """What a row says: its text with the context before it, or its fields."""
+    text = getattr(row, "text", None)
+    if isinstance(text, str):
+        return str(getattr(row, "context", "")) + text
+    payload: Any = getattr(row, "payload", None)
+    if isinstance(payload, Payload):
+        return fields_text(payload.flat())
+    return fields_text(row.model_dump(mode="json", exclude=set(_ENVELOPE - {"text"})))
+
+
+def fields_text(values: dict[str, Any]) -> str:
+    """Fields that hold text, a line each.
+
+    >>> fields_text({"question": "Why?", "context": "", "pairs": [{"a": "b"}]})
+    'question: Why?'
+    """
+    return "\n".join(f"{name}: {value}" for name, value in values.items() if isinstance(value, str) and value)
+
+
+def fate_text(fate: Fate) -> str:
+    """A fate in a line: what was written, or why nothing was."""
+    if isinstance(fate, Kept):
+        return row_text(fate.row)
+    if isinstance(fate, Dropped):
+        return f"dropped ({fate.reason})" + (f": {fate.detail}" if fate.detail else "")
+    if isinstance(fate, Failed):
+        return f"failed: {fate.error}"
+    return f"not applicable ({fate.reason})"
+
+
+def shortened(text: str, *, lines: int, characters: int) -> str:
+    """The end of `text`, where a prompt says what it is about, with a mark of how much was left out.
+
+    >>> shortened("one\\ntwo\\nthree", lines=1, characters=20)
+    '[... 8 characters] three'
+    """
+    end = "\n".join(text.splitlines()[-lines:])[-characters:]
+    left = len(text) - len(end)
+    return f"[... {left} characters] {end}" if left > 0 else text
+
+
+def clipped(text: str, characters: int) -> str:
+    """The beginning of `text`, with a mark of how much was left out.
+
+    >>> clipped("a long text", 6)
+    'a long [... 5 characters]'
+    """
+    left = len(text) - characters
+    return f"{text[:characters].rstrip()} [... {left} characters]" if left > 0 else text
