@@ -124,20 +124,22 @@ class Writer(Prompted):
         return spec.model
 
     def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
-        """Sampling settings that the model's backend does not know, unless they may be omitted."""
+        """Sampling settings that the model needs, and those that its backend does not know unless it may omit them."""
         spec: WriterSpec = self.spec
         if spec.strategy == "model" and self.asks is None:
             message = "the strategy `model` needs a model"
             return [Complaint("strategy", message, spec.strategy, ("model=openai", "rules_then_model"))]
-        if self.asks is None or getattr(self.asks, "unsupported", "omit") == "omit":
+        if self.asks is None:
             return []
         model: Model = kinds.create("model", self.asks)
+        chosen = spec.sampling.chosen()
+        message = "this model cannot do without this setting"
+        found = [Complaint(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
+        if getattr(self.asks, "unsupported", "omit") == "omit":
+            return found
         message = "the model's backend does not know this setting: leave it out, or set its `unsupported: omit`"
-        return [
-            Complaint(f"sampling.{name}", message, name, tuple(sorted(model.known())))
-            for name in spec.sampling.chosen()
-            if name not in model.known()
-        ]
+        unknown = [name for name in chosen if name not in model.known()]
+        return found + [Complaint(f"sampling.{name}", message, name, tuple(sorted(model.known()))) for name in unknown]
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the model itself is, where that is not in the spec: the address that it is reached at, its files."""
@@ -171,14 +173,19 @@ class Writer(Prompted):
         return [fate]
 
     def ask(self, row: Any, parents: Mapping[str, Any]) -> Generator[Request, Reply, Fate]:
-        """Ask the model, and again where a check fails, as often as the spec allows."""
+        """Ask the model, and again where a check fails, as often as the spec allows.
+
+        At temperature 0, what was asked in just these words is not asked again.
+        """
         spec: WriterSpec = self.spec
         values = self.values(row, parents)
         first = self.messages(values)
         messages, fault, said = first, Fault("needs_model"), ""
         schema = self._schema.model_json_schema() if spec.reply == "json" else None
         made_by = self.made_by(f"model/{spec.prompt.path}" if spec.prompt is not None else "model")
+        asked: set[tuple[Message, ...]] = set()
         for sample in range(spec.repair_rounds + 1):
+            asked.add(messages)
             expected = self.expected(row, parents)
             if schema is not None:
                 expected = json.dumps({self.reply_field: expected}, ensure_ascii=False)
@@ -193,6 +200,8 @@ class Writer(Prompted):
             if reply.assumed or fault.reason in _FINAL:
                 break
             messages = self._told(first, reply, fault, values)
+            if messages in asked and said.strip() and spec.sampling.temperature == 0:
+                break  # the likeliest reply to the same messages is known already
         return Dropped(fault.reason, " | ".join(part for part in (fault.detail, said) if part))
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from benchbuilder.models.wrapping import UnfitError
-from benchbuilder.ports.model import Message, Request
+from benchbuilder.ports.model import ASK_FOR_JSON, Message, Request
 
 RESERVED = frozenset({
     "add_generation_prompt", "chat_template", "continue_final_message", "conversation", "conversations", "documents",
@@ -18,7 +18,6 @@ RESERVED = frozenset({
     "truncation",
 })  # fmt: skip
 """Names that a template cannot be given by a recipe: they are the library's own."""
-ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "
 NO_SYSTEM = "set model.system_role=merge, or leave the step's `system` prompt out"
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from benchbuilder.ports.model import Outcome, Reply, Request, Usage
+from benchbuilder.ports.model import ASK_FOR_JSON, Outcome, Reply, Request, Usage
 
 NAMES: Mapping[str, str] = {
     "temperature": "temperature",
@@ -18,8 +18,6 @@ NAMES: Mapping[str, str] = {
     "seed": "seed",
 }
 """What the protocol calls the settings that it has."""
-ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "
-"""What stands before the schema in the system message, where the service is not given the schema itself."""
 FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 """Error codes that mean that a content filter withheld prompt or reply."""
 _DROPPED = ("title", "default")

@@ -110,6 +110,7 @@ class Transformers(LocalModel):
         "temperature", "top_p", "top_k", "min_p", "max_new_tokens", "repetition_penalty", "no_repeat_ngram_size",
         "stop", "seed",
     })  # fmt: skip
+    required: ClassVar[frozenset[str]] = frozenset({"max_new_tokens"})
     spec: TransformersSpec
 
     def __init__(self, spec: TransformersSpec) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.spec.base import KindSpec
 
 Role = Literal["system", "user", "assistant"]
+ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "
+"""What stands before the schema in a message, where the backend is not given the schema itself."""
 Outcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
 
 
@@ -103,6 +105,10 @@ class RefusedRequestError(Exception):
     """The service refuses this one request whatever happens (400 and the like): its row fails, the others go on."""
 
 
+class BatchGoneError(Exception):
+    """The service does not know a batch, or a file of its results, any more; or never did under this key."""
+
+
 class Model(ABC):
     """Writes replies. Made from its spec without importing anything heavy; `open` does that.
 
@@ -115,6 +121,8 @@ class Model(ABC):
     """Whether it answers at all; what only a model can do is dropped with ``needs_model`` if it does not."""
     settings: ClassVar[frozenset[str]] = frozenset()
     """The fields of `Sampling` that the backend knows."""
+    required: ClassVar[frozenset[str]] = frozenset()
+    """Those of them that it cannot do without."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
@@ -154,8 +162,61 @@ class LocalModel(Model):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How a batch is getting on; `done` of `total` requests have a result, good or bad.
+
+    `phase` is ``ended`` when what there is can be fetched, whether or not each request has a result, and ``failed``
+    when the batch was not taken as a whole: `told` says why, in the service's words.
+    """
+
+    phase: Literal["running", "ended", "failed"]
+    told: str
+    done: int = 0
+    total: int = 0
+
+
+class Batches(ABC):
+    """Takes requests by the batch, to be answered within a day or so.
+
+    Every method raises TransientError where another try may succeed, ServiceError where none can. A batch has a
+    `mark` of ours by which it is found again if a kill came between handing it in and hearing its id.
+    """
+
+    most_requests: ClassVar[int]
+    most_bytes: ClassVar[int]
+    """The most that one batch may hold."""
+
+    @abstractmethod
+    def size(self, request: Request) -> int:
+        """Bytes that a request takes in a batch, with a key of 64 characters."""
+
+    @abstractmethod
+    async def submit(self, mark: str, requests: Sequence[tuple[str, Request]]) -> str:
+        """Hand in requests, each with its key; the id of the batch."""
+
+    @abstractmethod
+    async def find(self, mark: str, since: float) -> str | None:
+        """The id of the batch with this mark, if there is one handed in `since` then (seconds since 1970)."""
+
+    @abstractmethod
+    async def look(self, ident: str) -> BatchState:
+        """How a batch is getting on; BatchGoneError if there is none."""
+
+    @abstractmethod
+    def results(self, ident: str) -> AsyncIterator[tuple[str, str | Exception]]:
+        """Of a batch that has ended: key and body, or what `HostedModel.send` would have raised, in any order.
+
+        They are read as they come. Requests without a result may be missing. BatchGoneError if they are not kept.
+        """
+
+
 class HostedModel(Model):
     """Answers over the network; the gateway decides when it is asked."""
+
+    def batches(self) -> Batches | None:
+        """How requests are handed in by the batch, where the service takes them so."""
+        return None
 
     @abstractmethod
     async def send(self, request: Request) -> str:
