@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.gateway import Gateway
-from benchbuilder.gateway.prices import Price, Prices
+from benchbuilder.gateway.prices import Price, priced
 from benchbuilder.kinds import create
 from benchbuilder.making import job_of
 from benchbuilder.plan import Node, Plan
@@ -243,12 +243,11 @@ class _Run:
             result.usd = None
 
     def _price(self) -> Price | None:
-        prices: Any = getattr(self.spec, "prices", None)
-        if prices is None or self.model is None:
+        if self.model is None:
             return None
-        table = Prices.read(prices.file)
-        self.result.prices_as_of = table.as_of
-        return table.of(self.model.label)
+        prices, price = priced(self.model)
+        self.result.prices_as_of = "" if prices is None or price is None else prices.as_of
+        return price
 
 
 def _written(outcome: list[Fate] | str) -> Written:

@@ -70,7 +70,7 @@ class Plan:
     def leading_to(self, names: Iterable[str]) -> set[str]:
         """The nodes `names` and all that they hang on."""
         needed = set(names)
-        for name, node in reversed(self.nodes.items()):
+        for name, node in reversed(list(self.nodes.items())):
             if name in needed:
                 needed.update(node.upstream())
         return needed

@@ -140,9 +140,10 @@ class _Shower:
 
     def _chosen(self, fates: pa.Table) -> list[dict[str, Any]]:
         """A few tickets of a step that was built as a whole: kept, dropped for want of a model, and else dropped."""
+        compute: Any = pc
         dropped = matching(fates, fate="dropped")
         needy = matching(dropped, reason="needs_model")
-        others = dropped.filter(pc.not_equal(dropped.column("reason"), "needs_model"))
+        others = dropped.filter(compute.not_equal(dropped.column("reason"), "needs_model"))
         groups = (matching(fates, fate="kept"), needy, others)
         return [ticket for group in groups for ticket in group.slice(0, self.count).to_pylist()]
 

@@ -256,4 +256,3 @@ def json_object(text: str) -> str:
             continue
         return text[start:end]
     return text
-

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from benchbuilder.build import open_gateway
 from benchbuilder.gateway import Gateway
+from benchbuilder.gateway.budget import ASSUMED_REPLY
 from benchbuilder.gateway.counting import Counter, calibrated
-from benchbuilder.gateway.prices import FREE, Price, Prices
+from benchbuilder.gateway.prices import FREE, Price, priced
 from benchbuilder.kinds import create
 from benchbuilder.plan import Node, Plan
 from benchbuilder.ports.model import LocalModel, Model, Receipt, Reply, Request, request_key
@@ -19,7 +20,7 @@ from benchbuilder.progress import Watcher
 from benchbuilder.prompts import read
 from benchbuilder.records.fates import Dropped, Fate
 from benchbuilder.rehearsal import rehearse
-from benchbuilder.spec.base import FileRef, KindSpec, PromptRef
+from benchbuilder.spec.base import KindSpec, PromptRef
 from benchbuilder.store.folder import Store
 
 T = TypeVar("T")
@@ -60,6 +61,9 @@ class StepQuote:
     batch: float | None
     """The share of the price at which the batch is charged, if requests are handed in by the batch."""
     prices_as_of: str
+    aside_tokens: int
+    """What a budget must have left for the largest request before it is sent; `aside_usd` is that in dollars."""
+    aside_usd: float
 
 
 @dataclass(frozen=True)
@@ -113,19 +117,10 @@ def quote(plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str] = 
         if gateway is None:
             return None
         teller = _Teller(gateway, store.journal, {name: plan.nodes[name] for name in asking})
-        with rehearse(plan, store, teller, watcher, only=_needed(plan, asking), refresh=refresh) as done:
+        with rehearse(plan, store, teller, watcher, only=plan.leading_to(asking), refresh=refresh) as done:
             skipped = {name: done.skipped[name] for name in asking if name in done.skipped}
         steps = tuple(teller.desks[name].quote() for name in asking if name in teller.desks)
         return Quote(steps, skipped, gateway.receipts())
-
-
-def _needed(plan: Plan, names: Iterable[str]) -> set[str]:
-    """The nodes `names` and all that they hang on."""
-    needed = set(names)
-    for name, node in reversed(list(plan.nodes.items())):
-        if name in needed:
-            needed.update(node.upstream())
-    return needed
 
 
 class _Teller:
@@ -204,6 +199,7 @@ class _Desk:
     calls: Range = Range(0, 0)
     prompts: Range = Range(0, 0)
     completions: Range = Range(0, 0)
+    aside: tuple[int, int] = (0, 0)
 
     def count(self, request: Request) -> None:
         """Count a request that would be paid for, and the repair rounds that may follow it."""
@@ -219,13 +215,12 @@ class _Desk:
         self.completions += Range(
             expected if limit is None else min(expected, limit), None if limit is None else limit * (1 + more)
         )
+        self.aside = max(self.aside, (self.counter.most(request), ASSUMED_REPLY if limit is None else limit), key=sum)
 
     def quote(self) -> StepQuote:
         """The quote of what was counted."""
         here = isinstance(self.model, LocalModel)
-        ref: FileRef | None = getattr(self.spec, "prices", None)
-        prices = None if ref is None or here else Prices.read(ref.file)
-        price = FREE if here else None if prices is None else prices.of(self.model.label)
+        prices, price = priced(self.model)
         batched = price is not None and getattr(self.spec, "batch", None) is not None
         return StepQuote(
             step=self.step,
@@ -240,6 +235,8 @@ class _Desk:
             here=here,
             batch=price.batch if batched and price is not None else None,
             prices_as_of="" if prices is None or price is None else prices.as_of,
+            aside_tokens=sum(self.aside),
+            aside_usd=0.0 if price is None else price.worst(*self.aside),
         )
 
     def _usd(self, price: Price, *, batched: bool) -> Range:

@@ -9,7 +9,7 @@ from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Dropped, Failed, Fate, Kept
 from benchbuilder.records.payload import Payload
 
-_ENVELOPE = frozenset(Row.model_fields)
+_ASIDE = frozenset(Row.model_fields) | {"fact", "candidate"}
 _SPOKEN = frozenset({"\n", "\t"})
 
 
@@ -35,7 +35,7 @@ def row_text(row: Row) -> str:
     payload: Any = getattr(row, "payload", None)
     if isinstance(payload, Payload):
         return fields_text(payload.flat())
-    return fields_text(row.model_dump(mode="json", exclude=set(_ENVELOPE - {"text"})))
+    return fields_text(row.model_dump(mode="json", exclude=set(_ASIDE)))
 
 
 def fields_text(values: dict[str, Any]) -> str:

@@ -8,14 +8,18 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any
 
+import pyarrow.compute as pc
+
 from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.kinds import create
+from benchbuilder.plan import Plan
 from benchbuilder.ports.model import Model, Reply, Request, request_key
 from benchbuilder.prompting import Writer
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Fate
 from benchbuilder.spec.base import KindSpec, PairsRef, PromptRef
 from benchbuilder.spec.recipe import Recipe
+from benchbuilder.store.folder import Store
 from benchbuilder.transcripts import Desk, Lookup, rows_at, unanswered
 
 
@@ -106,10 +110,10 @@ def sending(desk: Desk, step: str, row: Row, lookup: Lookup) -> Sending:
     )
 
 
-def rows_called(desk: Desk, step: str, name: str) -> list[Row]:
+def rows_called(desk: Desk, step: str, name: str, built: Store) -> list[Row]:
     """The rows of a step's input that `name` means: a row's id, that of an ancestor or a descendant, or FILE:LINE.
 
-    All rows if `name` is empty. DataError if there is none.
+    Descendants are looked for in what was `built`. The first row if `name` is empty. DataError if there is none.
     """
     table = desk.each(step)
     if not name:
@@ -125,20 +129,23 @@ def rows_called(desk: Desk, step: str, name: str) -> list[Row]:
             place for place, (_, parents) in enumerate(lineages) if name in parents
         ]
         if not places:
-            above = set(_ancestors(desk, name))
+            above = set(_ancestors(desk.plan, built, name))
             places = [place for place, row in enumerate(ids) if row in above]
     if not places:
         raise _no_row(desk, step, name, table.ids())
     return rows_at(table, places)
 
 
-def _ancestors(desk: Desk, name: str) -> list[str]:
+def _ancestors(plan: Plan, built: Store, name: str) -> list[str]:
     """The ancestors of the row with this id, in whichever step it stands."""
-    for manifest in desk.manifests.values():
-        table = desk.store.rows(manifest)
-        ids = table.ids()
-        if name in ids:
-            return list(table.column("parents")[ids.index(name)])
+    for node in plan.nodes.values():
+        manifest = built.manifest(node.name, node.key)
+        if manifest is None:
+            continue
+        table = built.rows(manifest)
+        place = pc.index(table.arrow.column("id"), name).as_py()
+        if place >= 0:
+            return list(table.arrow.column("parents")[place].as_py())
     return []
 
 

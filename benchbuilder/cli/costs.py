@@ -25,7 +25,10 @@ def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
             tokens = f"{sum(r.prompt_tokens for r in of):,} + {sum(r.completion_tokens for r in of):,} tokens"
             handed_in = f" ({batched:,} by the batch)" if batched else ""
             yield f"{calls:,} {_replies(calls)} by {model}{handed_in} over all runs, {tokens}, {_paid(of, model)}"
-    if lost := sum(receipt.unanswered for receipt in receipts):
+    if pending := sum(receipt.pending for receipt in receipts):
+        requests = f"{pending:,} {'request is' if pending == 1 else 'requests are'}"
+        yield f"{requests} in batches that are not through: the sum holds the most that this can cost"
+    if lost := sum(receipt.unanswered - receipt.pending for receipt in receipts):
         attempts = f"{lost:,} more {'attempt' if lost == 1 else 'attempts'}"
         yield f"{attempts} got no answer but may be billed: the sum holds the most that this can cost"
 
@@ -92,7 +95,7 @@ def _priced(step: StepQuote) -> str:
         return "; it runs here: no price"
     if step.usd is None:
         return f"; no price known for {step.model} (model.prices=FILE names a table)"
-    batch = "" if step.batch is None else f", by the batch at {step.batch:g} of it"
+    batch = "" if step.batch is None else f", by the batch at {step.batch:g} of them"
     return f"; prices of {step.prices_as_of}{batch}"
 
 
@@ -104,20 +107,25 @@ def budget_lines(quote: Quote, budget: Budget) -> Iterator[str]:
     if budget.usd is None and budget.tokens is None:
         yield "no budget is set: budget.usd=AMOUNT stops the build before it costs more"
     if budget.usd is not None:
-        yield _fits("usd", f"{budget.usd:g}", quote.usd, spent_usd, budget.usd)
+        aside = max((step.aside_usd for step in quote.steps), default=0)
+        yield _fits(f"budget.usd={budget.usd:g}", budget.usd, spent_usd, quote.usd, aside)
     if budget.tokens is not None:
+        aside = max((step.aside_tokens for step in quote.steps), default=0)
         tokens = quote.prompt_tokens + quote.completion_tokens
-        yield _fits("tokens", f"{budget.tokens}", tokens, spent_tokens, budget.tokens)
+        yield _fits(f"budget.tokens={budget.tokens}", budget.tokens, spent_tokens, tokens, aside)
 
 
-def _fits(name: str, cap: str, wanted: Range | None, spent: float | None, limit: float) -> str:
-    stops = "the build would stop there, keep what it has, and go on with a higher one"
+def _fits(name: str, cap: float, spent: float | None, wanted: Range | None, aside: float) -> str:
+    """Whether a cap leaves room for what is quoted; `aside` must be left for a request before it is sent."""
+    stops = "the build would stop there, and goes on with a higher one"
     if wanted is None or spent is None:
-        return f"budget.{name}={cap} needs a price for every model: the build would not ask one without"
-    if spent + wanted.expected > limit:
-        return f"the quote exceeds budget.{name}={cap}: {stops}"
+        return f"{name} needs a price for every model: the build would not ask one without"
+    if spent + wanted.expected > cap:
+        return f"the quote exceeds {name}: {stops}"
     if wanted.at_most is None:
-        return f"the quote has no upper end; at budget.{name}={cap} {stops}"
-    if spent + wanted.at_most > limit:
-        return f"the quote's upper end exceeds budget.{name}={cap}: {stops}"
-    return f"the quote fits in budget.{name}={cap}"
+        return f"the quote has no upper end; at {name} {stops}"
+    if spent + wanted.at_most > cap:
+        return f"the quote's upper end exceeds {name}: {stops}"
+    if wanted.at_most and spent + wanted.at_most + aside > cap:
+        return f"the quote comes close to {name}, and what a request costs at most is set aside first: {stops}"
+    return f"the quote fits in {name}"

@@ -35,7 +35,7 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
         kept = max(shared - 1, 0)  # the step where it branches off is said again
         path = ("... " if kept else "") + " > ".join(branch.path[kept:])
         times = f" ({count} times)" if count > 1 else ""
-        console.print(f"{path}: {branch.end()}{times}", highlight=False, markup=False, soft_wrap=True)
+        console.print(harmless(f"{path}: {branch.end()}{times}"), highlight=False, markup=False, soft_wrap=True)
         before = branch.path
     return 0
 
@@ -108,4 +108,6 @@ def _shown(row: Row) -> dict[str, str]:
     if "payload" in data:
         payload: Payload = getattr(row, "payload")  # noqa: B009 - every role with a payload has it
         data.update({**data.pop("payload"), **payload.flat()})
-    return {name: str(value) for name, value in data.items() if name != "id" and value not in ("", None, [], ())}
+    return {
+        name: harmless(str(value)) for name, value in data.items() if name != "id" and value not in ("", None, [], ())
+    }

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benchbuilder.cli.costs import dollars
 from benchbuilder.cli.session import add_overrides, open_session, watching
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.ports.model import Receipt, Reply, Request
@@ -125,9 +126,8 @@ def _tell_price(done: Preview, console: Console) -> None:
 
 
 def _receipt(receipt: Receipt) -> str:
-    usd = "price unknown" if receipt.usd is None else f"{receipt.usd:.4f} USD (prices of {receipt.prices_as_of})"
-    if receipt.usd == 0 and not receipt.prices_as_of:
-        usd = "free"
+    known = f"{dollars(receipt.usd or 0)} USD (prices of {receipt.prices_as_of})"
+    usd = "no price known" if receipt.usd is None else known if receipt.prices_as_of else "it runs here: no price"
     tokens = f"{receipt.prompt_tokens:,} + {receipt.completion_tokens:,} tokens"
     lost = f", {receipt.unanswered} attempts without an answer" if receipt.unanswered else ""
     return f"{receipt.step:<20} {receipt.calls} calls of {receipt.model}, {tokens}, {usd}{lost}"

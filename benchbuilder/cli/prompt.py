@@ -62,7 +62,7 @@ def _show(session: Session, step: str, row: str, console: Console) -> None:
             if not desk.ready(step):
                 told = "; ".join(f"{name}: {why}" for name, why in done.skipped.items() if name in only)
                 raise DataError(f"the rows of step {step!r} cannot be had yet", why=told, next="build first")
-            rows = rows_called(desk, step, row)
+            rows = rows_called(desk, step, row, session.store)
             if not rows:
                 raise DataError(f"step {step!r} has no rows", next="benchbuild build says what became of them")
             told = sending(desk, step, rows[0], lookup)

@@ -36,6 +36,11 @@ class Sender(Protocol):
         """Conversations that are worth having open at the same time."""
         ...
 
+    @property
+    def most(self) -> int:
+        """Conversations that may be open with those that wait: for another try, an equal request, a batch."""
+        ...
+
     def begin(self) -> None:
         """A step begins."""
 
@@ -45,6 +50,12 @@ class Sender(Protocol):
         RowFailedError if there is none; ServiceError and its kin if nobody can be asked any more.
         """
         ...
+
+    def all_wait(self) -> None:
+        """All open conversations wait, and no other can be begun."""
+
+    async def end(self) -> None:
+        """A step is over, one way or another."""
 
     async def close(self) -> None:
         """Give back what it holds."""

@@ -30,7 +30,7 @@ _NEWLINES = re.compile(r"\s*\n\s*")
 _WORDS = re.compile(r"[^\W\d_]+")
 _SYMBOLS = re.compile(r"([^\w\s])\1*")
 
-PER_HAN, PER_KANA, PER_HANGUL, PER_LETTER, PER_SYMBOL = 0.7, 0.75, 0.7, 0.45, 0.9
+PER_HAN, PER_KANA, PER_HANGUL, PER_LETTER, PER_SYMBOL = 0.75, 0.75, 0.7, 0.45, 0.9
 """Tokens a character as vocabularies of 100,000 to 250,000 pieces have them on running text; older and smaller ones
 need up to twice as many for Chinese. Where a journal holds replies of the model, its own counts correct this."""
 

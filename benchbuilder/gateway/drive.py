@@ -15,15 +15,16 @@ from benchbuilder.records.fates import Fate
 T = TypeVar("T")
 _BREATH_S = 0.005
 """Seconds of work on rows after which the network is looked at again."""
-_WAITING = 8
-"""Rows that wait for a next attempt keep no others from being begun, up to so many times the rows worth having open."""
+_LOOKS = 3
+"""Rounds of the loop after which what was woken has run, and all that wait do so."""
 
 
 class Drive(Generic[T]):
     """The work on one step.
 
     A pool of tasks, each with one conversation at a time; `starts` is pulled as they become free, so that what is
-    held does not grow with the number of rows.
+    held does not grow with the number of rows. About `rows` are worked on at a time; with those that wait for a next
+    attempt, or for a batch, at most `most` are open. `all_wait` is called when none can go on by itself.
     """
 
     def __init__(
@@ -32,8 +33,12 @@ class Drive(Generic[T]):
         ask: Callable[[Request, Turn], Awaitable[Reply]],
         starts: Iterable[tuple[T, Conversation]],
         done: Callable[[T, list[Fate] | str], None],
+        *,
+        most: int,
+        all_wait: Callable[[], None],
     ) -> None:
         self._rows, self._ask, self._done = max(1, rows), ask, done
+        self._most, self._all_wait = max(1, most), all_wait
         self._starts: Iterator[tuple[T, Conversation]] = iter(starts)
         self._turns: set[Turn] = set()
         self._waiting = 0
@@ -63,7 +68,7 @@ class Drive(Generic[T]):
         while (
             not (self._used_up or self._stopping)
             and len(self._turns) - self._waiting < self._rows
-            and len(self._turns) < self._rows * _WAITING
+            and len(self._turns) < self._most
         ):
             turn = Turn(self._idle)
             self._turns.add(turn)
@@ -74,6 +79,15 @@ class Drive(Generic[T]):
         self._waiting += change
         if change > 0:
             self._fill()
+            self._look(_LOOKS)
+
+    def _look(self, looks: int) -> None:
+        """Say so if all that are open wait, and go on doing so."""
+        if self._turns and len(self._turns) == self._waiting and not self._stopping:
+            if looks:
+                asyncio.get_running_loop().call_soon(self._look, looks - 1)
+            else:
+                self._all_wait()
 
     def _ended(self, turn: Turn, task: asyncio.Task[None]) -> None:
         self._turns.discard(turn)
@@ -81,6 +95,7 @@ class Drive(Generic[T]):
             self._fault = self._fault or fault
             self._stop()
         self._fill()
+        self._look(_LOOKS)
         if not self._turns:
             self._over.set()
 

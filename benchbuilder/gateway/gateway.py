@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 from benchbuilder import kinds
 from benchbuilder.errors import Problem, RecipeError, StoreError
+from benchbuilder.gateway.batching import by_batch
 from benchbuilder.gateway.budget import Budget
 from benchbuilder.gateway.channel import Channel
 from benchbuilder.gateway.counting import Counter
@@ -24,9 +25,9 @@ from benchbuilder.gateway.journal_tables import lose_attempts
 from benchbuilder.gateway.keeping import Keeper
 from benchbuilder.gateway.local import LocalSender
 from benchbuilder.gateway.owners import new_owner
-from benchbuilder.gateway.prices import FREE, Prices
-from benchbuilder.gateway.receipts import Receipt, receipts, spent, unpriced
-from benchbuilder.ports.model import HostedModel, LocalModel, Model, Reply, Request, request_key
+from benchbuilder.gateway.prices import Prices, endpoint_of, priced
+from benchbuilder.gateway.receipts import receipts, spent, unpriced
+from benchbuilder.ports.model import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
 from benchbuilder.ports.stage import Conversation
 from benchbuilder.records.fates import Fate
 from benchbuilder.spec.base import KindSpec
@@ -61,7 +62,7 @@ class Gateway:
         self._runner: asyncio.Runner | None = None
         self._open: dict[str, Channel] = {}
         self._keepers: dict[str, Keeper] = {}
-        self._one = threading.Lock()
+        self._one = threading.RLock()
 
     def converse(
         self,
@@ -122,10 +123,12 @@ class Gateway:
     async def _converse(self, step: str, spec: KindSpec, starts: Iterable[Any], done: Callable[..., None]) -> None:
         channel = await self._channel(spec)
         channel.sender.begin()
-        drive = Drive[Any](channel.sender.rows, partial(channel.ask, step), starts, done)
+        sender, ask = channel.sender, partial(channel.ask, step)
+        drive = Drive[Any](sender.rows, ask, starts, done, most=sender.most, all_wait=sender.all_wait)
         try:
             await drive.run()
         finally:
+            await sender.end()
             await self.journal.commit(_nothing)
 
     async def _channel(self, spec: KindSpec) -> Channel:
@@ -133,12 +136,11 @@ class Gateway:
         channel = self._open.get(_name(spec))
         if channel is None:
             model: Model = kinds.create("model", spec)
-            prices = None if getattr(spec, "prices", None) is None else Prices.read(spec.prices.file)  # type: ignore[attr-defined]
-            price = FREE if isinstance(model, LocalModel) else None if prices is None else prices.of(model.label)
+            prices, price = priced(model)
             if price is None and self._caps[0] is not None:
                 raise _no_price(model, prices)
             keeper = Keeper(model, self.journal, price, endpoint_of(model))
-            as_of = "" if prices is None or price in {None, FREE} else prices.as_of
+            as_of = "" if prices is None or price is None else prices.as_of
             keeper.catch_up(as_of)
             await self.journal.commit(_nothing)
             channel = self._open[_name(spec)] = self._made(keeper, self._charged(), as_of)
@@ -150,7 +152,8 @@ class Gateway:
         if isinstance(model, LocalModel):
             return Channel(keeper, counter, LocalSender(model, keeper, budget), budget, as_of)
         if isinstance(model, HostedModel):
-            sender = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
+            live = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
+            sender = by_batch(model, keeper, budget, self._owner, self._notice, live) or live
             return Channel(keeper, counter, sender, budget, as_of)
         raise TypeError(f"the model kind {model.kind!r} answers nothing: it is neither hosted nor local")
 
@@ -168,12 +171,6 @@ class Gateway:
         self._open.clear()
 
 
-def endpoint_of(model: Model) -> str:
-    """The address that a model is reached at, as its identity tells it; "" in this process."""
-    identity = model.identity()
-    return str(identity.get("endpoint") or identity.get("base_url") or "")
-
-
 def _name(spec: KindSpec) -> str:
     return f"{spec.kind} {spec.model_dump_json()}"
 
@@ -189,7 +186,8 @@ def _no_price(model: Model, prices: Prices | None) -> RecipeError:
             "model.prices=FILE, or cap tokens with budget.tokens",
         )  # fmt: skip
     else:
-        message = f"the table of prices of {prices.as_of} has no price for this model, and none is guessed"
+        where = f" at {prices.endpoint}" if prices.endpoint else ""
+        message = f"the table of prices{where} of {prices.as_of} has no price for this model, and none is guessed"
         hint = "add it to a table of your own and name that with model.prices=FILE, or cap tokens with budget.tokens"
         problem = Problem(message, "model.prices", "", model.label, ", ".join(sorted(prices.models)), hint)
     return RecipeError([problem])

@@ -20,13 +20,17 @@ from benchbuilder.gateway.lane import Lane
 from benchbuilder.gateway.limits import Pace, Slot, backoff_s
 from benchbuilder.ports.model import HostedModel, RefusedRequestError, Reply, TransientError
 
+_WAITING = 8
+"""Rows that may be open, for each that may be in flight."""
+
 
 class HostedSender:
     """Sends requests one by one, as many at a time as the service takes.
 
     The place in the lane is held until the reply is on disk: what a kill repeats is at most what is in flight. A
     retry waits outside of it. Too many requests are the service's matter, not the request's: such attempts do not
-    count as its retries until `give_up_s` has passed since the first.
+    count as its retries until `give_up_s` has passed since the first. What is in flight when all stops is waited for,
+    which takes `timeout_s` at most.
     """
 
     def __init__(
@@ -58,6 +62,11 @@ class HostedSender:
         """As many as may be in flight."""
         return self._most
 
+    @property
+    def most(self) -> int:
+        """Rows that wait keep no others from being begun, up to a limit."""
+        return self._most * _WAITING
+
     def begin(self) -> None:
         """Failures of an earlier step are forgotten."""
         self._breaker.reset()
@@ -85,6 +94,12 @@ class HostedSender:
             finally:
                 turn.idle(-1)
             self._breaker.check()
+
+    def all_wait(self) -> None:
+        """They go on by themselves."""
+
+    async def end(self) -> None:
+        """Nothing is left over."""
 
     async def close(self) -> None:
         """Give back connections."""
@@ -135,7 +150,8 @@ class HostedSender:
     async def _answer(self, asked: Asked) -> str:
         """The body of one attempt, in time."""
         try:
-            async with asyncio.timeout(self._timeout_s):
+            # an adapter that keeps the time itself says more: it goes first
+            async with asyncio.timeout(self._timeout_s + min(1.0, self._timeout_s / 10)):
                 return await self.model.send(asked.request)
         except TimeoutError as error:
             raise TransientError(f"no whole answer within {self._timeout_s:g} s", billed=True) from error

@@ -48,6 +48,7 @@ class Journal:
         self._queue: queue.SimpleQueue[tuple[Work, _Waiter] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._failed: StoreError | None = None
+        self._told = False
 
     # reading
 
@@ -80,7 +81,7 @@ class Journal:
         ]
 
     def entries(self, step: str | None = None) -> Iterator[tuple[str, Request, str]]:
-        """Key, request (with the settings that were sent) and body of every reply, in the order they came."""
+        """Key, request and body of every reply, in the order they came."""
         last = 0
         while rows := self.rows(
             "SELECT id, key, request, body FROM replies JOIN bodies USING (id)"
@@ -125,7 +126,7 @@ class Journal:
         return waiter.result()
 
     def close(self) -> None:
-        """Write what is waiting, and close the file; StoreError if that fails."""
+        """Write what is waiting, and close the file; StoreError if something was not written and nobody was told."""
         if self._writer is not None:
             self._queue.put(None)
             self._writer.join()
@@ -134,11 +135,13 @@ class Journal:
             if self._reader is not None:
                 self._reader.close()
                 self._reader = None
-        if self._failed is not None:
+        if self._failed is not None and not self._told:
+            self._told = True
             raise self._failed
 
     def _put(self, work: Work, waiter: _Waiter) -> None:
         if self._failed is not None:
+            self._told = True
             raise self._failed
         if self._writer is None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -177,6 +180,7 @@ class Journal:
                     connection.execute("ROLLBACK")
         if self._failed is not None:
             results = [(waiter, self._failed) for _, waiter in group]
+            self._told = self._told or any(waiter is not None for waiter, _ in results)
         _tell(results)
 
     def _connect(self, *, make: bool) -> sqlite3.Connection | None:

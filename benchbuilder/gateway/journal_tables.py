@@ -39,7 +39,7 @@ CREATE INDEX replies_loose ON replies (loose, max_new_tokens) WHERE loose IS NOT
 CREATE INDEX replies_unread ON replies (model) WHERE outcome IS NULL;
 CREATE TABLE bodies (
     id INTEGER PRIMARY KEY REFERENCES replies (id),
-    request BLOB NOT NULL,          -- zlib, JSON: messages, sampling, schema, sample
+    request BLOB NOT NULL,          -- zlib, JSON: messages, sampling, sent, schema, sample
     body TEXT NOT NULL              -- what the service sent
 ) STRICT;
 CREATE TABLE attempts (
@@ -56,6 +56,29 @@ CREATE TABLE attempts (
     prices TEXT NOT NULL,
     body TEXT,                      -- an answer that nobody could read
     at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE batches (
+    mark TEXT PRIMARY KEY,          -- ours, in the metadata of the batch: written before it is handed in
+    id TEXT,                        -- the service's; null until it is known
+    owner TEXT NOT NULL,            -- the gateway that handed it in
+    model TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    state TEXT NOT NULL,            -- 'open', then what became of it
+    handed_in REAL NOT NULL         -- seconds since 1970
+) STRICT, WITHOUT ROWID;
+CREATE TABLE batched (              -- requests in open batches: each is an attempt too, of the owner 'batch:MARK'
+    key TEXT PRIMARY KEY,
+    mark TEXT NOT NULL,
+    loose TEXT,
+    counted INTEGER NOT NULL,
+    request BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX batched_mark ON batched (mark);
+CREATE TABLE unlucky (              -- requests that had no reply in a batch, and are not done with
+    key TEXT PRIMARY KEY,
+    failures INTEGER NOT NULL,
+    final INTEGER NOT NULL,         -- 1: another try would not help
+    why TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -87,7 +110,7 @@ class Asked:
     sampling: Mapping[str, Any]
     """The settings that are sent."""
     counted: int
-    """Tokens of the prompt by our estimate per script, uncorrected."""
+    """Tokens of the prompt by our estimate per script, uncorrected; 0 if they were not estimated."""
     worst: Cost
     prices: str
     """Date of the price table, "" if none."""
@@ -109,10 +132,11 @@ class Settled:
 
 
 def pack(request: Request, sampling: Mapping[str, Any]) -> bytes:
-    """A request as compressed JSON."""
+    """A request as compressed JSON, with the settings that are sent besides those that were asked for."""
     parts = {
         "messages": [[message.role, message.content] for message in request.messages],
-        "sampling": dict(sampling),
+        "sampling": dict(request.sampling),
+        "sent": dict(sampling),
         "schema": request.schema,
         "sample": request.sample,
     }
@@ -120,7 +144,7 @@ def pack(request: Request, sampling: Mapping[str, Any]) -> bytes:
 
 
 def unpack(packed: bytes) -> Request:
-    """The request that `pack` packed, with the settings that were sent."""
+    """The request that `pack` packed."""
     parts = json.loads(zlib.decompress(packed))
     messages = tuple(Message(role, content) for role, content in parts["messages"])
     return Request(messages, parts["sampling"], parts["schema"], parts["sample"])

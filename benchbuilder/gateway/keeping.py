@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from functools import partial
+import time
+from functools import lru_cache, partial
 
 from benchbuilder.errors import StoreError
 from benchbuilder.gateway.counting import Counter
@@ -24,7 +25,12 @@ from benchbuilder.ports.model import Model, Reply, Request, TransientError, requ
 
 def now_utc() -> str:
     """The time, to the second."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return _written(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _written(second: int) -> str:
+    return datetime.datetime.fromtimestamp(second, datetime.UTC).isoformat()
 
 
 class Keeper:

@@ -21,7 +21,7 @@ class Lane:
         self._label, self._clock, self._notice = label, clock, notice
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
-        self._told_at = float("-inf")
+        self._told: dict[str, float] = {}
 
     async def enter(self, tokens: int) -> Slot:
         """Wait for a place; ServiceError if the breaker trips meanwhile."""
@@ -48,13 +48,15 @@ class Lane:
         """The service asks for less: fewer at a time, or a pause."""
         now = self._clock()
         if throttled and self.pace.throttled(now, slot):
-            self._tell(now, f"{self._label}: too many requests, now at most {int(self.pace.allowed)} at a time")
+            self._tell(
+                now, "fewer", f"{self._label}: too many requests, now at most {int(self.pace.allowed)} at a time"
+            )
         if pause_s is not None and self.pace.pause(now + pause_s) and pause_s >= 1:
-            self._tell(now, f"{self._label}: paused for {pause_s:.0f} s, as the service asks")
+            self._tell(now, "pause", f"{self._label}: paused for {pause_s:.0f} s, as the service asks")
 
-    def _tell(self, now: float, text: str) -> None:
-        if now - self._told_at >= _TOLD_EVERY_S:
-            self._told_at = now
+    def _tell(self, now: float, about: str, text: str) -> None:
+        if now - self._told.get(about, float("-inf")) >= _TOLD_EVERY_S:
+            self._told[about] = now
             self._notice(text)
 
     async def _wait(self, seconds: float) -> None:

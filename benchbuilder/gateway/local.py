@@ -34,6 +34,11 @@ class LocalSender:
         """A batch, and the next one."""
         return 2 * max(1, self.model.batch_size)
 
+    @property
+    def most(self) -> int:
+        """Nobody waits but for a batch, and for equal requests."""
+        return 4 * self.rows
+
     def begin(self) -> None:
         """Nothing is remembered between steps."""
 
@@ -57,6 +62,12 @@ class LocalSender:
             self.budget.settle(asked.worst, actual)
         return reply
 
+    def all_wait(self) -> None:
+        """They go on by themselves."""
+
+    async def end(self) -> None:
+        """Nothing is left over."""
+
     async def close(self) -> None:
         """End the thread."""
         if self._thread is not None:
@@ -66,7 +77,7 @@ class LocalSender:
     async def _batches(self) -> None:
         """Batch after batch, until nothing waits."""
         try:
-            while batch := self._next():
+            while batch := await self._next():
                 results = await self._run([asked for asked, _, _ in batch])
                 for (_, turn, waiter), result in zip(batch, results, strict=True):
                     if waiter.done():
@@ -76,12 +87,15 @@ class LocalSender:
                         waiter.set_exception(result)
                     else:
                         waiter.set_result(result)
-                await asyncio.sleep(0)  # those who have their answer may ask again
         finally:
             self._busy = None
 
-    def _next(self) -> list[_Waiting]:
-        """The next batch; who was cancelled meanwhile is not in it."""
+    async def _next(self) -> list[_Waiting]:
+        """The next batch: full, or all there is once no more come; who was cancelled meanwhile is not in it."""
+        seen = -1
+        while seen < len(self._waiting) < self.model.batch_size:
+            seen = len(self._waiting)
+            await asyncio.sleep(0)
         batch: list[_Waiting] = []
         while self._waiting and len(batch) < max(1, self.model.batch_size):
             waiting = self._waiting.popleft()

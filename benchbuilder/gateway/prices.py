@@ -13,8 +13,10 @@ from typing import Any
 import yaml
 
 from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.ports.model import LocalModel, Model
+from benchbuilder.spec.base import FileRef
 
-_TABLE = ("as_of", "source", "currency", "per_tokens", "models", "aliases")
+_TABLE = ("as_of", "source", "endpoint", "currency", "per_tokens", "models", "aliases")
 _PRICE = ("input", "output", "cached", "batch")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
@@ -58,16 +60,20 @@ class Prices:
     """A table of prices: when it was right (`as_of`, a date), where that can be checked (`source`), and the prices.
 
     A model is found by its exact name, then by `aliases` (name -> name in the table), then without a date at its end
-    (``-2024-07-18``). A model that is not found has no price: nothing is guessed.
+    (``-2024-07-18``). A model that is not found has no price: nothing is guessed. With an `endpoint` the prices are
+    those of the service at that address alone: another one may call its own models as it likes.
     """
 
     as_of: str
     source: str
     models: Mapping[str, Price]
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    endpoint: str = ""
 
-    def of(self, name: str) -> Price | None:
-        """The price of a model, or ``None``."""
+    def of(self, name: str, endpoint: str = "") -> Price | None:
+        """The price of a model at an address, or ``None``."""
+        if self.endpoint and endpoint.rstrip("/") != self.endpoint.rstrip("/"):
+            return None
         found = self.models.get(name) or self.models.get(self.aliases.get(name, ""))
         return found or self.models.get(_DATED.sub("", name))
 
@@ -86,6 +92,22 @@ class Prices:
         if reading.problems:
             raise RecipeError(reading.problems, next="correct the table, or name another with model.prices=FILE")
         return prices
+
+
+def priced(model: Model) -> tuple[Prices | None, Price | None]:
+    """The table that a model's spec names, and the model's price; what runs in this process costs nothing."""
+    if isinstance(model, LocalModel):
+        return None, FREE
+    ref: FileRef | None = getattr(model.spec, "prices", None)
+    if ref is None:
+        return None, None
+    prices = Prices.read(ref.file)
+    return prices, prices.of(model.label, endpoint_of(model))
+
+
+def endpoint_of(model: Model) -> str:
+    """The address that a model is reached at, as its identity tells it; "" in this process."""
+    return str(model.identity().get("endpoint", ""))
 
 
 class _Reading:
@@ -111,12 +133,15 @@ class _Reading:
         source = data.get("source")
         if not isinstance(source, str) or not source.strip():
             self._wrong("the table does not say where its prices are from", "source", source, "an address")
+        endpoint = data.get("endpoint", "")
+        if not isinstance(endpoint, str):
+            self._wrong("this is no address", "endpoint", endpoint, "an address such as https://host/v1")
         found = data.get("models")
         if not isinstance(found, dict) or not found:
             self._wrong("the table has no models", "models", found, "NAME: {input: 0.15, output: 0.6}")
             found = {}
         models = {str(name): self._price(str(name), price) for name, price in found.items()}
-        return Prices(str(as_of), str(source), models, self._aliases(data.get("aliases"), models))
+        return Prices(str(as_of), str(source), models, self._aliases(data.get("aliases"), models), str(endpoint))
 
     def _price(self, name: str, data: Any) -> Price:
         key = f"models.{name}"

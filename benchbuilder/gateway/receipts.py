@@ -3,46 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.gateway.journal import Journal
 from benchbuilder.gateway.owners import is_alive
-from benchbuilder.ports.model import Outcome
+from benchbuilder.ports.model import Outcome, Receipt
 
 _OUTCOMES: tuple[Outcome, ...] = ("complete", "truncated", "empty", "refused", "filtered")
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What one step had from one model, cumulative over all runs.
-
-    Tokens and `usd` are of the replies that were kept and, at their worst case, of the attempts that may be billed
-    though no answer was kept: nothing that may stand on the bill is left out.
-    """
-
-    step: str
-    model: str
-    endpoint: str
-    calls: int
-    """Replies that were paid for."""
-    batched: int
-    """Those of them that were handed in by the batch."""
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    uncounted: int
-    """Replies for which the service gave no usage: their tokens are our estimate."""
-    unanswered: int
-    """Attempts that may be billed though no answer was kept: timeouts, broken connections, kills."""
-    unanswered_tokens: int
-    """The most that they can have had; not part of the tokens above."""
-    usd: float | None
-    """``None`` where no price is known for part of it."""
-    prices_as_of: str
-    """Date of the price table, "" if none."""
-    outcomes: Mapping[str, int]
 
 
 _REPLIES = f"""
@@ -52,7 +19,8 @@ SELECT step, model, endpoint, count(*), sum(batched), sum(prompt), sum(completio
 FROM replies GROUP BY step, model, endpoint
 """
 _ATTEMPTS = """
-SELECT step, model, endpoint, count(*), sum(prompt + completion), sum(usd), sum(usd IS NULL), max(prices)
+SELECT step, model, endpoint, count(*), sum(prompt + completion), sum(usd), sum(usd IS NULL), max(prices),
+       sum(fate = 'sent' AND owner LIKE 'batch:%')
 FROM attempts WHERE fate <> 'sent' OR owner NOT IN (SELECT value FROM json_each(?)) GROUP BY step, model, endpoint
 """
 
@@ -80,7 +48,7 @@ def unpriced(journal: Journal) -> list[str]:
 
 def _receipt(key: tuple[str, str, str], kept: Any, lost: Any) -> Receipt:
     calls, batched, prompt, completion, cached, uncounted, usd, unpriced, prices, *outcomes = kept or (0,) * 9
-    unanswered, tokens, lost_usd, lost_unpriced, lost_prices = lost or (0,) * 5
+    unanswered, tokens, lost_usd, lost_unpriced, lost_prices, pending = lost or (0,) * 6
     return Receipt(
         step=key[0],
         model=key[1],
@@ -96,6 +64,7 @@ def _receipt(key: tuple[str, str, str], kept: Any, lost: Any) -> Receipt:
         usd=None if unpriced or lost_unpriced else (usd or 0.0) + (lost_usd or 0.0),
         prices_as_of=max(prices or "", lost_prices or ""),
         outcomes={name: count for name, count in zip(_OUTCOMES, outcomes, strict=False) if count},
+        pending=pending,
     )
 
 

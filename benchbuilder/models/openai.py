@@ -13,9 +13,10 @@ from urllib.request import getproxies, proxy_bypass
 from pydantic import field_validator
 
 from benchbuilder.errors import InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.models.openai_batch import OpenAIBatches
 from benchbuilder.models.openai_errors import Failure, connection_error, hide
 from benchbuilder.models.openai_wire import NAMES, is_filtered, payload, read_completion
-from benchbuilder.ports.model import HostedModel, Reply, Request, TransientError
+from benchbuilder.ports.model import Batches, HostedModel, Reply, Request, TransientError
 from benchbuilder.spec.base import KindSpec, Knob
 from benchbuilder.spec.model import HostedSpec, Sampling
 
@@ -86,6 +87,7 @@ class OpenAI(HostedModel):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.spec: OpenAISpec = spec
+        self._known = (self.settings | set(spec.understands)) - set(spec.lacks)
         self._names = {**NAMES, "max_new_tokens": spec.max_tokens_field}
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -111,7 +113,7 @@ class OpenAI(HostedModel):
 
     def known(self) -> frozenset[str]:
         """The settings of the protocol, those that the server understands besides, without those that it lacks."""
-        return (self.settings | set(self.spec.understands)) - set(self.spec.lacks)
+        return self._known
 
     def body(self, request: Request) -> dict[str, Any]:
         """The JSON that asks for a reply, live or in a batch."""
@@ -151,6 +153,12 @@ class OpenAI(HostedModel):
                 http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=self.spec.timeout_s),
             )  # fmt: skip
         return self._client
+
+    def batches(self) -> Batches:
+        """Files and batches, through OpenAI's own client."""
+        return OpenAIBatches(
+            self.client, self.body, self._judged, lambda text: hide(text, self._key or ""), self.endpoint
+        )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -85,6 +85,8 @@ class Receipt:
     usd: float | None
     prices_as_of: str
     outcomes: Mapping[str, int]
+    pending: int = 0
+    """Those of the `unanswered` that are in batches which are not through: their replies may still come."""
 
 
 class TransientError(Exception):

@@ -12,7 +12,7 @@ from benchbuilder.loading import load_recipe
 from benchbuilder.ports.source import SourceSpec
 from benchbuilder.ports.stage import Context, Filter, Gather, Map, Stage
 from benchbuilder.spec.base import StepSpec
-from benchbuilder.spec.recipe import CardSpec, Recipe, RunSpec, Threshold
+from benchbuilder.spec.recipe import Budget, CardSpec, Recipe, RunSpec, Threshold
 from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
 
 HEADER = ("key", "type", "default", "meaning")
@@ -43,6 +43,7 @@ TOP = {
     "steps": "The flow.",
     "outputs": "The files that are written.",
     "tolerate": "How much may fail.",
+    "budget": "What calls of models may cost, over all runs of a build.",
     "card": "What the dataset card says.",
     "run": "How the build runs on this machine.",
 }
@@ -54,7 +55,7 @@ def _classes(slot: str) -> dict[str, type[Any]]:
 
 def recipe_schema() -> str:
     """Top-level keys and the keys of every kind."""
-    top = {"run": RunSpec, "tolerate": Threshold, "card": CardSpec}
+    top = {"run": RunSpec, "tolerate": Threshold, "budget": Budget, "card": CardSpec}
     parts = [
         "# Recipe schema",
         "A recipe is YAML that Hydra composes from groups; what comes out has the keys below. `benchbuild schema` "
@@ -87,7 +88,7 @@ def recipe_schema() -> str:
             rows = spec_rows(spec, skip)
             parts += [f"### {slot}: {name}", prose(spec), table(HEADER, rows) or "It has no keys of its own."]
     parts.append("## Nested keys")
-    skipped = {RunSpec, Threshold, CardSpec}
+    skipped = set(top.values())
     for cls in sorted((c for c in nested(specs) if c not in skipped), key=lambda cls: cls.__name__):
         parts += [f"### {cls.__name__}", prose(cls), table(HEADER, spec_rows(cls))]
     return "\n\n".join(part for part in parts if part)

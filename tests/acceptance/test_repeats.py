@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 def tasks(sample: Sample, since: int) -> Counter[str]:
     """What was asked, by the first line of the first prompt: repair rounds count with what they repair."""
-    firsts = ([m for m in entry["body"]["messages"] if m["role"] == "user"][0] for entry in sample.server.log(since))
+    firsts = (next(m for m in entry["body"]["messages"] if m["role"] == "user") for entry in sample.server.log(since))
     return Counter(message["content"].partition("\n")[0] for message in firsts)
 
 

@@ -46,16 +46,14 @@ def test_a_row_fails_when_its_retries_are_used_up_and_the_others_go_on(gateway):
 
 
 def test_rows_that_wait_for_a_retry_do_not_keep_others_from_being_sent(gateway, monkeypatch):
-    monkeypatch.setattr(hosted, "backoff_s", lambda failures, jitter: 0.2)
+    monkeypatch.setattr(hosted, "backoff_s", lambda failures, jitter: 0.6)
     finished = []
 
     def script(fake, request, attempt):
         return TransientError("500") if request.messages[0].content in {"row 0", "row 1"} and attempt == 1 else None
 
     Fake.scripts["slow"] = script
-    gateway.converse(
-        "s", FakeSpec(script="slow", concurrency=2), rows(20), lambda item, fates: finished.append(item)
-    )
+    gateway.converse("s", FakeSpec(script="slow", concurrency=2), rows(20), lambda item, fates: finished.append(item))
     assert set(finished[-2:]) == {0, 1}
 
 
@@ -137,9 +135,7 @@ def test_throttling_lowers_what_is_in_flight_and_costs_no_retries(journal):
     Fake.scripts["crowded"] = script
     done = Done()
     with Gateway(journal, notice=told.append) as gateway:
-        gateway.converse(
-            "s", FakeSpec(script="crowded", concurrency=16, latency_s=0.005, retries=0), rows(200), done
-        )
+        gateway.converse("s", FakeSpec(script="crowded", concurrency=16, latency_s=0.005, retries=0), rows(200), done)
     assert set(done.values()) == {f"re: row {number}" for number in range(200)}
     assert Fake.peak == 16
     assert any("too many requests, now at most" in text for text in told)
@@ -158,14 +154,14 @@ def test_a_pause_that_the_service_asks_for_holds_for_all(journal):
         gateway.converse("s", FakeSpec(script="pause", concurrency=1), rows(5), Done())
     assert len(sent) == 6
     assert sent[1] - sent[0] >= 1.49
-    assert any("paused for 2 s, as the service asks" in text or "at most" in text for text in told)
+    assert [text.partition(": ")[2] for text in told] == ["paused for 2 s, as the service asks"]
 
 
 def test_always_throttled_stops_within_the_configured_time(gateway):
     Fake.scripts["never"] = lambda *_: TransientError("429: rate limit", throttled=True)
     spec = FakeSpec(script="never", give_up_s=0.3, concurrency=8)
     done = Done()
-    with pytest.raises(ServiceError, match="gave no good answer for 0") as told:
+    with pytest.raises(ServiceError, match="gave no good answer for") as told:
         gateway.converse("s", spec, rows(1000), done)
     assert "429: rate limit" in told.value.why
     assert not done

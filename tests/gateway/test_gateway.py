@@ -238,9 +238,6 @@ def test_a_journal_that_cannot_be_written_stops_all(journal):
             gateway.converse("s", FAST, rows(500, 10), Done())
         with pytest.raises(StoreError, match="cannot be written"):
             gateway.converse("s", FAST, rows(1), Done())
-        with pytest.raises(StoreError):
-            gateway.close()
-        gateway.journal = type(gateway.journal)(journal)
 
 
 def test_bodies_that_a_kill_left_unread_are_settled(journal):
@@ -250,8 +247,10 @@ def test_bodies_that_a_kill_left_unread_are_settled(journal):
             lambda held: held.execute("UPDATE replies SET outcome = NULL, prompt = 999 WHERE id = 2").rowcount
         )
         gateway.journal.commit_now(
-            lambda held: held.execute("UPDATE bodies SET body = 'garbage' WHERE id = 3").rowcount
-            and held.execute("UPDATE replies SET outcome = NULL WHERE id = 3").rowcount
+            lambda held: (
+                held.execute("UPDATE bodies SET body = 'garbage' WHERE id = 3").rowcount
+                and held.execute("UPDATE replies SET outcome = NULL WHERE id = 3").rowcount
+            )
         )
         assert gateway.lookup(FAST, request("row 2")) is None
     with Gateway(journal) as gateway:
@@ -287,6 +286,18 @@ def test_a_local_model_that_breaks_stops_all(gateway, error):
     Here.refuses.clear()
     gateway.converse("s", HereSpec(), rows(40), done := Done())
     assert len(done) == 40
+
+
+def test_a_local_batch_that_runs_when_all_stops_is_journaled_and_no_further_one_begins(journal):
+    def broken():
+        yield request("row 77")
+        raise ZeroDivisionError("a bug")
+
+    with Gateway(journal) as gateway:
+        with pytest.raises(ZeroDivisionError):
+            gateway.converse("s", HereSpec(batch_size=4), [("bug", broken()), *rows(400)], done := Done())
+        assert gateway.receipts()[0].calls == sum(map(len, Here.batches)) < 400
+        assert len(done) == gateway.receipts()[0].calls - 1
 
 
 def test_a_local_row_fails_where_nothing_can_be_read(gateway, monkeypatch):

@@ -142,7 +142,7 @@ def test_a_file_of_another_version_or_program_is_told(journal: Path, statement: 
     connection = sqlite3.connect(journal)
     connection.execute(statement)
     connection.close()
-    with pytest.raises(StoreError, match="version 99|no journal"):
+    with pytest.raises(StoreError, match=r"version 99|no journal"):
         Journal(journal).find("a")
 
 
@@ -151,13 +151,11 @@ def test_a_full_disk_is_told_and_nothing_more_is_claimed(journal: Path):
     keep(held, asked("a"))
     held.commit_now(lambda connection: connection.execute("PRAGMA max_page_count = 20").fetchall() and None)
     with pytest.raises(StoreError, match="cannot be written") as told:
-        for number in range(500):
-            keep(held, asked(f"k{number}"))
+        keep(held, *(asked(f"k{number}") for number in range(500)))
     assert "make room" in told.value.next
     with pytest.raises(StoreError):
         held.later(lambda connection: None)
-    with pytest.raises(StoreError):
-        held.close()
+    held.close()
     again = Journal(journal)
     assert again.find("a") is not None
     again.close()
@@ -175,6 +173,14 @@ for number in range(120):
         pass  # the other process was first
 held.close()
 """
+
+
+def test_a_failure_that_nobody_waited_for_is_told_at_the_end(journal: Path):
+    held = Journal(journal)
+    held.later(lambda connection: connection.execute("INSERT INTO nowhere VALUES (1)") and None)
+    with pytest.raises(StoreError, match="nowhere"):
+        held.close()
+    held.close()
 
 
 def test_two_processes_may_write_at_the_same_time(journal: Path):

@@ -95,5 +95,18 @@ def test_the_bundled_table_can_be_read():
     for name, price in prices.models.items():
         assert 0 < price.cached <= price.input < price.output, name
         assert 0 < price.batch <= 1, name
-    assert prices.of("gpt-4o-mini-2024-07-18") is not None
+    assert prices.of("gpt-4o-mini-2024-07-18", "https://api.openai.com/v1") is not None
     assert prices.of("no-such-model") is None
+
+
+def test_the_prices_of_an_address_are_for_no_other(tmp_path):
+    file = tmp_path / "prices.yaml"
+    file.write_text(
+        "as_of: 2026-01-02\nsource: https://example.org\nendpoint: https://api.example.org/v1\ncurrency: USD\n"
+        "per_tokens: 1000000\nmodels: {a: {input: 1, output: 2}}\n",
+        encoding="utf-8",
+    )
+    prices = Prices.read(file)
+    assert prices.of("a", "https://api.example.org/v1/") == Price(1.0, 2.0, 1.0)
+    assert prices.of("a", "http://127.0.0.1:8000/v1") is None
+    assert prices.of("a") is None

@@ -1,0 +1,197 @@
+"""Comparing candidates over the rows of a step, and people's verdicts on what they wrote."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from writing_server import SECRET, Running, words, writing
+
+from benchbuilder.cli.main import main
+
+BARE = ["recipe=care_mi", "annotation=none"]
+FOLDER = Path("builds/care_mi/compare/state_choice")
+RULES = ["--with", "rules", "--with", "short: rules steps.state_choice.max_length=25"]
+Capture = pytest.CaptureFixture[str]
+Cells = dict[str, str]
+
+
+@pytest.fixture(autouse=True)
+def _empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with writing(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+def packet(rater: str) -> list[Cells]:
+    text = (FOLDER / "packets" / f"{rater}.csv").read_text(encoding="utf-8-sig")
+    head, *lines = csv.reader(io.StringIO(text, newline=""))
+    names = [cell.rpartition("[")[2].rstrip("]") for cell in head]
+    return [dict(zip(names, line, strict=True)) for line in lines]
+
+
+def fill(rater: str, judge: Callable[[Cells], Cells]) -> None:
+    """Fill a packet as a spreadsheet saves it."""
+    path = FOLDER / "packets" / f"{rater}.csv"
+    head = next(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(head)
+    writer.writerows(list((line | judge(line)).values()) for line in packet(rater))
+    path.write_bytes(stream.getvalue().encode("utf-8-sig"))
+
+
+def right(_: Cells) -> Cells:
+    return {"fluent": "1", "consistent": "1", "no_leak": "1"}
+
+
+def table() -> dict[str, list[str]]:
+    lines = (FOLDER / "table.md").read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return {line[0]: line[1:] for line in cells[2:]}
+
+
+def compare(*more: str, n: int = 20) -> int:
+    return main(["compare", "state_choice", *more, f"n={n}", *BARE])
+
+
+def test_rules_are_compared_with_rules(capsys: Capture) -> None:
+    assert compare(*RULES) == 0
+    told = capsys.readouterr().out
+    assert table()["rules"][:2] == ["20", "0.85 (17/20)"]
+    assert table()["short"][:2] == ["20", "0.80 (16/20)"]
+    assert "1 of 20 rows: the candidates differ." in told
+    assert "short: dropped (too_long): 27 characters" in told
+    rows = (FOLDER / "rows.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 21
+    assert sum(row.endswith("\t1") for row in rows) == 1
+    first = {name: (FOLDER / name).read_bytes() for name in ("table.md", "rows.tsv", "key.tsv")}
+    assert compare(*RULES) == 0
+    assert {name: (FOLDER / name).read_bytes() for name in first} == first
+
+
+def test_packets_are_blind_and_hold_each_text_once() -> None:
+    assert compare(*RULES) == 0
+    one, two = packet("rater_1"), packet("rater_2")
+    assert len(one) == 17  # what both wrote is shown once
+    assert {line["id"] for line in one} == {line["id"] for line in two}
+    assert [line["id"] for line in one] != [line["id"] for line in two]
+    assert "short" not in (FOLDER / "packets" / "rater_1.csv").read_text(encoding="utf-8-sig")
+    key = (FOLDER / "key.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    assert len(key) == 33
+    assert {line.split("\t")[2] for line in key} == {"rules", "short"}
+
+
+def test_verdicts_come_back(capsys: Capture) -> None:
+    assert compare(*RULES) == 0
+    wrong = packet("rater_1")[0]["id"]
+    fill("rater_1", lambda line: right(line) | ({"fluent": "0"} if line["id"] == wrong else {}))
+    fill("rater_2", lambda line: right(line) if line["id"] != wrong else {"fluent": "1"})
+    before = (FOLDER / "packets/rater_1.csv").read_bytes()
+    capsys.readouterr()
+    assert compare(*RULES) == 0
+    told = capsys.readouterr().out
+    assert table()["rules"][2:4] == ["0.94 (16/17)", "1.00 (16/16)"]
+    assert "rater_1: " not in told
+    assert "rater_2: 1 of 17 texts are not judged yet." in told
+    assert "Agreement of the two on 16 texts (right or not): percent 1.00" in told
+    assert (FOLDER / "packets/rater_1.csv").read_bytes() == before
+
+
+def test_a_text_that_changes_loses_its_own_verdict_alone() -> None:
+    assert compare("--with", "rules") == 0
+    fill("rater_1", right)
+    assert compare("--with", "rules") == 0
+    assert table()["rules"][2] == "1.00 (17/17)"
+    # other rows: the verdicts on those of before are kept
+    assert compare("--with", "rules", n=25) == 0
+    assert table()["rules"][2] == "1.00 (17/17)"
+    assert sum(line["fluent"] == "1" for line in packet("rater_1")) == 17
+    assert len(packet("rater_1")) > 17
+    # another text for every row, by another stop: none counts for it, and all count again afterwards
+    assert compare("--with", "rules 'steps.state_choice.stop=\"！\"'") == 0
+    assert table()["rules"][2] == ""
+    assert compare("--with", "rules") == 0
+    assert table()["rules"][2] == "1.00 (17/17)"
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("fluent", "yes", "fluent is 'yes', allowed are 0, 1 and an empty cell"),
+        ("text", "another text", "it was changed, or cells were moved"),
+    ],
+)
+def test_bad_cells_are_named_and_nothing_is_lost(column: str, cell: str, message: str, capsys: Capture) -> None:
+    assert compare("--with", "rules") == 0
+    first = packet("rater_2")[0]["id"]
+    fill("rater_2", lambda line: right(line) | ({column: cell} if line["id"] == first else {}))
+    before = (FOLDER / "packets/rater_2.csv").read_bytes()
+    assert compare("--with", "rules") == 3
+    told = capsys.readouterr().err
+    assert "packets/rater_2.csv:2" in told
+    assert message in told
+    assert (FOLDER / "packets/rater_2.csv").read_bytes() == before
+
+
+def test_models_are_compared_and_paid_once(server: Running, capsys: Capture, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(
+        "as_of: 2026-01-02\nsource: https://example.org\ncurrency: USD\nper_tokens: 1000000\n"
+        "models: {blunt: {input: 1000, output: 2000}}\n", encoding="utf-8",
+    )  # fmt: skip
+    known = "model.prices=prices.yaml"
+    both = ["--with", "rules", "--with", " ".join([*words(server, "blunt"), known]),
+            "--with", f"careful: {' '.join(words(server, 'careful'))}"]  # fmt: skip
+    assert compare(*both) == 0
+    made = table()
+    assert list(made) == ["rules", "blunt", "careful"]
+    assert made["rules"][5:] == ["0", "0", "0", "0.0000"]
+    calls = len(server.log())
+    assert int(made["blunt"][5]) + int(made["careful"][5]) == calls
+    assert float(made["blunt"][4]) > 0
+    spent = sum(int(n) * price for n, price in zip(made["blunt"][6:8], (0.001, 0.002), strict=True))
+    assert float(made["blunt"][8]) == pytest.approx(spent, abs=1e-3)
+    assert made["careful"][8] == "unknown"
+    assert "Prices of 2026-01-02." in capsys.readouterr().out
+    assert compare(*both) == 0
+    again = table()
+    assert len(server.log()) == calls
+    assert again["blunt"][4] == made["blunt"][4]  # the time of the run that asked
+    assert again["blunt"][5] == f"{made['blunt'][5]} ({made['blunt'][5]} from before)"
+    # the build of the recipe with that model asks for none of these rows again
+    asked = {line["hash"] for line in server.log()}
+    assert main([*BARE, *words(server, "blunt"), "steps.state_choice.strategy=model"]) == 0
+    assert not asked & {line["hash"] for line in server.log(since=calls)}
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (["facts_choice", "--with", "rules"], "this step puts no prompts"),
+        (["state_chioce", "--with", "rules"], "there is no such step"),
+        (["state_choice", "--with", "rules", "--with", "rules"], "two candidates are called 'rules'"),
+        (["state_choice", "--with", " "], "a candidate without words"),
+        (["state_choice", "--with", "model='openai"], "the words cannot be told apart"),
+        (["state_choice", "--with", "model=none"], "the strategy `model` needs a model"),
+        (["ask_oe_choice", "--with", "rules steps.ask_oe_choice.from=replace_choice"], "the rows of another step"),
+        (["state_choice", "--with", "rules", "n=some"], "n is a number of rows"),
+    ],
+)
+def test_wrong_words(asked: list[str], message: str, capsys: Capture) -> None:
+    assert main(["compare", *asked, *BARE]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_step_with_a_model_of_its_own_is_not_silently_compared(server: Running, capsys: Capture) -> None:
+    own = ["model@steps.state_choice.model=openai", "steps.state_choice.model.name=own"]
+    assert compare("--with", "model=openai model.name=other", *own) == 2
+    assert "write model@steps.state_choice.model=..." in capsys.readouterr().err

@@ -1,0 +1,195 @@
+"""Looking at what models are asked and what they write: prompt, preview, trace, replies."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from writing_server import SECRET, Running, ids, words, writing
+
+from benchbuilder.cli.main import main
+
+BARE = ["recipe=care_mi", "annotation=none"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with writing(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, server: Running) -> Path:
+    """A folder in which the sample was built with a model, after a preview of two rows."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["preview", "n=2", *BARE, *words(server), "--html", "preview.html"]) == 0
+        asked = len(server.log())
+        assert asked > 0
+        assert main(["preview", "n=2", *BARE, *words(server)]) == 0
+        assert len(server.log()) == asked
+        assert main([*BARE, *words(server)]) == 0
+        bodies = [line["hash"] for line in server.log()]
+        assert len(bodies) > 2 * asked
+        assert not set(bodies[:asked]) & set(bodies[asked:])  # what the preview asked was not asked again
+    return folder
+
+
+@pytest.fixture
+def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_prompts_are_listed_with_their_steps(empty: Path, capsys: Capture) -> None:
+    assert main(["prompt", "ls", *BARE]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["zh/qa2d.j2", "state_choice", "prompt", "rules_then_model", "none"] in lines
+    assert not (empty / "builds").exists()
+
+
+@pytest.mark.parametrize("name", ["qa2d", "zh/qa2d.j2", "qa2d.j2", "state_choice"])
+def test_a_prompt_is_shown_without_a_model_and_without_a_build(empty: Path, name: str, capsys: Capture) -> None:
+    assert main(["prompt", "show", name, *BARE, "--row", "care_mi/sample/mlecqa/Clinic_dev.json:1"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("state_choice  fact-")
+    assert "--- system" in told
+    assert told.count("--- user") == 1
+    assert "陈述句：" in told
+    assert "settings:  temperature 0.0, max_new_tokens 128" in told
+    assert "model:     none is set" in told
+
+
+def test_the_key_and_the_reply_are_those_of_the_build(at_home: Path, server: Running, capsys: Capture) -> None:
+    ledger = (at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8")
+    assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
+    blocks = capsys.readouterr().out.split("\n\n")
+    written = ids(next(block for block in blocks if re.search(r"^joined +model", block, re.MULTILINE)), "statement")[0]
+    assert main(["prompt", "show", "qa2d", "--row", written, *BARE, *words(server)]) == 0
+    told = capsys.readouterr().out
+    assert "model:     gpt-4o-mini" in told
+    assert server.base_url in told
+    assert "journal:   complete" in told
+    assert SECRET not in told + ledger
+    user = told.partition("--- user\n")[2].partition("\n\n---\n")[0]
+    assert user in [line["user"] for line in server.log()]
+
+
+def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
+    at_home: Path, server: Running, capsys: Capture
+) -> None:
+    item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    shown: set[str] = set()
+    for row in (item["id"], item["fact"], item["origin"]):
+        assert main(["prompt", "show", "state_choice", "--row", row, *BARE, *words(server)]) == 0
+        shown.add(capsys.readouterr().out.splitlines()[0])
+    assert shown == {f"state_choice  {item['fact']}  {item['origin']}"}
+    assert main(["prompt", "show", "negate", "--row", item["fact"], *BARE, *words(server)]) == 0
+    assert "no model is asked about this row: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "message"),
+    [
+        (["show", "qa3d"], 2, "did you mean 'qa2d'?"),
+        (["show", "facts_choice"], 2, "this step has no prompt"),
+        (["show"], 2, "no prompt was named"),
+        (["show", "qa2d", "--row", "fact-0"], 3, "'fact-0' is no row that step 'state_choice' works on"),
+        (["show", "qa2d", "--row", "nowhere.json:7"], 3, "FILE:LINE"),
+    ],
+)
+def test_wrong_words(at_home: Path, asked: list[str], code: int, message: str, capsys: Capture) -> None:
+    assert main(["prompt", *asked, *BARE]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_preview_shows_prompt_reply_and_result_and_what_it_cost(
+    empty: Path, server: Running, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["preview", "n=3", *BARE, *words(server), "--html", "page.html"]) == 0
+    told = capsys.readouterr().out
+    assert "(3 rows of" in told or "3 rows" in told
+    assert "asked again" in told  # a repair round
+    assert "\x1b" not in told
+    assert "calls of gpt-4o-mini" in told
+    assert "items                left out: people decide" in told
+    page = (empty / "page.html").read_text(encoding="utf-8")
+    assert "&lt;script&gt;" in page
+    assert "<script>" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    full = capsys.readouterr().out
+    assert main(["preview", "n=1", "--full", *BARE, *words(server)]) == 0
+    full = capsys.readouterr().out
+    assert "cost nothing" in full
+    assert "[system]" in full
+
+
+def test_a_preview_without_a_model_says_what_would_be_asked(empty: Path, capsys: Capture) -> None:
+    assert main(["preview", "n=2", *BARE]) == 0
+    told = capsys.readouterr().out
+    assert "(would be asked)" in told
+    assert "[by rule]" in told
+    assert "no model is set" in told
+    assert not (empty / "builds/care_mi/replies.sqlite").exists()
+
+
+@pytest.mark.parametrize("word", ["n=0", "n=two", "n="])
+def test_a_preview_of_no_number_of_rows(empty: Path, word: str, capsys: Capture) -> None:
+    assert main(["preview", word, *BARE]) == 2
+    assert "n is a number of rows" in capsys.readouterr().err
+
+
+def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: Running, capsys: Capture) -> None:
+    assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
+    blocks = capsys.readouterr().out.split("\n\n")
+    written = ids(next(block for block in blocks if re.search(r"^joined +model", block, re.MULTILINE)), "statement")[0]
+    assert main(["trace", written, *BARE, *words(server)]) == 0
+    told = capsys.readouterr().out
+    assert "made by state_choice/model/zh/qa2d.j2" in told
+    assert "--- user" in told
+    assert "--- reply (complete)" in told
+    assert told.splitlines()[-1].startswith("origin: ")
+
+
+def test_the_replies_of_a_build_rebuild_it_with_no_key(
+    at_home: Path, server: Running, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["replies", *BARE, *words(server), "--output", "replies.jsonl"]) == 0
+    told = capsys.readouterr().out
+    assert "model=replay model.replies=replies.jsonl" in told
+    assert "without one" not in told
+    first = (at_home / "replies.jsonl").read_bytes()
+    assert SECRET.encode() not in first
+    assert str(at_home).encode() not in first
+    asked = len(server.log())
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert main([*BARE, "model=replay", "model.replies=replies.jsonl", "run.dir=builds/again"]) == 0
+    assert len(server.log()) == asked
+    for name in ("items.jsonl", "candidates.jsonl", "ledger.tsv"):
+        assert (at_home / "builds/again" / name).read_bytes() == (at_home / "builds/care_mi" / name).read_bytes()
+    again = [*BARE, "model=replay", "model.replies=replies.jsonl", "model.name=gpt-4o-mini", "run.dir=builds/again"]
+    assert main(["replies", *again, "--output", "second.jsonl"]) == 0
+    assert main([*again]) == 0
+    assert main(["replies", *again, "--output", "second.jsonl"]) == 0
+    assert (at_home / "second.jsonl").read_bytes() == first
+
+
+def test_replies_that_are_missing_are_counted(empty: Path, server: Running, capsys: Capture) -> None:
+    assert main(["replies", *BARE, *words(server, "never-asked"), "--output", "replies.jsonl"]) == 0
+    told = capsys.readouterr().out
+    assert "requests without one" in told
+    assert "build with the same words first" in told
+    assert main(["replies", *BARE, "--output", "replies.jsonl"]) == 0
+    assert "no step of this recipe asks a model" in capsys.readouterr().out
