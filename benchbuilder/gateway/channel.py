@@ -10,7 +10,7 @@ from benchbuilder.gateway.budget import ASSUMED_REPLY, Budget
 from benchbuilder.gateway.counting import Counter
 from benchbuilder.gateway.journal_tables import Asked, Cost
 from benchbuilder.gateway.keeping import Keeper
-from benchbuilder.ports.model import Reply, Request, request_key
+from benchbuilder.ports.model import Reply, Request, request_keys
 
 _COUNTED, _COUNTED_AFTER = 256, 16
 
@@ -33,7 +33,7 @@ class Channel:
 
     async def ask(self, step: str, request: Request, turn: Turn) -> Reply:
         """The reply to a request; RowFailedError if there is none."""
-        key = request_key(self.keeper.model, request)
+        key, loose = request_keys(self.keeper.model, request)
         if (flight := self._flights.get(key)) is not None:
             turn.idle(1)
             try:
@@ -47,7 +47,7 @@ class Channel:
             return reply
         flight = self._flights[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = await self.sender.ask(self._asked(step, key, request), turn)
+            reply = await self.sender.ask(self._asked(step, key, loose, request), turn)
         except RowFailedError as error:
             flight.set_result(error)
             raise
@@ -58,7 +58,7 @@ class Channel:
             flight.cancel()  # of no effect where there is an answer
         return reply
 
-    def _asked(self, step: str, key: str, request: Request) -> Asked:
+    def _asked(self, step: str, key: str, loose: str, request: Request) -> Asked:
         """A request as journal and budget see it."""
         model, price = self.keeper.model, self.keeper.price
         sampling = model.sent(request.sampling)
@@ -76,7 +76,7 @@ class Channel:
         counts = self._asked_so_far <= _COUNTED or not self._asked_so_far % _COUNTED_AFTER
         return Asked(
             key=key,
-            loose=None if limit is None else request_key(model, request, limit=False),
+            loose=None if limit is None else loose,
             step=step,
             model=model.label,
             endpoint=self.keeper.endpoint,

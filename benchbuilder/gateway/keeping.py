@@ -20,7 +20,7 @@ from benchbuilder.gateway.journal_tables import (
     write_reply,
 )
 from benchbuilder.gateway.prices import Price
-from benchbuilder.ports.model import Model, Reply, Request, TransientError, request_key
+from benchbuilder.ports.model import Model, Reply, Request, TransientError, request_keys
 
 
 def now_utc() -> str:
@@ -52,7 +52,7 @@ class Keeper:
         if not self._keeps_complete:
             return None
         limit = self.model.sent(request.sampling).get("max_new_tokens")
-        held = self.journal.find_complete(request_key(self.model, request, limit=False), limit)
+        held = self.journal.find_complete(request_keys(self.model, request)[1], limit)
         return None if held is None else self._read(held, request, settle=False)
 
     def _read(self, held: Held, request: Request, *, settle: bool) -> Reply:

@@ -232,17 +232,25 @@ class HostedModel(Model):
         """Give back connections."""
 
 
-def request_key(model: Model, request: Request, *, limit: bool = True) -> str:
-    """SHA-256 of everything that shapes a reply; without `limit`, of all that but `max_new_tokens`."""
-    sampling = model.sent(request.sampling)
-    if not limit:
-        sampling.pop("max_new_tokens", None)
+def request_key(model: Model, request: Request) -> str:
+    """SHA-256 of everything that shapes a reply."""
+    return request_keys(model, request)[0]
+
+
+def request_keys(model: Model, request: Request) -> tuple[str, str]:
+    """The key of a request, and its loose key: the same of everything but `max_new_tokens`."""
     parts = {
         "model": dict(model.identity()),
         "messages": [[message.role, message.content] for message in request.messages],
-        "sampling": sampling,
         "schema": request.schema,
         "structured": model.spec.structured if request.schema is not None else None,
         "sample": request.sample,
     }
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    shared = json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()
+    sampling = model.sent(request.sampling)
+    digest = hashlib.sha256(shared)
+    loose = digest.copy()
+    digest.update(json.dumps(sampling, ensure_ascii=False, sort_keys=True).encode())
+    sampling.pop("max_new_tokens", None)
+    loose.update(json.dumps({"sampling without limit": sampling}, ensure_ascii=False, sort_keys=True).encode())
+    return digest.hexdigest(), loose.hexdigest()
