@@ -27,6 +27,7 @@ from benchbuilder.rehearsal import rehearse
 from benchbuilder.retelling import fate_text, fields_text, row_text
 from benchbuilder.shards import Worker
 from benchbuilder.spec.base import KindSpec
+from benchbuilder.spec.model import live
 from benchbuilder.store.folder import Store
 from benchbuilder.transcripts import Archivist, Desk, redrive, unanswered
 
@@ -173,7 +174,7 @@ class _Run:
         if not isinstance(stage, Prompted):
             raise TypeError(f"{stage.kind} puts no prompts")
         self.gateway, self.worker, self.watcher = gateway, worker, watcher
-        self.step, self.spec = stage.context.step, stage.asks
+        self.step, self.spec = stage.context.step, None if stage.asks is None else live(stage.asks)
         self.model: Model | None = None if self.spec is None else create("model", self.spec)
         self.result = Result(label, "" if self.model is None else self.model.label)
         self.turns: dict[str, Reply] = {}

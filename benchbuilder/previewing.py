@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,17 +12,21 @@ import pyarrow.compute as pc
 
 from benchbuilder.accounts import matching
 from benchbuilder.build import open_gateway
+from benchbuilder.gateway import Gateway
 from benchbuilder.plan import Node, Plan
+from benchbuilder.ports.asker import T
 from benchbuilder.ports.model import Receipt, Request
 from benchbuilder.ports.source import Source
-from benchbuilder.ports.stage import Map, Prompted
+from benchbuilder.ports.stage import Conversation, Map, Prompted
 from benchbuilder.progress import Watcher
 from benchbuilder.prompting import Writer
 from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Kept
+from benchbuilder.records.fates import Fate, Kept
 from benchbuilder.rehearsal import Rehearsal, free_nodes, rehearse
 from benchbuilder.retelling import fate_text, fields_text, row_text
 from benchbuilder.sending import sending
+from benchbuilder.spec.base import KindSpec
+from benchbuilder.spec.model import live
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
 from benchbuilder.transcripts import Archivist, Desk, Lookup, Turn, rows_at, unanswered
@@ -79,12 +83,29 @@ def preview(plan: Plan, store: Store, rows: int, watcher: Watcher) -> Preview:
     with open_gateway(plan, store, watcher.note) as gateway:
         before = () if gateway is None else gateway.receipts()
         lookup: Lookup = unanswered if gateway is None else gateway.lookup
-        asker = Archivist(unanswered) if gateway is None else gateway
+        asker = Archivist(unanswered) if gateway is None else _Live(gateway)
         with rehearse(plan, store, asker, watcher, rows=rows) as done:
             steps = tuple(_Shower(done, lookup, rows).steps())
             skipped = {name: why for name, why in done.skipped.items() if name in plan.nodes}
         after = () if gateway is None else gateway.receipts()
     return Preview(steps, skipped, gateway is not None, tuple(_difference(before, after)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """Asks request by request: nobody waits a day for a preview."""
+
+    gateway: Gateway
+
+    def converse(
+        self,
+        step: str,
+        spec: KindSpec,
+        starts: Iterable[tuple[T, Conversation]],
+        done: Callable[[T, list[Fate] | str], None],
+    ) -> None:
+        """As the gateway does."""
+        self.gateway.converse(step, live(spec), starts, done)
 
 
 def _difference(before: Iterable[Receipt], after: Iterable[Receipt]) -> Iterator[Receipt]:

@@ -183,7 +183,7 @@ def main() -> int:
                 share = ideal / wall
                 missed |= way == "gateway" and share < target
                 mark = f" (target {target})" if way == "gateway" else ""
-                numbers = f"{share:14.2f}  {count / wall:10.0f}  {processor / count * 1000:20.2f}{mark}"
+                numbers = f"{share:14.3f}  {count / wall:10.0f}  {processor / count * 1000:20.2f}{mark}"
                 print(f"{latency_s * 1000:5.0f} ms  {in_flight:9}  {count:8}  {way:11}  {numbers}", flush=True)
     return int(missed and not given.quick)
 

@@ -82,3 +82,8 @@ class HostedSpec(ModelSpec):
     """Seconds without a single good answer, while others fail, after which the build stops."""
     batch: Annotated[BatchSpec | None, Knob()] = None
     """Hand requests in by the batch, where the service takes them."""
+
+
+def live(spec: KindSpec) -> KindSpec:
+    """The same model, asked request by request where it would have been asked by the batch."""
+    return spec.model_copy(update={"batch": None}) if isinstance(spec, HostedSpec) else spec
