@@ -64,6 +64,8 @@ def examine(loaded: Loaded, *, sources: bool = True) -> Findings:
     findings.problems += _files(loaded)
     wiring = _Wiring(loaded)
     findings.problems += wiring.problems()
+    if not findings.problems:  # a file that is not there is told once
+        findings.problems += _models(loaded)
     findings.warnings += [*wiring.unused(), *_inherited(loaded), *_unreachable(loaded), *_uncapped(loaded)]
     if sources:
         findings.data += _sources(loaded)
@@ -141,6 +143,24 @@ def _unreachable(loaded: Loaded) -> Iterator[Problem]:
         found=str(least), allowed=f"at most {each * len(bases)}: {each} from each of {len(bases)} sources of passages",
         hint="lower it, raise retriever.top_k, or choose more sources of passages",
     )  # fmt: skip
+
+
+def _models(loaded: Loaded) -> Iterator[Problem]:
+    """What is wrong with a model that only its kind can tell: its address, its folder."""
+    specs = [spec.model for spec in loaded.recipe.steps.values() if isinstance(spec, WriterSpec)]
+    seen: list[Any] = []
+    for spec in specs:
+        if spec is None or spec in seen:
+            continue
+        seen.append(spec)
+        try:
+            kinds.create("model", spec).identity()
+        except RecipeError as error:
+            for problem in error.problems:
+                where = str(loaded.origins.of(parse_key(problem.key))) if problem.key else ""
+                yield replace(problem, where=problem.where or where.partition("=")[0])
+        except DataError as error:
+            yield Problem(error.what, key="model", where=error.where, found=error.why, hint=error.next)
 
 
 def _uncapped(loaded: Loaded) -> Iterator[Problem]:

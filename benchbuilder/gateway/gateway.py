@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable
@@ -81,7 +82,11 @@ class Gateway:
         with self._one:
             if self._runner is None:
                 self._runner = asyncio.Runner()
-            self._runner.run(self._converse(step, spec, starts, done))
+            gc.freeze()  # collections pause everything: let them look at what is new, and not at all that was loaded
+            try:
+                self._runner.run(self._converse(step, spec, starts, done))
+            finally:
+                gc.unfreeze()
 
     def lookup(self, spec: KindSpec, request: Request) -> Reply | None:
         """What the journal holds for a request, by the spec's policy of reuse; nothing is asked or written."""

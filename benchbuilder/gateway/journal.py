@@ -16,6 +16,7 @@ from typing import Any
 
 from benchbuilder.errors import StoreError
 from benchbuilder.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack
+from benchbuilder.gateway.known import Known
 from benchbuilder.ports.model import Outcome, Request
 
 Work = Callable[[sqlite3.Connection], Any]
@@ -23,6 +24,8 @@ Work = Callable[[sqlite3.Connection], Any]
 _Waiter = asyncio.Future[Any] | Future[Any] | None
 _BUSY_S = 60.0
 _MOST = 1024
+_TOLD_AT_ONCE = 4
+"""Those who wait are told a few at a time: all at once, they would ask all at once again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,9 @@ class Held:
 class Journal:
     """A SQLite file in WAL, written by one thread that commits in groups.
 
-    Nothing is made on disk before the first write. Several processes may use one file. StoreError if the file is
-    damaged, of another version or cannot be written; after that nothing more is claimed to be kept.
+    Nothing is made on disk before the first write. Several processes may use one file; what another one writes is
+    found by `find` once the journal is opened anew. StoreError if the file is damaged, of another version or cannot be
+    written; after that nothing more is claimed to be kept.
     """
 
     def __init__(self, file: Path) -> None:
@@ -49,13 +53,26 @@ class Journal:
         self._writer: threading.Thread | None = None
         self._failed: StoreError | None = None
         self._told = False
+        self._known: Known | None = None
 
     # reading
 
     def find(self, key: str) -> Held | None:
         """The reply to the request with this key."""
+        if key not in self._keys():
+            return None
         rows = self.rows("SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE key = ?", key)
         return Held(*rows[0]) if rows else None
+
+    def _keys(self) -> Known:
+        """The keys that may be there; most requests are new, and a look into the file costs more than all else."""
+        if self._known is None:
+            self._known = known = Known()
+            last = 0
+            while rows := self.rows("SELECT id, key FROM replies WHERE id > ? ORDER BY id LIMIT 10000", last):
+                for last, key in rows:  # noqa: B007 - the next page begins after it
+                    known.add(key)
+        return self._known
 
     def find_complete(self, loose: str, limit: int | None) -> Held | None:
         """The complete reply to an equal request with the highest limit of new tokens below `limit`."""
@@ -151,6 +168,10 @@ class Journal:
                 raise _wrong(self.file, error) from error
             if connection is None:
                 raise _other(self.file, 0, 0)
+            connection.create_function("note_key", 1, self._keys().add)
+            connection.execute(
+                "CREATE TEMP TRIGGER note_keys AFTER INSERT ON main.replies BEGIN SELECT note_key(new.key); END"
+            )
             self._writer = threading.Thread(target=self._write, args=(connection,), name="journal", daemon=True)
             self._writer.start()
         self._queue.put((work, waiter))
@@ -242,7 +263,9 @@ def _tell(results: list[tuple[_Waiter, Any]]) -> None:
 
 
 def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for waiter, result in waiting:
+    if len(waiting) > _TOLD_AT_ONCE:
+        waiting[0][0].get_loop().call_soon(_resolve, waiting[_TOLD_AT_ONCE:])
+    for waiter, result in waiting[:_TOLD_AT_ONCE]:
         if waiter.done():
             continue
         if isinstance(result, StoreError):

@@ -118,9 +118,21 @@ def test_after_the_last_round_the_row_is_dropped_with_reason_and_reply():
 
 
 def test_without_a_repair_prompt_the_same_is_asked_under_another_number():
-    _, requests = talk(writer("state_choice", repair=None), HOW, "甲。", HOW_STATED)
+    warm = writer("state_choice", repair=None, sampling={"temperature": 0.7})
+    _, requests = talk(warm, HOW, "甲。", HOW_STATED)
     assert requests[0].messages == requests[1].messages
     assert [request.sample for request in requests] == [0, 1]
+
+
+def test_at_temperature_0_the_same_is_not_asked_twice():
+    [fate], requests = talk(writer("state_choice", repair=None), HOW, "甲。")
+    assert (fate.reason, len(requests)) == ("answer_missing", 1)
+    # the repair prompt quotes the last reply: the same reply once more makes the same prompt once more
+    [fate], requests = talk(writer("state_choice"), HOW, "甲。", "甲。")
+    assert (fate.reason, len(requests)) == ("answer_missing", 2)
+    # an empty reply may be an accident of the service
+    _, requests = talk(writer("state_choice"), HOW, Reply("", "empty"), Reply("", "empty"), HOW_STATED)
+    assert len(requests) == 3
 
 
 @pytest.mark.parametrize("outcome", ["refused", "filtered"])
@@ -135,7 +147,7 @@ def test_a_cut_or_empty_reply_is_asked_for_again(outcome: Outcome, text: str):
     [fate], requests = talk(writer("state_choice"), HOW, Reply(text, outcome), HOW_STATED)
     assert isinstance(fate, Kept)
     assert len(requests[1].messages) == (4 if text else 2)
-    [fate], _ = talk(writer("state_choice"), HOW, *[Reply(text, outcome)] * 3)
+    [fate], _ = talk(writer("state_choice"), HOW, *[Reply(text, outcome)] * (2 if text else 3))
     assert fate.reason == f"reply_{outcome}"
 
 
@@ -162,7 +174,7 @@ def test_replies_as_json():
     [fate], requests = talk(stage, HOW, HOW_STATED, good)
     assert isinstance(fate, Kept)
     assert "JSON" in requests[1].messages[-1].content
-    [fate], _ = talk(stage, HOW, *['{"text": "甲"}'] * 3)
+    [fate], _ = talk(stage, HOW, *['{"text": "甲"}'] * 2)
     assert fate.reason == "reply_malformed"
 
 
