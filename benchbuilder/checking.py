@@ -164,9 +164,10 @@ def _models(loaded: Loaded) -> Iterator[Problem]:
 
 
 def _uncapped(loaded: Loaded) -> Iterator[Problem]:
-    """A warning if steps put prompts to a hosted model and no cap says what that may cost."""
+    """A warning if steps put prompts to a hosted model and no cap of the user's says what that may cost."""
     recipe = loaded.recipe
-    if recipe.budget.usd is not None or recipe.budget.tokens is not None:
+    caps = {"usd": recipe.budget.usd, "tokens": recipe.budget.tokens}
+    if any(cap is not None and loaded.origins.of(("budget", name)).trusted for name, cap in caps.items()):
         return
     found = {
         step: spec.model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -29,6 +29,8 @@ from benchbuilder.spec_errors import explain
 _FIRST = ("tokenizer", "model", "retriever", "annotation")
 """What other nodes inherit, in an order in which each may inherit from the ones before."""
 _NAME = r"[a-z][a-z0-9_]*"
+_UNSHOWN = (("base_url",), ("extra_body",))
+"""Keys whose values are not repeated in messages: people put secrets there by mistake."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,8 @@ class _Builder:
             return self._placed(cls.model_validate(data), key)
         except ValidationError as error:
             for path, problem in explain(error, cls, data, key, self.origins):
+                if path[-1:] in _UNSHOWN:
+                    problem = replace(problem, found="", where=problem.where.partition("=")[0])  # noqa: PLW2901
                 self._add(path, problem)
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,12 +13,14 @@ from benchbuilder.errors import Problem
 from benchbuilder.library import did_you_mean
 from benchbuilder.origins import Origin, Origins
 from benchbuilder.recipe_file import Key, dotted
-from benchbuilder.roots import shown
+from benchbuilder.roots import bundled, shown
 from benchbuilder.spec.base import FileRef, PromptRef
 
 _OWN = re.compile(
     r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|dsn|endpoint)"
 )
+_PAYING = ("prices", "token_counter", "extra_body")
+"""Of a model: what says how much it costs, or what else is asked of the service that is paid."""
 _ALLOWED = "the command line, recipes/local/ of the current folder, or your own configuration folder"
 
 
@@ -98,17 +101,25 @@ def missing_file(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) ->
 
 
 def own_keys(data: Mapping[str, Any], origins: Origins) -> Iterable[Problem]:
-    """Problems for what only the user may set: addresses, names of secrets, places to write to."""
+    """Problems for what only the user may set: addresses, names of secrets, prices, places to write to."""
     for key, value in _leaves(data, ()):
         if value is None or (origin := origins.of(key)).trusted:
             continue
         if any(isinstance(part, str) and _OWN.fullmatch(part) for part in key[-1:]):
             message = "a recipe cannot set addresses, databases or secrets"
             yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
+        elif _pays(key) and not (origin.root and origin.root.path == bundled("recipes").resolve()):
+            message = "a recipe cannot say what a model costs, or ask its service for more than the text"
+            yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
         elif _names_a_place(key) and isinstance(value, str) and leads_out(value):
             verb = "read files outside its sources" if key[0] == "sources" else "write outside the build's folder"
             message, allowed = f"a recipe cannot {verb}", f"only from {_ALLOWED}"
             yield Problem(message, key=dotted(key), where=str(origin), found=value, allowed=allowed)
+
+
+def _pays(key: Key) -> bool:
+    """Whether `key` is, or stands below, a field of a model that says what its calls cost."""
+    return any(above == "model" and part in _PAYING for above, part in pairwise(key))
 
 
 def _names_a_place(key: Key) -> bool:

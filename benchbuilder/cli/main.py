@@ -155,7 +155,7 @@ def _help() -> str:
         *(f"  {name:<8} {command.help}" for name, command in COMMANDS.items()),
         "",
         "exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures, 70 bug,",
-        "            75 waiting for people or for a batch",
+        "            75 waiting for people or for a batch, 130 stopped by Ctrl-C",
         "",
         "examples:",
         *(f"  {example}" for example in COMMANDS["build"].examples),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 OFFICIAL = "https://api.openai.com/v1"
 KEY_ENV = "OPENAI_API_KEY"
 _RESERVED = frozenset({"messages", "model", "stream", "n", "response_format"})
+_SECRET = re.compile(
+    r"(proxy[-_]?)?authorization|(x[-_]?)?api[-_]?key|((access|auth|bearer|id|refresh|session)[-_]?)?token"
+    r"|(client[-_]?)?secret|passw(or)?d|cookie",
+    re.IGNORECASE,
+)
 _CONNECT_S = 30.0
 """Seconds until a connection that is not there is given up."""
 
@@ -68,7 +74,21 @@ class OpenAISpec(HostedSpec):
     def _is_extra(cls, value: dict[str, Any]) -> dict[str, Any]:
         if taken := sorted(_RESERVED & set(value)):
             raise ValueError(f"{', '.join(taken)}: set by benchbuilder")
+        if secrets := sorted(set(_secrets(value))):
+            raise ValueError(f"{', '.join(secrets)}: would stand in files; a key is named by model.api_key_env")
         return value
+
+
+def _secrets(value: Any) -> Iterator[str]:
+    """The names in `value`, however deep, that look like those of credentials."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if _SECRET.fullmatch(str(name)):
+                yield str(name)
+            yield from _secrets(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _secrets(inner)
 
 
 class OpenAI(HostedModel):
