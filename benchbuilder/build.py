@@ -9,7 +9,7 @@ import platform
 import resource
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 from benchbuilder import __version__
 from benchbuilder.errors import Waiting
 from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.former import kept_words
 from benchbuilder.gateway import Gateway
 from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
@@ -52,12 +53,13 @@ class BuildReport:
 
 
 def build(
-    plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset()
+    plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset(),
+    words: Sequence[str] = (),
 ) -> BuildReport:
     """Bring every step of `plan` up to date and write the outputs.
 
     What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
-    report says what is missing. Raises DataError, TooManyFailures and the like; everything committed stays.
+    report says what is missing. The run log keeps `words`, those of the command. Raises DataError, TooManyFailures and the like; everything committed stays.
     """
     with store.locked(), open_gateway(plan, store, watcher.note) as gateway:
         run = _Run(plan, store, watcher, refresh, gateway)
@@ -65,7 +67,7 @@ def build(
             run.steps()
         finally:
             run.report.receipts = () if gateway is None else gateway.receipts()
-            run.log()
+            run.log(words)
         run.outputs(recipe_yaml)
         return run.report
 
@@ -182,9 +184,10 @@ class _Run:
             self.report.removed.append(folder / stale)
         _mark(mark, text, _sizes(folder, names))
 
-    def log(self) -> None:
-        """Append times, machine and memory to the run log: nothing of it is in any output."""
+    def log(self, words: Sequence[str]) -> None:
+        """Append words, times, machine and memory to the run log: nothing of it is in any output."""
         run = {
+            "words": kept_words(words),
             "started": self.started.isoformat(timespec="seconds"),
             "seconds": round((datetime.now(UTC) - self.started).total_seconds(), 3),
             "python": platform.python_version(),

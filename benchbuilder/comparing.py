@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,11 +43,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a candidate made of a row: `text` is empty where it made none, and `told` says why."""
+    """What a candidate made of a row: `text` is empty where it made none, and `told` says why.
+
+    `failed` is why it could not be asked, empty if it could.
+    """
 
     text: str
     told: str
     applicable: bool = True
+    failed: str = ""
 
 
 @dataclass
@@ -81,6 +86,15 @@ class Result:
         """Rows that it was to make a text of."""
         return sum(one.applicable for one in self.written)
 
+    @property
+    def failed(self) -> int:
+        """Rows about which no answer came, so that nothing is known of what it makes of them."""
+        return sum(bool(one.failed) for one in self.written)
+
+    def failures(self) -> dict[str, int]:
+        """Why rows failed, each reason with the number of its rows."""
+        return dict(Counter(one.failed for one in self.written if one.failed))
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -94,9 +108,12 @@ class Comparison:
 
     def disagreements(self) -> list[int]:
         """The places of rows that the candidates make different texts of."""
-        return [
-            place for place in range(len(self.ids)) if len({result.written[place].text for result in self.results}) > 1
-        ]
+        made = [[result.written[place] for result in self.results] for place in range(len(self.ids))]
+        return [place for place, ones in enumerate(made) if len({one.text for one in ones if not one.failed}) > 1]
+
+    def unheard(self) -> list[str]:
+        """The candidates that answered about no row at all."""
+        return [result.label for result in self.results if result.failed and result.failed == result.applicable]
 
 
 def compare(
@@ -253,7 +270,7 @@ class _Run:
 
 def _written(outcome: list[Fate] | str) -> Written:
     if isinstance(outcome, str):
-        return Written("", f"failed: {outcome}")
+        return Written("", f"failed: {outcome}", failed=outcome)
     texts = [row_text(fate.row) for fate in outcome if isinstance(fate, Kept)]
     told = "\n".join(fate_text(fate) for fate in outcome if not isinstance(fate, Kept))
     return Written("\n".join(texts), told, not all(isinstance(fate, NotApplicable) for fate in outcome))

@@ -11,6 +11,7 @@ from benchbuilder.agreement.measures import measure
 from benchbuilder.comparing import Comparison, Result
 from benchbuilder.exporters.rendering import markdown
 from benchbuilder.ratings import RATERS, Shown, Verdicts, read_verdicts, write_packets
+from benchbuilder.retelling import counted
 from benchbuilder.text.cells import escape
 
 HEAD = (
@@ -32,8 +33,9 @@ class Judged:
 
 @dataclass(frozen=True)
 class Filed:
-    """The table as cells, the notes below it, and the files that were written."""
+    """The table as cells below its head, the notes below it, and the files that were written."""
 
+    head: tuple[str, ...]
     table: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     files: tuple[Path, ...]
@@ -49,16 +51,17 @@ def file_comparison(comparison: Comparison, folder: Path, seed: int, language: s
     shown = _shown(comparison)
     texts = {one.id: one for mine in shown.values() for one in mine.values()}
     packets = write_packets(folder, list(texts.values()), verdicts, seed, language)
-    table = tuple(_line(result, shown[result.label], verdicts) for result in comparison.results)
-    notes = tuple(_notes(comparison, list(texts), verdicts, seed))
+    head = (*HEAD, *(f"right of all rows by {rater}" for rater in _heard(shown, verdicts)))
+    table = tuple(_line(result, shown, verdicts) for result in comparison.results)
+    notes = tuple(_notes(comparison, shown, verdicts, seed))
     files = {
-        "table.md": _markdown(comparison, table, notes),
+        "table.md": _markdown(comparison, head, table, notes),
         "rows.tsv": _rows(comparison),
         "key.tsv": _key(comparison, shown),
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return Filed(table, notes, (*(folder / name for name in files), *packets))
+    return Filed(head, table, notes, (*(folder / name for name in files), *packets))
 
 
 def _shown(comparison: Comparison) -> dict[str, dict[int, Shown]]:
@@ -80,20 +83,39 @@ def judged(shown: Mapping[int, Shown], verdicts: Verdicts, rater: str) -> Judged
     return Judged(len(found), len(given), sum(verdict.right for verdict in given))
 
 
-def _line(result: Result, shown: Mapping[int, Shown], verdicts: Verdicts) -> tuple[str, ...]:
-    people = [judged(shown, verdicts, rater) for rater in RATERS]
+def _heard(shown: Mapping[str, Mapping[int, Shown]], verdicts: Verdicts) -> list[str]:
+    """The raters who judged any text."""
+    return [rater for rater in RATERS if any(judged(mine, verdicts, rater).judged for mine in shown.values())]
+
+
+def _line(result: Result, shown: Mapping[str, Mapping[int, Shown]], verdicts: Verdicts) -> tuple[str, ...]:
+    people = {rater: judged(shown[result.label], verdicts, rater) for rater in RATERS}
     name = result.label if result.model in ("", result.label) else f"{result.label} ({result.model})"
     return (
         name,
         str(result.applicable),
-        _share(result.kept, result.applicable),
-        *(_share(one.right, one.judged) if one.judged else "" for one in people),
+        _checked(result),
+        *(_share(one.right, one.judged) for one in people.values()),
         _time(result),
         f"{result.calls}" + (f" ({result.before} from before)" if result.before else ""),
         f"{result.prompt_tokens}" + ("+" if result.uncounted else ""),
         f"{result.completion_tokens}" + ("+" if result.uncounted else ""),
         "unknown" if result.usd is None else f"{result.usd:.4f}",
+        *(_overall(people[rater], result) for rater in _heard(shown, verdicts)),
     )
+
+
+def _checked(result: Result) -> str:
+    """The share of the rows that it was heard on, and how many it was not."""
+    share = _share(result.kept, result.applicable - result.failed)
+    return ", ".join(filter(None, (share, f"failed {result.failed}" if result.failed else "")))
+
+
+def _overall(people: Judged, result: Result) -> str:
+    """Right texts among all rows: known once every text is judged."""
+    if people.judged < people.texts:
+        return "not all judged"
+    return _share(people.right, result.applicable - result.failed)
 
 
 def _share(part: int, whole: int) -> str:
@@ -101,21 +123,45 @@ def _share(part: int, whole: int) -> str:
 
 
 def _time(result: Result) -> str:
-    if not result.calls:
+    if not result.calls and not result.failed:
         return f"{result.seconds:.1f}"
     if not result.timed:
         return "not timed"
     return f"{result.seconds:.1f}" + (f" (for {result.timed} of {result.calls})" if result.timed < result.calls else "")
 
 
-def _notes(comparison: Comparison, texts: Sequence[str], verdicts: Verdicts, seed: int) -> list[str]:
-    notes = [f"{len(comparison.disagreements())} of {len(comparison.ids)} rows: the candidates differ."]
+def _notes(
+    comparison: Comparison, shown: Mapping[str, Mapping[int, Shown]], verdicts: Verdicts, seed: int
+) -> list[str]:
+    texts = list({one.id: None for mine in shown.values() for one in mine.values()})
+    notes = [f"{result.label}: {counted(rows, 'row')} failed: {why}"
+             for result in comparison.results for why, rows in result.failures().items()]  # fmt: skip
+    if any(result.failed and result.timed for result in comparison.results):
+        notes.append("The time holds the attempts at rows that failed; the shares leave these rows out.")
+    if len(comparison.results) > 1:
+        notes.append(f"{len(comparison.disagreements())} of {len(comparison.ids)} rows: the candidates differ.")
+    if _heard(shown, verdicts):
+        wrote = ", ".join(f"{one.label} wrote {one.kept} of {one.applicable - one.failed} rows" for one in
+                          comparison.results)  # fmt: skip
+        notes.append(f"The accuracy by a rater is a share of judged texts: {wrote}.")
+    return [*notes, *_kept_notes(comparison), *_people_notes(texts, verdicts, seed)]
+
+
+def _kept_notes(comparison: Comparison) -> list[str]:
+    """What to know of times, tokens and prices."""
+    notes: list[str] = []
     if any(result.timed < result.calls for result in comparison.results):
         notes.append("Replies that were kept from before a first comparison took no time that could be measured.")
     if any(result.uncounted for result in comparison.results):
         notes.append("+: the service did not count the tokens of some replies.")
     if dates := sorted({result.prices_as_of for result in comparison.results if result.prices_as_of}):
         notes.append(f"Prices of {', '.join(dates)}.")
+    return notes
+
+
+def _people_notes(texts: Sequence[str], verdicts: Verdicts, seed: int) -> list[str]:
+    """What is not judged yet, and how far people agree."""
+    notes: list[str] = []
     for rater in RATERS:
         missing = sum(verdicts.complete(rater, text) is None for text in texts)
         if missing:
@@ -139,9 +185,11 @@ def _value(found: Mapping[str, Any]) -> str:
     return f"{found['value']:.2f}{interval}"
 
 
-def _markdown(comparison: Comparison, table: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    lines = [f"# {markdown(comparison.step)}: {len(comparison.ids)} rows", ""]
-    lines += [f"| {' | '.join(HEAD)} |", f"| --- |{' ---: |' * (len(HEAD) - 1)}"]
+def _markdown(
+    comparison: Comparison, head: Sequence[str], table: Sequence[Sequence[str]], notes: Sequence[str]
+) -> str:
+    lines = [f"# {markdown(comparison.step)}: {counted(len(comparison.ids), 'row')}", ""]
+    lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     lines += [f"| {' | '.join(markdown(cell) for cell in line)} |" for line in table]
     lines += ["", *(f"- {markdown(note)}" for note in notes)]
     return "\n".join(lines) + "\n"

@@ -73,6 +73,23 @@ class Preview:
     asks: bool
     spent: tuple[Receipt, ...]
 
+    def failures(self) -> dict[str, int]:
+        """Why requests failed, each reason with how many did."""
+        return dict(Counter(row.result for row in self._asked() if row.fate == "failed"))
+
+    @property
+    def unheard(self) -> bool:
+        """Whether requests failed and none was ever answered."""
+        return bool(self.failures()) and not any(turn.reply for row in self._asked() for turn in row.turns)
+
+    def dried_up(self) -> str:
+        """The first step that let no row through though it had some; empty if there is none."""
+        dry = (step.name for step in self.steps if step.rehearsed and not step.rows and step.shown)
+        return next(dry, "")
+
+    def _asked(self) -> list[ShownRow]:
+        return [row for step in self.steps for row in step.shown if row.turns]
+
 
 def preview(plan: Plan, store: Store, rows: int, watcher: Watcher) -> Preview:
     """Run `rows` rows through every step up to people; what models answer is kept for the build.

@@ -27,6 +27,15 @@ def harmless(text: str) -> str:
     )
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1200 rows')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def row_text(row: Row) -> str:
     """What a row says: its text with the context before it, or its fields."""
     text = getattr(row, "text", None)

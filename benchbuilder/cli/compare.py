@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -10,21 +11,24 @@ from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.cli.preview import taken_rows
 from benchbuilder.cli.session import Session, add_overrides, open_session, watching
 from benchbuilder.comparing import Candidate, Comparison, compare, prompted
-from benchbuilder.comparison_files import HEAD, file_comparison
-from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.comparison_files import Filed, file_comparison
+from benchbuilder.errors import Problem, RecipeError, ServiceError
 from benchbuilder.kinds import create
 from benchbuilder.ports.stage import Prompted
 from benchbuilder.prompting import WriterSpec
-from benchbuilder.retelling import harmless, shortened
+from benchbuilder.retelling import counted, harmless, shortened
 
 _ROWS = 50
 _LISTED = 10
+_PIPED = 120
+_WIDEST = 10_000
 _LABELLED = re.compile(r"([^=:]+):\s+(.*)", re.DOTALL)
 
 
@@ -54,17 +58,38 @@ def run(args: argparse.Namespace, console: Console) -> int:
         plan, store = session.plan, session.store
         done = compare(plan, store, args.step, candidates, count, watcher, folder / "times.json")
     filed = file_comparison(done, folder, session.plan.recipe.seed, session.plan.recipe.language)
-    table = Table(*HEAD, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for line in filed.table:
-        table.add_row(*(Text(harmless(cell)) for cell in line))
-    console.print(table)
+    _show(filed, console)
     _say(console, "\n".join(filed.notes))
     _list(done, console, every=args.all)
     for file in filed.files:
         _say(console, f"  {_near(file)}")
-    _say(console, "next: let two people fill in the packets (0 or 1 a cell), each in a file of their own, and give the "
-         "same command again")  # fmt: skip
+    if unheard := done.unheard():
+        _say(console, f"no answer came from {', '.join(unheard)}; once the service answers, the same command asks again")
+        return ServiceError.exit_code
+    if any(result.kept for result in done.results):
+        _say(console, "next: let two people fill in the packets (0 or 1 a cell), each in a file of their own, and give "
+             "the same command again")  # fmt: skip
     return 0
+
+
+def _show(filed: Filed, console: Console) -> None:
+    """The table without its empty columns; a block a candidate where it is wider than the terminal."""
+    told = os.environ.get("COLUMNS", "")
+    width = console.width if console.is_terminal else int(told) if told.isdecimal() else _PIPED
+    columns = [place for place in range(len(filed.head)) if any(line[place] for line in filed.table)]
+    heads = [re.sub(r" (?=by|tokens)", "\n", filed.head[place]) for place in columns]
+    table = Table(*heads, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for line in filed.table:
+        table.add_row(*(Text(harmless(line[place])) for place in columns))
+    wide = console.options.update(width=_WIDEST)
+    if Measurement.get(console, wide, table).maximum <= width:
+        console.print(table, width=width)
+        return
+    for line in filed.table:
+        _say(console, f"\n{line[0]}")
+        for place in columns[1:]:
+            _say(console, f"  {filed.head[place]:<32} {line[place]}".rstrip())
+    _say(console, "")
 
 
 def _candidate(text: str, args: argparse.Namespace, base: Session, *, writes: bool) -> Candidate:
@@ -117,9 +142,10 @@ def _list(done: Comparison, console: Console, *, every: bool) -> None:
         _say(console, "    " + shortened(done.asked[place], lines=6, characters=300).replace("\n", "\n    "))
         for result in done.results:
             one = result.written[place]
-            _say(console, f"  {result.label}: {one.text or one.told}")
+            _say(console, f"  {result.label}: {'failed' if one.failed else one.text or one.told}")
     if len(places) > len(shown):
-        _say(console, f"\n{len(places) - len(shown)} more rows differ: --all lists them, and rows.tsv has every row")
+        more = counted(len(places) - len(shown), "more row")
+        _say(console, f"\n{more} on which they differ: --all lists them, and rows.tsv has every row")
     _say(console, "")
 
 

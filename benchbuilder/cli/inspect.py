@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections import Counter
+from collections.abc import Generator
 from itertools import takewhile
 
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.cli.session import add_overrides, open_session
+from benchbuilder.cli.session import Session, add_overrides, open_session
+from benchbuilder.errors import DataError
+from benchbuilder.former import former_words
 from benchbuilder.inspection import Inspector
+from benchbuilder.kinds import create
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.payload import Payload
-from benchbuilder.retelling import harmless
+from benchbuilder.retelling import counted, harmless, shortened
+from benchbuilder.spec.base import KindSpec
 from benchbuilder.transcripts import Desk, Turn, looking
 
+_LINES, _CHARACTERS = 8, 240
+_LONG = 20
 _ENVELOPE = frozenset(Row.model_fields) - {"id"}
+
+
+@contextlib.contextmanager
+def _reminding(session: Session, words: list[str]) -> Generator[None]:
+    """What is not found may be there under the words of the build."""
+    try:
+        yield
+    except DataError as error:
+        if reminder := former_words(session.store, words, session.loaded.yaml):
+            raise DataError(error.what, where=error.where, why=error.why, next=reminder) from error
+        raise
 
 
 def register_why(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +47,8 @@ def register_why(parser: argparse.ArgumentParser) -> None:
 def run_why(args: argparse.Namespace, console: Console) -> int:
     """A line a branch."""
     session = open_session(args, console)
-    branches = Counter(Inspector(session.plan, session.store).why(args.id))
+    with _reminding(session, args.overrides):
+        branches = Counter(Inspector(session.plan, session.store).why(args.id))
     before: tuple[str, ...] = ()
     for branch, count in branches.items():
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, branch.path[:-1], strict=False))))
@@ -43,25 +63,43 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
 def register_trace(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``trace``."""
     parser.add_argument("item", help="the id of an item, or of any other row")
+    parser.add_argument("--full", action="store_true", help="show prompts in full")
     add_overrides(parser)
 
 
 def run_trace(args: argparse.Namespace, console: Console) -> int:
     """From the item back to the source line."""
     session = open_session(args, console)
-    inspector = Inspector(session.plan, session.store)
-    rows = inspector.trace(args.item)
+    with _reminding(session, args.overrides):
+        inspector = Inspector(session.plan, session.store)
+        rows = inspector.trace(args.item)
     desk = Desk(session.plan, session.store, inspector.manifests)
+    told: dict[str, str] = {}
     with looking(session.store) as lookup:
         for step, row in rows:
             console.print(f"{step}  {row.id}  made by {row.made_by.rule}", style="bold", highlight=False, markup=False)
-            for name, value in _shown(row).items():
+            for name, value in (_shown(row) if args.full else _once(row, told)).items():
                 _tell(console, f"{name}: {value}")
-            for turn in desk.turns(step, row, lookup):
-                _tell_turn(console, turn)
+            turns = desk.turns(step, row, lookup)
+            by = _named(desk.stage(step).asks) if turns else ""
+            for turn in turns:
+                _tell_turn(console, turn, by, full=args.full)
     origin = rows[0][1].origin
     console.print(f"origin: {origin.file}:{origin.line}", highlight=False, markup=False)
     return 0
+
+
+def _once(row: Row, told: dict[str, str]) -> dict[str, str]:
+    """What a row holds; long texts that stood in a row before are named by that row's id. `told` collects them."""
+    shown: dict[str, str] = {}
+    for name, value in _shown(row).items():
+        lines = [line for line in value.splitlines() if len(line) >= _LONG]
+        before = {told.get(line, "") for line in lines}
+        again = bool(lines) and len(lines) == len(value.splitlines()) and "" not in before and row.id not in before
+        shown[name] = f"as in {', '.join(sorted(before))}" if again else value
+        for line in lines:
+            told.setdefault(line, row.id)
+    return shown
 
 
 def _tell(console: Console, text: str) -> None:
@@ -69,14 +107,26 @@ def _tell(console: Console, text: str) -> None:
     console.print(f"    {indented}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _tell_turn(console: Console, turn: Turn) -> None:
+def _named(spec: KindSpec | None) -> str:
+    """A model and where it is reached."""
+    if spec is None:
+        return ""
+    model = create("model", spec)
+    at = model.identity().get("endpoint")
+    return f" of {model.label}" + (f" at {at}" if at else "")
+
+
+def _tell_turn(console: Console, turn: Turn, by: str, *, full: bool) -> None:
     """What the model was asked and what it answered, as the journal has it."""
     for message in turn.request.messages:
-        _tell(console, f"--- {message.role}\n{message.content}")
+        content = message.content if full else shortened(message.content, lines=_LINES, characters=_CHARACTERS)
+        _tell(console, f"--- {message.role}\n{content}")
     if turn.reply is None:
         _tell(console, "--- the journal holds no reply to this")
-    else:
-        _tell(console, f"--- reply ({turn.reply.outcome})\n{turn.reply.text}")
+        return
+    used = turn.reply.usage
+    took = "" if used is None else f", {used.prompt} + {used.completion} tokens"
+    _tell(console, f"--- reply{by} ({turn.reply.outcome}{took})\n{turn.reply.text}")
 
 
 def register_peek(parser: argparse.ArgumentParser) -> None:
@@ -89,8 +139,10 @@ def register_peek(parser: argparse.ArgumentParser) -> None:
 def run_peek(args: argparse.Namespace, console: Console) -> int:
     """The first rows of a step."""
     session = open_session(args, console)
-    manifest, rows = Inspector(session.plan, session.store).peek(args.step, args.rows)
-    head = f"{args.step}: {manifest.rows} rows of {manifest.row}, kind {manifest.kind}"
+    known = args.step in session.plan.nodes
+    with _reminding(session, args.overrides) if known else contextlib.nullcontext():
+        manifest, rows = Inspector(session.plan, session.store).peek(args.step, args.rows)
+    head = f"{args.step}: {counted(manifest.rows, 'row')} of {manifest.row}, kind {manifest.kind}"
     console.print(head, highlight=False, markup=False)
     for row in rows:
         table = Table(box=None, show_header=False, pad_edge=False)

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from benchbuilder.cli.costs import dollars
 from benchbuilder.cli.session import add_overrides, open_session, watching
-from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.errors import Problem, RecipeError, ServiceError
 from benchbuilder.ports.model import Receipt, Reply, Request
 from benchbuilder.preview_page import preview_page
 from benchbuilder.previewing import Preview, ShownRow, ShownStep, preview
-from benchbuilder.retelling import clipped, harmless, shortened
+from benchbuilder.retelling import clipped, counted, harmless, shortened
 
 _LINES, _CHARACTERS = 8, 240
 _ROWS = 5
@@ -42,11 +42,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _show(step, console, full=args.full)
     for name, why in done.skipped.items():
         _say(console, f"{name:<20} left out: {why}")
+    if not done.failures() and (dry := done.dried_up()):
+        _say(console, f"no row came through {dry}; n={max(5, 2 * rows)} shows more")
     _tell_price(done, console)
     if args.html is not None:
         Path(args.html).write_text(preview_page(done, session.plan.recipe), encoding="utf-8")
         _say(console, f"wrote {args.html}")
-    return 0
+    return ServiceError.exit_code if done.unheard else 0
 
 
 def taken_rows(words: list[str], default: int) -> int:
@@ -66,7 +68,7 @@ def _say(console: Console, text: str = "", style: str = "") -> None:
 
 def _show(step: ShownStep, console: Console, *, full: bool) -> None:
     losses = ", ".join(f"{count} {loss}" for loss, count in step.losses.items())
-    told = f"{step.rows} rows" + (f" ({losses})" if losses else "")
+    told = counted(step.rows, "row") + (f" ({losses})" if losses else "")
     _say(console, f"{step.name:<20} {told}", "bold" if step.shown else "")
     if not step.shown:
         return
@@ -118,10 +120,16 @@ def _tell_price(done: Preview, console: Console) -> None:
         _say(console, "no model is set: what needs one is dropped; see a model's replies with "
              "model=openai model.name=NAME")  # fmt: skip
         return
-    if not done.spent:
+    failures = done.failures()
+    for why, count in failures.items():
+        _say(console, f"{counted(count, 'request')} failed: {why}")
+    if not done.spent and not failures:
         _say(console, "this preview cost nothing: every reply was there from before")
     for receipt in done.spent:
         _say(console, _receipt(receipt))
+    if done.unheard:
+        _say(console, "no reply came; once the service answers, the same command asks again")
+        return
     _say(console, "the replies are kept: a build does not ask for them again, and `benchbuild plan` quotes the rest")
 
 
@@ -129,5 +137,5 @@ def _receipt(receipt: Receipt) -> str:
     known = f"{dollars(receipt.usd or 0)} USD (prices of {receipt.prices_as_of})"
     usd = "no price known" if receipt.usd is None else known if receipt.prices_as_of else "it runs here: no price"
     tokens = f"{receipt.prompt_tokens:,} + {receipt.completion_tokens:,} tokens"
-    lost = f", {receipt.unanswered} attempts without an answer" if receipt.unanswered else ""
-    return f"{receipt.step:<20} {receipt.calls} calls of {receipt.model}, {tokens}, {usd}{lost}"
+    lost = f", {counted(receipt.unanswered, 'attempt')} without an answer" if receipt.unanswered else ""
+    return f"{receipt.step:<20} {counted(receipt.calls, 'call')} of {receipt.model}, {tokens}, {usd}{lost}"

@@ -9,8 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbuilder.cli.session import add_overrides, open_session, watching
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.former import former_words
 from benchbuilder.models.replay import write_replies
 from benchbuilder.recording import record
+from benchbuilder.retelling import counted
 from benchbuilder.transcripts import looking
 
 
@@ -23,6 +26,10 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write the file; nobody is asked for a reply that is missing."""
     session = open_session(args, console)
+    if not any(node.asks for node in session.plan.nodes.values()):
+        hint = former_words(session.store, args.overrides, session.loaded.yaml)
+        raise RecipeError([Problem("this recipe asks no model: give the words that you built with",
+                                   where=f"command line: {shlex.join(args.overrides)}", hint=hint)])  # fmt: skip
     with looking(session.store) as lookup, watching(console) as watcher:
         found = record(session.plan, session.store, lookup, watcher)
     count = write_replies(Path(args.output), found.replies)
@@ -30,19 +37,26 @@ def run(args: argparse.Namespace, console: Console) -> int:
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    if not any(node.asks for node in session.plan.nodes.values()):
-        say("no step of this recipe asks a model: set one, or compare `benchbuild prompt ls`")
     for step in session.plan.nodes:
         if found.used[step] or found.missing[step]:
-            without = f", {found.missing[step]} requests without one" if found.missing[step] else ""
-            say(f"{step:<20} {found.used[step]} replies{without}")
+            without = f", {counted(found.missing[step], 'request')} without one" if found.missing[step] else ""
+            say(f"{step:<20} {_replies(found.used[step])}{without}")
         if step in found.skipped:
             say(f"{step:<20} left out: {found.skipped[step]}")
-    say(f"{count} replies in {args.output} (equal requests of one model once)")
+    say(f"{_replies(count)} in {args.output} (equal requests of one model once)")
     if found.missing:
         say("what has no reply yet fails in a rebuild; build with the same words first")
     elif count:
-        words = [word for word in args.overrides if not word.startswith(("model=", "model."))]
-        again = shlex.join([*words, "model=replay", f"model.replies={args.output}"])
-        say(f"next: benchbuild {again} rebuilds with no key")
+        words = [word for word in args.overrides if not word.startswith(("model=", "model.", "run.dir="))]
+        beside = f"run.dir={_near(session.store.folder)}_again"
+        again = shlex.join([*words, "model=replay", f"model.replies={args.output}", beside])
+        say(f"next: benchbuild {again} rebuilds with no key, in a folder of its own")
     return 0
+
+
+def _replies(count: int) -> str:
+    return "1 reply" if count == 1 else f"{count} replies"
+
+
+def _near(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
