@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.errors import AccountsError
+from benchbuilder.errors import AccountsError, TooManyFailures
 from benchbuilder.kinds import row_class, row_name
 from benchbuilder.ports.stage import Filter, Gather, Map, Stage
 from benchbuilder.records.envelope import Row
@@ -231,3 +232,35 @@ def _envelopes(table: Table[Any]) -> dict[str, dict[str, Any]]:
 def failed_rows(fates: pa.Table) -> set[str]:
     """Ids of the `each` rows that have a failed ticket."""
     return {str(row) for row in matching(fates, fate="failed").column("row").to_pylist()}
+
+
+_REASONS = 3
+"""How many of the commonest reasons are told where too many rows failed."""
+_OWN_TO_A_ROW = re.compile(r"""\s*\(after \d+ attempts?\)|'[^']*'|"[^"]*"|\b(?=\w*\d)[\w-]{12,}\b""")
+
+
+def common_reasons(details: Iterable[str]) -> Counter[str]:
+    """How often rows failed for the same reason, told as the first row tells it; what is the row's own is set aside.
+
+    >>> common_reasons(["busy (after 6 attempts)", "busy (after 2 attempts)", "no reply to 'a'", "no reply to 'b'"])
+    Counter({'busy': 2, "no reply to 'a'": 2})
+    """
+    counts, first = Counter[str](), dict[str, str]()
+    for detail in details:
+        kind = _OWN_TO_A_ROW.sub("", detail)
+        counts[kind] += 1
+        first.setdefault(kind, re.sub(r"\s*\(after \d+ attempts?\)", "", detail))
+    return Counter({first[kind]: n for kind, n in counts.items()})
+
+
+def too_many(step: str, fates: Sequence[pa.Table], tickets: int, tolerated: float, ledger: str) -> TooManyFailures:
+    """What to tell of a step of which more tickets failed than are tolerated."""
+    told = pa.concat_tables(matching(table, fate="failed") for table in fates).column("detail")
+    reasons = common_reasons(str(detail) for detail in told.to_pylist())
+    common = "; ".join(f"{reason} ({n} of {len(told)})" for reason, n in reasons.most_common(_REASONS))
+    return TooManyFailures(
+        f"{len(told)} of {tickets} tickets of step {step!r} failed",
+        where=f"each is named in {ledger}",
+        why=f"most often: {common}; the recipe tolerates {tolerated:.1%} (tolerate.failed_rows)",
+        next="the same command tries the failed rows again; what was kept is kept",
+    )

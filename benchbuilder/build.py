@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder import __version__
-from benchbuilder.errors import Waiting
+from benchbuilder.errors import ServiceError, TooManyFailures, Waiting
 from benchbuilder.executors.local import LocalExecutor
 from benchbuilder.former import kept_words
 from benchbuilder.gateway import Gateway
@@ -29,6 +29,7 @@ from benchbuilder.ports.exporter import Exporter, Finished
 from benchbuilder.ports.model import Receipt
 from benchbuilder.progress import Watcher
 from benchbuilder.records.table import Table
+from benchbuilder.retelling import counted
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store, point
 from benchbuilder.store.manifest import Manifest
@@ -53,18 +54,29 @@ class BuildReport:
 
 
 def build(
-    plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset(),
+    plan: Plan,
+    store: Store,
+    recipe_yaml: str,
+    watcher: Watcher,
+    refresh: frozenset[str] = frozenset(),
     words: Sequence[str] = (),
 ) -> BuildReport:
     """Bring every step of `plan` up to date and write the outputs.
 
     What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
-    report says what is missing. The run log keeps `words`, those of the command. Raises DataError, TooManyFailures and the like; everything committed stays.
+    report says what is missing. The run log keeps `words`.
+    Raises DataError, TooManyFailures and the like; everything committed stays. After TooManyFailures and ServiceError
+    the ledger holds all that is sealed, and outputs that do not fit that are taken away.
+    InstallationError, before any step, if a library is missing that a model needs which would be asked.
     """
     with store.locked(), open_gateway(plan, store, watcher.note) as gateway:
         run = _Run(plan, store, watcher, refresh, gateway)
         try:
+            run.ready()
             run.steps()
+        except (ServiceError, TooManyFailures):
+            run.stopped(recipe_yaml)
+            raise
         finally:
             run.report.receipts = () if gateway is None else gateway.receipts()
             run.log(words)
@@ -98,6 +110,13 @@ class _Run:
         self.report = BuildReport(store.folder, manifests=self.shop.manifests)
         self.times: dict[str, dict[str, float]] = {}
         self.started = datetime.now(UTC)
+
+    def ready(self) -> None:
+        """InstallationError if a model of a step that would run cannot be had."""
+        for name, status in self.statuses.items():
+            spec = self.plan.nodes[name].asks
+            if spec is not None and status.state != "reused":
+                create("model", spec).ready()
 
     def steps(self) -> None:
         for name, node in self.plan.nodes.items():
@@ -144,10 +163,7 @@ class _Run:
         """Write what can be written, unless it was written for just these results."""
         folder, recipe = self.store.folder, self.plan.recipe
         state = {
-            "steps": {
-                name: hashlib.sha256(manifest.model_dump_json().encode()).hexdigest()
-                for name, manifest in self.shop.manifests.items()
-            },
+            "steps": _hashes(self.shop.manifests),
             "recipe": recipe_yaml,
             "exporters": {
                 name: kind_parts("exporter", spec) | spec_parts(spec, Checksums(self.store.checksums).of)
@@ -178,11 +194,48 @@ class _Run:
             if exporter.ready(finished):
                 written += exporter.write(finished, folder)
         self.report.written = written
+        names = self._take_away(known["files"], written)
+        _mark(mark, text, _sizes(folder, names))
+
+    def _take_away(self, before: Iterable[str], written: Iterable[Path]) -> list[str]:
+        """Remove those of the files from before that were not written now; the names of those that were."""
+        folder = self.store.folder
         names = [file.relative_to(folder).as_posix() for file in written]
-        for stale in sorted(set(known["files"]) - set(names)):
+        for stale in sorted(set(before) - set(names)):
             (folder / stale).unlink(missing_ok=True)
             self.report.removed.append(folder / stale)
-        _mark(mark, text, _sizes(folder, names))
+        return names
+
+    def stopped(self, recipe_yaml: str) -> None:
+        """Write the ledger of what is sealed, the step with too many failures included.
+
+        Outputs that fit what is sealed stay; others are taken away, as the ledger and the recipe would belie them.
+        """
+        sealed = self._sealed()
+        folder, mark = self.store.folder, self.store.folder / "store" / "outputs.json"
+        known = _written(mark)
+        former: Any = json.loads(known["state"]) if known["state"] else {}
+        if former.get("recipe") == recipe_yaml and former.get("steps") == _hashes(sealed):
+            return
+        _mark(mark, "", known["files"])
+        write_ledger(sealed, self.store, folder / "ledger.tsv")
+        (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
+        names = self._take_away(known["files"], [folder / "recipe.yaml", folder / "ledger.tsv"])
+        _mark(mark, "", _sizes(folder, names))
+        if self.report.removed:
+            removed = ", ".join(file.relative_to(folder).as_posix() for file in self.report.removed)
+            self.watcher.note(f"taken away, as they no longer hold: {removed} (the former command brings them back)")
+
+    def _sealed(self) -> dict[str, Manifest]:
+        """The manifests that fit the plan as far as it got, and those beyond that still fit."""
+        found: dict[str, Manifest] = {}
+        for name, node in self.plan.nodes.items():
+            if any(up not in found for up in node.upstream()):
+                continue
+            manifest = self.shop.manifests.get(name) or self.store.manifest(name, node.key)
+            if manifest is not None and manifest.inputs == {up: found[up].digest for up in node.upstream()}:
+                found[name] = manifest
+        return found
 
     def log(self, words: Sequence[str]) -> None:
         """Append words, times, machine and memory to the run log: nothing of it is in any output."""
@@ -199,6 +252,13 @@ class _Run:
         }
         with (self.store.folder / "run.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(run, ensure_ascii=False) + "\n")
+
+
+def _hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
+    """What tells the manifests of steps apart from others."""
+    return {
+        name: hashlib.sha256(manifest.model_dump_json().encode()).hexdigest() for name, manifest in manifests.items()
+    }
 
 
 def _written(mark: Path) -> dict[str, Any]:
@@ -263,7 +323,7 @@ def _summary(manifest: Manifest) -> str:
     fates = Counter[str]()
     for _, fate, _, n in manifest.counts:
         fates[fate] += n
-    parts = [f"{manifest.rows} rows"]
+    parts = [counted(manifest.rows, "row")]
     parts += [f"{fates[fate]} {fate.replace('_', ' ')}" for fate in ("dropped", "not_applicable", "failed")
               if fates[fate]]  # fmt: skip
     return ", ".join(parts)

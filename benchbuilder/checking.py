@@ -9,9 +9,11 @@ from typing import Any
 
 from benchbuilder import kinds, prompts
 from benchbuilder.errors import DataError, Problem, RecipeError
+from benchbuilder.gateway.prices import no_price, priced
 from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
 from benchbuilder.origins import Origin, parse_key
+from benchbuilder.ports.model import Model
 from benchbuilder.ports.stage import Context, Port, Stage
 from benchbuilder.prompting import REPAIR_VARIABLES, WriterSpec
 from benchbuilder.recipe_file import dotted
@@ -20,7 +22,7 @@ from benchbuilder.records.item import Item
 from benchbuilder.records.passage import Passage
 from benchbuilder.references import missing_file
 from benchbuilder.roots import shown
-from benchbuilder.spec.base import PairsRef, PromptRef
+from benchbuilder.spec.base import KindSpec, PairsRef, PromptRef
 from benchbuilder.spec.model import HostedSpec
 from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row
 
@@ -147,20 +149,48 @@ def _unreachable(loaded: Loaded) -> Iterator[Problem]:
 
 def _models(loaded: Loaded) -> Iterator[Problem]:
     """What is wrong with a model that only its kind can tell: its address, its folder."""
-    specs = [spec.model for spec in loaded.recipe.steps.values() if isinstance(spec, WriterSpec)]
     seen: list[Any] = []
-    for spec in specs:
+    for step in loaded.recipe.steps.values():
+        spec = step.model if isinstance(step, WriterSpec) else None
         if spec is None or spec in seen:
             continue
         seen.append(spec)
         try:
-            kinds.create("model", spec).identity()
+            model: Model = kinds.create("model", spec)
+            model.identity()
+            yield from _price(loaded, model)
         except RecipeError as error:
             for problem in error.problems:
                 where = str(loaded.origins.of(parse_key(problem.key))) if problem.key else ""
+                address = str(getattr(spec, "base_url", None) or "")
+                if problem.key == "model.base_url" and address and not set("@?#") & set(address):
+                    near = "" if "://" in address else f"http://{address.strip('/').removesuffix('/v1')}/v1"
+                    problem = replace(problem, found=problem.found or address, hint=problem.hint or near)  # noqa: PLW2901
                 yield replace(problem, where=problem.where or where.partition("=")[0])
         except DataError as error:
             yield Problem(error.what, key="model", where=error.where, found=error.why, hint=error.next)
+
+
+def _price(loaded: Loaded, model: Model) -> Iterator[Problem]:
+    """A cap in US dollars needs a price of each model that is asked."""
+    if model.answers and any(spec == model.spec for spec in _asked(loaded)):
+        prices, price = priced(model)
+        if price is None and loaded.recipe.budget.usd is not None:
+            yield replace(no_price(model, prices), where=str(loaded.origins.of(("budget", "usd"))))
+
+
+def _asked(loaded: Loaded) -> Iterator[KindSpec]:
+    """The models of the steps that may ask one."""
+    for spec in loaded.recipe.steps.values():
+        if isinstance(spec, WriterSpec) and spec.strategy != "rules" and spec.model is not None:
+            yield spec.model
+
+
+def require_libraries(loaded: Loaded) -> None:
+    """InstallationError if a library is missing that a model of the recipe needs; nothing is imported."""
+    for spec in _asked(loaded):
+        model: Model = kinds.create("model", spec)
+        model.ready()
 
 
 def _uncapped(loaded: Loaded) -> Iterator[Problem]:

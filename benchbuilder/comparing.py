@@ -13,10 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.errors import DataError, Problem, RecipeError
+from benchbuilder.errors import BudgetReached, DataError, Problem, RecipeError, ServiceError
 from benchbuilder.gateway import Gateway
 from benchbuilder.gateway.prices import Price, priced
 from benchbuilder.kinds import create
+from benchbuilder.library import did_you_mean
 from benchbuilder.making import job_of
 from benchbuilder.plan import Node, Plan
 from benchbuilder.ports.model import LocalModel, Model, Reply, Request, request_key
@@ -25,7 +26,7 @@ from benchbuilder.progress import Watcher
 from benchbuilder.prompting import Writer
 from benchbuilder.records.fates import Fate, Kept, NotApplicable
 from benchbuilder.rehearsal import rehearse
-from benchbuilder.retelling import fate_text, fields_text, row_text
+from benchbuilder.retelling import counted, fate_text, fields_text, row_text
 from benchbuilder.shards import Worker
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.model import live
@@ -157,7 +158,8 @@ def prompted(plan: Plan, step: str) -> Node:
     if step in known:
         return plan.nodes[step]
     message = "this step puts no prompts" if step in plan.nodes else "there is no such step"
-    raise RecipeError([Problem(message, where=f"command line: {step}", allowed=", ".join(known) or "none here")])
+    raise RecipeError([Problem(message, where=f"command line: {step}", allowed=", ".join(known) or "none here",
+                               hint=did_you_mean(step, known))])  # fmt: skip
 
 
 def _same_inputs(node: Node, mine: Node, candidate: Candidate) -> None:
@@ -209,9 +211,14 @@ class _Run:
 
         asker = Archivist(unanswered) if self.spec is None else self.gateway
         start = time.perf_counter()
-        asker.converse(self.step, self.spec or KindSpec(kind="none"), self._starts(table), done)
+        try:
+            asker.converse(self.step, self.spec or KindSpec(kind="none"), self._starts(table), done)
+        except BudgetReached:
+            raise
+        except ServiceError as error:  # of this candidate alone; the others are compared all the same
+            outcomes |= {place: error.what for place in range(table.num_rows) if place not in outcomes}
         result.seconds = time.perf_counter() - start
-        self.watcher.end(f"{self.step} {result.label}", f"{table.num_rows} rows")
+        self.watcher.end(f"{self.step} {result.label}", counted(table.num_rows, "row"))
         result.written = [_written(outcomes[place]) for place in range(table.num_rows)]
         result.calls, result.before = len(self.turns), len(before & self.turns.keys())
         result.timed = result.calls - result.before

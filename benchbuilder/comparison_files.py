@@ -185,9 +185,7 @@ def _value(found: Mapping[str, Any]) -> str:
     return f"{found['value']:.2f}{interval}"
 
 
-def _markdown(
-    comparison: Comparison, head: Sequence[str], table: Sequence[Sequence[str]], notes: Sequence[str]
-) -> str:
+def _markdown(comparison: Comparison, head: Sequence[str], table: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
     lines = [f"# {markdown(comparison.step)}: {counted(len(comparison.ids), 'row')}", ""]
     lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     lines += [f"| {' | '.join(markdown(cell) for cell in line)} |" for line in table]

@@ -12,6 +12,7 @@ from benchbuilder.library import Library, did_you_mean
 from benchbuilder.origins import parse_key
 from benchbuilder.recipe_file import Key, Mark, RecipeFile, dotted, shape
 
+_HOSTED = "openai"
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 
 
@@ -141,6 +142,8 @@ def unknown_option(path: str, words: Sequence[str], library: Library) -> Problem
         what = f"the recipe {group.removeprefix('variant/')!r} has no variant {name!r}"
     where = _chosen_at(group.split("/")[0], name, words, library)
     hint = did_you_mean(name, options) or ("benchbuild ls lists them" if group == "recipe" else "")
+    if not hint and group == "model" and _HOSTED in options:
+        hint = f"model={_HOSTED} model.name={name}"
     return Problem(
         what, key=group.split("/")[0], where=where, found=name, allowed=", ".join(options) or "none", hint=hint
     )
@@ -300,13 +303,13 @@ def _bare(group: str) -> str:
     return group.rpartition(" ")[2].lstrip("/")
 
 
-def explain_reference(kind: str, text: str, key: str, where: str, known: Sequence[str]) -> Problem:
+def explain_reference(kind: str, text: str, key: str, where: str, known: Sequence[str], *, own: bool) -> Problem:
     """A value that cannot be resolved; `kind` is the name of the exception, `text` the value as written, `known`
-    every key that there is."""
+    every key that there is; `own` says that the file is not one that came with benchbuilder."""
     if kind == "MissingMandatoryValue":
-        return Problem(
-            "a value must be given here (`???`)", key=key, where=where, hint=f"write it there, or {key}=VALUE"
-        )
+        way = f"give {key}={key.rpartition('.')[2].upper()} on the command line, or set it in your recipe"
+        hint = f"write it there, or {key}=VALUE" if own else way
+        return Problem("a value must be given here (`???`)", key=key, where=where, hint=hint)
     if kind == "InterpolationToMissingValueError":
         return Problem("this refers to a key that still is `???`", key=key, where=where, found=text)
     if kind == "InterpolationKeyError":

@@ -26,7 +26,7 @@ from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.library import Library
 from benchbuilder.origins import Origin, Origins, collect_origins
 from benchbuilder.recipe_file import Key, dotted
-from benchbuilder.roots import Root
+from benchbuilder.roots import Root, bundled
 
 PRIMARY = "benchbuild"
 _MOST_NODES = 20_000
@@ -224,7 +224,9 @@ class _Resolver:
             where = str(self.origins.written(key))
             text, known = self.origins.written(key).text, [dotted(other) for other in self.origins.entries]
             kind = "circle" if "Recursive" in str(error) else type(error).__name__
-            self.problems.append(complaints.explain_reference(kind, text, dotted(key), where, known))
+            root = self.origins.written(key).root
+            own = root is None or root.path != bundled("recipes").resolve()
+            self.problems.append(complaints.explain_reference(kind, text, dotted(key), where, known, own=own))
             return None
         if isinstance(value, DictConfig):
             return self._mapping(value, key)

@@ -87,11 +87,33 @@ def key_of(asked: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
+def _switched(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The kinds within a spec (a model, a retriever) of which another one was chosen: all else about them follows."""
+    kinds = [name.removesuffix(".kind") for name in now if name.endswith(".kind") and name in before]
+    return [slot for slot in kinds if before[f"{slot}.kind"] != now[f"{slot}.kind"]]
+
+
+def _forms(slot: str) -> tuple[str, ...]:
+    """How the parts of a key begin that say more of a kind within a spec."""
+    return f"{slot}.", f"{slot}: ", f"file {slot}.", f"version of {slot} "
+
+
+def _named(parts: Mapping[str, str], slot: str) -> str:
+    """A kind within a spec as people call it: by its name, if it has one, and its kind."""
+    kind, name = (json.loads(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))
+    return f"{name} ({kind})" if name else str(kind)
+
+
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """In words, what differs between two keys: the step's own parts first, then its inputs."""
     told: list[str] = []
+    switched = _switched(before, now)
     for name in sorted(set(before) | set(now), key=lambda part: (part.startswith("input "), part)):
         if before.get(name) == now.get(name):
+            continue
+        if own := next((slot for slot in switched if name.startswith(_forms(slot))), None):
+            if name == f"{own}.kind":
+                told.append(f"{own}: {_named(before, own)} -> {_named(now, own)}")
             continue
         if name.startswith("input "):
             told.append(f"{name.removeprefix('input ')} changed")

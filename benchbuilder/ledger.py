@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
 from benchbuilder.text.cells import escape
 
+_UNSEEN = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]")
+"""Control characters, and those that turn or hide what stands beside them."""
 COLUMNS = ("step", "fate", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
 
 
@@ -37,8 +40,13 @@ def lost(fates: pa.Table) -> list[dict[str, Any]]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell that stays on its line and that no spreadsheet takes for a formula."""
-    return escape(value) if isinstance(value, str) else value
+    """A cell that stays on its line, that no spreadsheet takes for a formula and no terminal for a command."""
+    return _UNSEEN.sub(_code, escape(value)) if isinstance(value, str) else value
+
+
+def _code(match: re.Match[str]) -> str:
+    number = ord(match.group())
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
 def account_of(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepAccount:

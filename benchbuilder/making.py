@@ -10,8 +10,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.accounts import FATES, Shard, check_unique, count_by, failed_rows, fate_line, matching, settle_gather
-from benchbuilder.errors import AccountsError, DataError, Problem, RecipeError, TooManyFailures
+from benchbuilder.accounts import (
+    FATES,
+    Shard,
+    check_unique,
+    count_by,
+    failed_rows,
+    fate_line,
+    matching,
+    settle_gather,
+    too_many,
+)
+from benchbuilder.errors import AccountsError, DataError, Problem, RecipeError
 from benchbuilder.executors.local import LocalExecutor
 from benchbuilder.identity import spec_parts
 from benchbuilder.kinds import row_class
@@ -23,6 +33,7 @@ from benchbuilder.progress import Watcher
 from benchbuilder.records.envelope import Origin, Row
 from benchbuilder.records.fates import EndOfFile, Fate, Kept, Unit
 from benchbuilder.records.table import Table, schema_of
+from benchbuilder.roots import shown
 from benchbuilder.shards import Job, TableFiles, Talk, Worker
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.store.checksums import Checksums
@@ -228,7 +239,9 @@ class Workshop:
             state="partial" if failed else "sealed",
         )
         draft.seal(manifest)
-        self._tolerate(node, failed, sum(counts.values()))
+        if failed > self.tolerated * sum(counts.values()):
+            ledger = shown(self.store.folder / "ledger.tsv")
+            raise too_many(node.name, [shard.fates for shard in shards], sum(counts.values()), self.tolerated, ledger)
         return manifest
 
     def _unchanged(self, node: Node) -> None:
@@ -246,14 +259,6 @@ class Workshop:
                 f"{', '.join(changed)} of {node.name!r} changed while it was read",
                 why="what was made of it would count as made of the file as it is now",
                 next="give the same command again",
-            )
-
-    def _tolerate(self, node: Node, failed: int, tickets: int) -> None:
-        if failed > self.tolerated * tickets:
-            raise TooManyFailures(
-                f"{failed} of {tickets} tickets of step {node.name!r} failed",
-                why=f"the recipe tolerates {self.tolerated:.1%} (tolerate.failed_rows)",
-                next="the same command tries the failed rows again; what was kept is kept",
             )
 
 

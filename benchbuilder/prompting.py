@@ -19,6 +19,8 @@ from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, PairsRef, PromptRef, Slot, StepSpec
 from benchbuilder.spec.model import Sampling
+from benchbuilder.text.patterns import Regex
+from benchbuilder.text.replies import bare_reply, has_markup, odd_characters, spoken
 
 MODEL_REASONS: Mapping[str, str] = {
     "needs_model": "No rule can do it, and no model is set or the step works by rules alone.",
@@ -27,6 +29,9 @@ MODEL_REASONS: Mapping[str, str] = {
     "reply_refused": "The model refused to answer.",
     "reply_filtered": "The service's content filter withheld prompt or reply.",
     "reply_malformed": "The model's reply is not the JSON that was asked for.",
+    "reply_unfinished": "The model's reply ends in the middle of its reasoning.",
+    "reply_markup": "The model's reply holds markup: tags, bold print or code.",
+    "reply_odd_characters": "The model's reply holds control characters or invisible ones.",
 }
 """Why a writer drops a row on account of the model, besides its own checks."""
 REPAIR_VARIABLES: Mapping[str, str] = {
@@ -58,6 +63,8 @@ class WriterSpec(StepSpec):
     """Whether the model answers with the bare text or with a JSON object."""
     labels: tuple[str, ...] = ()
     """What a model may repeat of the prompt before its text, and is taken off."""
+    openers: tuple[Regex, ...] = ()
+    """What a model may say before its text, and is taken off where it stands at the start."""
     sampling: Sampling = Sampling()
     model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
 
@@ -190,8 +197,8 @@ class Writer(Prompted):
             if schema is not None:
                 expected = json.dumps({self.reply_field: expected}, ensure_ascii=False)
             reply = yield Request(messages, spec.sampling.chosen(), schema, sample, expected)
-            said = reply.text
             made = self._read(reply)
+            said = spoken(reply.text) or ""
             if isinstance(made, str):
                 made = self.judge(row, parents, made, made_by)
             if isinstance(made, Row):
@@ -199,8 +206,8 @@ class Writer(Prompted):
             fault = made
             if reply.assumed or fault.reason in _FINAL:
                 break
-            messages = self._told(first, reply, fault, values)
-            if messages in asked and said.strip() and spec.sampling.temperature == 0:
+            messages = self._told(first, said, fault, values)
+            if messages in asked and said and spec.sampling.temperature == 0:
                 break  # the likeliest reply to the same messages is known already
         return Dropped(fault.reason, " | ".join(part for part in (fault.detail, said) if part))
 
@@ -215,29 +222,32 @@ class Writer(Prompted):
         return prompts.render(prompt, {**values, "pairs": self._pairs})
 
     def _told(
-        self, first: tuple[Message, ...], reply: Reply, fault: Fault, values: Mapping[str, Any]
+        self, first: tuple[Message, ...], said: str, fault: Fault, values: Mapping[str, Any]
     ) -> tuple[Message, ...]:
-        """The messages of a repair round: the first ones, the last reply, and what was wrong with it."""
-        if self._repair is None or not reply.text.strip():
+        """The messages of a repair round: the first ones, what was said last, and what was wrong with it."""
+        if self._repair is None or not said:
             return first
-        told = self._filled(
-            self._repair, {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply.text}
-        )
-        return (*first, Message("assistant", reply.text), Message("user", told))
+        told = self._filled(self._repair, {**values, "fault": fault.reason, "detail": fault.detail, "reply": said})
+        return (*first, Message("assistant", said), Message("user", told))
 
     def _read(self, reply: Reply) -> str | Fault:
         """The text of a reply, or why it holds none."""
         if reply.outcome in _OUTCOMES:
             return Fault(_OUTCOMES[reply.outcome])
-        text = reply.text
-        if self.spec.reply == "json":
+        spec: WriterSpec = self.spec
+        text = spoken(reply.text)
+        if text is None:
+            return Fault("reply_unfinished")
+        if spec.reply == "json":
             try:
                 text = str(getattr(self._schema.model_validate_json(json_object(text)), self.reply_field))
             except ValidationError as error:
                 return Fault("reply_malformed", str(error.errors()[0]["msg"]))
-        text = text.strip()
-        for label in self.spec.labels:
-            text = text.removeprefix(label).strip()
+        text = bare_reply(text, spec.labels, spec.openers)
+        if odd := odd_characters(text):
+            return Fault("reply_odd_characters", odd)
+        if has_markup(text):
+            return Fault("reply_markup")
         return text or Fault("reply_empty")
 
 

@@ -11,7 +11,7 @@ from benchbuilder.build import open_gateway
 from benchbuilder.gateway import Gateway
 from benchbuilder.gateway.budget import ASSUMED_REPLY
 from benchbuilder.gateway.counting import Counter, calibrated
-from benchbuilder.gateway.prices import FREE, Price, priced
+from benchbuilder.gateway.prices import FREE, Price, priced, why_unpriced
 from benchbuilder.kinds import create
 from benchbuilder.plan import Node, Plan
 from benchbuilder.ports.model import LocalModel, Model, Receipt, Reply, Request, request_key
@@ -61,6 +61,8 @@ class StepQuote:
     batch: float | None
     """The share of the price at which the batch is charged, if requests are handed in by the batch."""
     prices_as_of: str
+    unpriced: str
+    """Why no price is known, and what to do about it; "" if there is one."""
     aside_tokens: int
     """What a budget must have left for the largest request before it is sent; `aside_usd` is that in dollars."""
     aside_usd: float
@@ -235,6 +237,7 @@ class _Desk:
             here=here,
             batch=price.batch if batched and price is not None else None,
             prices_as_of="" if prices is None or price is None else prices.as_of,
+            unpriced="" if price is not None else "; ".join(why_unpriced(self.model, prices)),
             aside_tokens=sum(self.aside),
             aside_usd=0.0 if price is None else price.worst(*self.aside),
         )

@@ -90,6 +90,8 @@ def missing_file(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) ->
     if isinstance(ref, PromptRef):
         known = sorted({p.relative_to(root).as_posix() for root in prompts for p in root.rglob("*.j2")})
         places = ", ".join(map(shown, prompts)) or "no folder of prompts was found"
+        if (Path.cwd() / "prompts").resolve() not in prompts:
+            places += ", or ./prompts beside your ./recipes"
         hint = did_you_mean(ref.path, known) or "name a file below one of these folders"
         return Problem(
             "this prompt is not there", key=key, where=where, found=ref.path, allowed=f"below {places}", hint=hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -12,6 +13,7 @@ from benchbuilder.errors import Problem
 from benchbuilder.library import did_you_mean
 from benchbuilder.origins import Origins
 from benchbuilder.recipe_file import Key, dotted, shape
+from benchbuilder.spec.model import Sampling
 
 _WANTED = {
     "string": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list",
@@ -47,7 +49,7 @@ def explain(
         full = (*key, *path)
         first = items[0]
         if first["type"] == "extra_forbidden":
-            problem = _extra(cls, path, full, origins)
+            problem = _extra(cls, path, full, origins, first["input"])
         elif first["type"] in ("missing", "missing_argument"):
             where = str(origins.written(full[:-1]))
             problem = Problem("this key is missing", key=dotted(full), where=where, allowed=_hint_of(cls, path))
@@ -105,13 +107,23 @@ def _models(cls: type[BaseModel], path: Key) -> list[type[BaseModel]]:
     return [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
 
 
-def _extra(cls: type[BaseModel], path: Key, full: Key, origins: Origins) -> Problem:
+def _extra(cls: type[BaseModel], path: Key, full: Key, origins: Origins, value: Any) -> Problem:
     known = [name for model in _models(cls, path[:-1]) for name in known_keys(model)]
     name = str(full[-1])
     return Problem(
         "there is no such key", key=dotted(full), where=str(origins.written(full)), found=name,
-        allowed=", ".join(known), hint=did_you_mean(name, known),
+        allowed=", ".join(known), hint=did_you_mean(name, known) or _sampling(name, full, origins, value),
     )  # fmt: skip
+
+
+def _sampling(name: str, full: Key, origins: Origins, value: Any) -> str:
+    """Where a setting of replies stands that was written below a model; empty if `name` is none."""
+    close = get_close_matches(name, Sampling.model_fields, n=1)
+    if full[-2:-1] != ("model",) or not close:
+        return ""
+    steps = (str(key[1]) for key in origins.entries if key[:1] == ("steps",) and key[2:3] == ("sampling",))
+    step = str(full[1]) if full[0] == "steps" else next(steps, "STEP")
+    return f"sampling settings belong to a step: steps.{step}.sampling.{close[0]}={_shown(value, full, origins)}"
 
 
 def _hint_of(cls: type[BaseModel], path: Key) -> str:

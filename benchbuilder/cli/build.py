@@ -32,7 +32,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
         refresh = frozenset(args.refresh or ())
         try:
-            report = build(session.plan, session.store, session.loaded.yaml, watcher, refresh=refresh, words=args.overrides)
+            report = build(
+                session.plan, session.store, session.loaded.yaml, watcher, refresh=refresh, words=args.overrides
+            )
         except (ServiceError, TooManyFailures, KeyboardInterrupt):
             _tell_costs(session, watcher)
             raise

@@ -6,7 +6,7 @@ import argparse
 
 from rich.console import Console
 
-from benchbuilder.checking import check
+from benchbuilder.checking import check, require_libraries
 from benchbuilder.loading import load_recipe
 
 
@@ -18,7 +18,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Print what is worth a look; raise for what is wrong."""
     loaded = load_recipe(args.overrides, recipes=args.recipes)
-    for warning in check(loaded):
+    warnings = check(loaded)
+    require_libraries(loaded)
+    for warning in warnings:
         console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     recipe = loaded.recipe
     told = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -49,7 +49,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     session = open_session(args, console)
     node = prompted(session.plan, args.step)
     writes = isinstance(node.maker.spec, WriterSpec)
-    candidates = [_candidate(text, args, session, writes=writes) for text in args.candidates]
+    candidates: list[Candidate] = []
+    with watching(console) as watcher:
+        watcher.begin("candidates", len(args.candidates), "recipes")
+        for text in args.candidates:
+            candidates.append(_candidate(text, args, session, writes=writes))
+            watcher.advance("candidates", 1)
+        watcher.end("candidates", "checked")
     labels = [candidate.label for candidate in candidates]
     if twice := sorted({label for label in labels if labels.count(label) > 1}):
         raise RecipeError([_wrong(f"two candidates are called {twice[0]!r}", twice[0], "give each a LABEL:")])
@@ -64,7 +70,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for file in filed.files:
         _say(console, f"  {_near(file)}")
     if unheard := done.unheard():
-        _say(console, f"no answer came from {', '.join(unheard)}; once the service answers, the same command asks again")
+        _say(
+            console, f"no answer came from {', '.join(unheard)}; once the service answers, the same command asks again"
+        )
         return ServiceError.exit_code
     if any(result.kept for result in done.results):
         _say(console, "next: let two people fill in the packets (0 or 1 a cell), each in a file of their own, and give "
@@ -104,12 +112,18 @@ def _candidate(text: str, args: argparse.Namespace, base: Session, *, writes: bo
     words = [word for word in words if word != "rules"]
     if not words and not rules:
         raise RecipeError([_wrong("a candidate without words", text, "`rules`, or model=openai model.name=NAME")])
+    if stray := [word for word in words if "=" not in word and not word.startswith("~")]:
+        message = (
+            f"a candidate is `rules`, or overrides such as 'model=openai model.name=NAME'; {stray[0]!r} is neither"
+        )
+        raise RecipeError([_wrong(message, text, f"perhaps 'model=openai model.name={stray[0]}'")])
     strategy = f"steps.{args.step}.strategy"
     if writes and not any(_key(word) == strategy for word in words):
         words.append(f"{strategy}={'rules' if rules else 'model'}")
     keys = {_key(word) for word in words}
     kept = [word for word in args.overrides if _key(word) not in keys]
-    if "model" in keys:
+    if _choice(words) not in ("", _choice(args.overrides)):
+        # what was said of another sort of model; of the same sort it holds, above all the address that is asked
         kept = [word for word in kept if not _key(word).startswith("model.")]
     asked = argparse.Namespace(overrides=[*kept, *words], recipes=args.recipes)
     plan = open_session(asked, base.console).plan
@@ -120,6 +134,11 @@ def _candidate(text: str, args: argparse.Namespace, base: Session, *, writes: bo
         hint = f"write model@steps.{args.step}.model=... in its place"
         raise RecipeError([_wrong(f"step {args.step!r} has a model of its own, and asks that one", text, hint)])
     return Candidate(label or ("rules" if asks is None else create("model", asks).label), plan)
+
+
+def _choice(words: Iterable[str]) -> str:
+    """Which model the words choose."""
+    return next((word.partition("=")[2] for word in words if _key(word) == "model"), "")
 
 
 def _key(word: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
@@ -29,7 +29,8 @@ def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
         requests = f"{pending:,} {'request is' if pending == 1 else 'requests are'}"
         yield f"{requests} in batches that are not through: the sum holds the most that this can cost"
     if lost := sum(receipt.unanswered - receipt.pending for receipt in receipts):
-        attempts = f"{lost:,} more {'attempt' if lost == 1 else 'attempts'}"
+        more = "more " if pending or any(receipt.calls for receipt in receipts) else ""
+        attempts = f"{lost:,} {more}{'attempt' if lost == 1 else 'attempts'}"
         yield f"{attempts} got no answer but may be billed: the sum holds the most that this can cost"
 
 
@@ -80,12 +81,14 @@ def quote_notes(quote: Quote) -> Iterator[str]:
     for step in {(s.model, s.counted): s for s in quote.steps}.values():
         yield f"{step.model}: tokens {step.counted}{_priced(step)}"
     if answered := sum(step.answered for step in quote.steps):
-        yield f"{answered:,} {_replies(answered)} from before will be used again: they cost nothing"
+        they = "it costs" if answered == 1 else "they cost"
+        yield f"{answered:,} {_replies(answered)} from before will be used again: {they} nothing"
     for step in quote.steps:
         if step.completion_tokens.at_most is None:
             yield f"{step.step}: nothing limits its replies; sampling.max_new_tokens would"
         if step.unlike:
-            yield f"{step.step}: {step.unlike:,} rows go on by a real reply only: later steps are quoted without them"
+            rows, them = ("row goes", "it") if step.unlike == 1 else ("rows go", "them")
+            yield f"{step.step}: {step.unlike:,} {rows} on by a real reply only: later steps are quoted without {them}"
     for name, why in quote.skipped.items():
         yield f"{name} is not in the quote: {why}"
 
@@ -94,7 +97,7 @@ def _priced(step: StepQuote) -> str:
     if step.here:
         return "; it runs here: no price"
     if step.usd is None:
-        return f"; no price known for {step.model} (model.prices=FILE names a table)"
+        return f"; no price known: {step.unpriced}"
     batch = "" if step.batch is None else f", by the batch at {step.batch:g} of them"
     return f"; prices of {step.prices_as_of}{batch}"
 
@@ -102,30 +105,42 @@ def _priced(step: StepQuote) -> str:
 def budget_lines(quote: Quote, budget: Budget) -> Iterator[str]:
     """What was spent, what may be, and whether the quote fits."""
     yield from (f"so far: {line}" for line in receipt_lines(quote.spent))
-    spent_usd = None if any(r.usd is None for r in quote.spent) else sum(r.usd or 0 for r in quote.spent)
-    spent_tokens = sum(r.prompt_tokens + r.completion_tokens + r.unanswered_tokens for r in quote.spent)
     if budget.usd is None and budget.tokens is None:
         yield "no budget is set: budget.usd=AMOUNT stops the build before it costs more"
     if budget.usd is not None:
-        aside = max((step.aside_usd for step in quote.steps), default=0)
-        yield _fits(f"budget.usd={budget.usd:g}", budget.usd, spent_usd, quote.usd, aside)
+        if unknown := sorted({r.model for r in quote.spent if r.usd is None}):
+            yield f"budget.usd does not count what was paid without a known price: {', '.join(unknown)}"
+        spent, aside = sum(r.usd or 0 for r in quote.spent), max((step.aside_usd for step in quote.steps), default=0)
+        yield _fits("budget.usd", budget.usd, (spent, quote.usd, aside), lambda usd: f"{usd:.4f}", "USD")
     if budget.tokens is not None:
+        spent = sum(r.prompt_tokens + r.completion_tokens + r.unanswered_tokens for r in quote.spent)
         aside = max((step.aside_tokens for step in quote.steps), default=0)
         tokens = quote.prompt_tokens + quote.completion_tokens
-        yield _fits(f"budget.tokens={budget.tokens}", budget.tokens, spent_tokens, tokens, aside)
+        yield _fits("budget.tokens", budget.tokens, (spent, tokens, aside), lambda n: f"{n:,.0f}", "tokens")
 
 
-def _fits(name: str, cap: float, spent: float | None, wanted: Range | None, aside: float) -> str:
-    """Whether a cap leaves room for what is quoted; `aside` must be left for a request before it is sent."""
-    stops = "the build would stop there, and goes on with a higher one"
-    if wanted is None or spent is None:
-        return f"{name} needs a price for every model: the build would not ask one without"
+def _fits(
+    key: str, cap: float, sums: tuple[float, Range | None, float], said: Callable[[float], str], unit: str
+) -> str:
+    """Whether a cap leaves room for what is quoted besides what was spent.
+
+    The last of the `sums` must be left for a request before it is sent.
+    """
+    spent, wanted, aside = sums
+    if wanted is None:
+        return f"{key} needs a price for every model: the build would not ask one without"
+    name, stops = f"{key}={cap:g}" if unit == "USD" else f"{key}={cap}", "the build would stop there"
+    sums_up = f"spent {said(spent)} + quote {said(wanted.expected)} of {cap if unit == 'USD' else said(cap)} {unit}"
+    if wanted.expected and spent >= cap:
+        return f"{sums_up}: the build stops before its first request"
     if spent + wanted.expected > cap:
-        return f"the quote exceeds {name}: {stops}"
-    if wanted.at_most is None:
-        return f"the quote has no upper end; at {name} {stops}"
-    if spent + wanted.at_most > cap:
-        return f"the quote's upper end exceeds {name}: {stops}"
-    if wanted.at_most and spent + wanted.at_most + aside > cap:
-        return f"the quote comes close to {name}, and what a request costs at most is set aside first: {stops}"
-    return f"the quote fits in {name}"
+        told = f"the quote exceeds {name}"
+    elif wanted.at_most is None:
+        told, stops = "the quote has no upper end", f"at {name} {stops}"
+    elif spent + wanted.at_most > cap:
+        told = f"the quote's upper end exceeds {name}"
+    elif wanted.at_most and spent + wanted.at_most + aside > cap:
+        told = f"the quote comes close to {name}, and what a request costs at most is set aside first"
+    else:
+        return f"{sums_up}: the quote fits in {name}"
+    return f"{sums_up}: {told}: {stops}, and goes on with a higher one"

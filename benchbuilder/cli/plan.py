@@ -8,8 +8,10 @@ import contextlib
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.checking import require_libraries
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, open_session
+from benchbuilder.errors import InstallationError
 from benchbuilder.progress import Bars, Lines
 from benchbuilder.quote import quote
 
@@ -36,6 +38,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     reused = sum(status.state == "reused" for status in statuses.values())
     console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
     asking = [s for s in statuses.values() if s.node.asks is not None and s.state != "reused"]
+    if asking:
+        try:
+            require_libraries(session.loaded)
+        except InstallationError as error:
+            told = f"\nwarning: a build would stop at once: {error}"
+            console.print(told, highlight=False, markup=False, soft_wrap=True)
     if asking and not args.no_quote:
         _quote(session, console, refresh)
     return 0

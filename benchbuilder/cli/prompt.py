@@ -10,10 +10,12 @@ from rich.table import Table
 
 from benchbuilder.cli.session import Session, open_session, watching
 from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.loading import load_recipe
+from benchbuilder.loading import Loaded, load_recipe
 from benchbuilder.ports.model import Reply
+from benchbuilder.records.fates import Kept
 from benchbuilder.rehearsal import rehearse
-from benchbuilder.retelling import fate_text, harmless
+from benchbuilder.retelling import counted, fate_text, harmless
+from benchbuilder.roots import shown
 from benchbuilder.sending import Sending, rows_called, sending, steps_called, uses
 from benchbuilder.transcripts import Archivist, Desk, looking
 
@@ -31,7 +33,11 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Print messages, settings, model and key."""
     if args.action == "ls":
-        console.print(_listed(args))
+        loaded = load_recipe(args.overrides, recipes=args.recipes)
+        console.print(_listed(loaded))
+        _say(console, "\nprompts are looked for in")
+        for folder in loaded.prompts:
+            _say(console, shown(folder))
         return 0
     if not args.overrides or "=" in args.overrides[0]:
         hint = "benchbuild prompt show qa2d recipe=care_mi; `benchbuild prompt ls` lists them"
@@ -43,9 +49,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _listed(args: argparse.Namespace) -> Table:
+def _listed(loaded: Loaded) -> Table:
     table = Table("prompt", "step", "as", "strategy", "model", box=None, pad_edge=False, header_style="bold")
-    for use in uses(load_recipe(args.overrides, recipes=args.recipes).recipe):
+    for use in uses(loaded.recipe):
         model = "" if use.model is None else str(getattr(use.model, "name", None) or use.model.kind)
         table.add_row(use.path, use.step, use.field, str(getattr(use.spec, "strategy", "")), model)
     return table
@@ -68,8 +74,8 @@ def _show(session: Session, step: str, row: str, console: Console) -> None:
             told = sending(desk, step, rows[0], lookup)
     _print(told, console)
     if others := [other.id for other in rows[1:]]:
-        shown = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
-        _say(console, f"\n{len(others)} more rows are called so: {shown}")
+        few = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
+        _say(console, f"\n{counted(len(others), 'more row')} called so: {few}")
 
 
 def _say(console: Console, text: str = "", style: str = "") -> None:
@@ -80,8 +86,11 @@ def _print(told: Sending, console: Console) -> None:
     origin = told.row.origin
     _say(console, f"{told.step}  {told.row.id}  {origin.file}:{origin.line}", "bold")
     if told.fates is not None:
-        _say(console, f"no model is asked about this row: {'; '.join(fate_text(fate) for fate in told.fates)}")
-        _say(console, "what would be sent if one were asked:" if told.request else "this step has no prompt for it")
+        became = "; ".join(fate_text(fate) for fate in told.fates)
+        made = any(isinstance(fate, Kept) for fate in told.fates)
+        _say(console, f"{'a rule makes this row' if made else 'no model is asked about this row'}: {became}")
+        asked = "if the model were asked, this would be sent:" if told.request else "this step has no prompt for it"
+        _say(console, asked)
     if told.request is None:
         return
     for message in told.request.messages:

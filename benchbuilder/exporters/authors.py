@@ -19,12 +19,13 @@ class Author:
     """A step that puts prompts to a model: what it may write, and by which settings.
 
     `settings` are those that are sent, `omitted` the names of those that the model's backend does not know. `rows` are
-    what the model wrote, of `total`.
+    what the model wrote, of `total`. `recorded_in` names the file of replies that stood in for the model, if any.
     """
 
     step: str
     model: str
     backend: str
+    recorded_in: str
     strategy: str
     settings: Mapping[str, Any]
     omitted: tuple[str, ...]
@@ -53,6 +54,7 @@ def _author(finished: Finished, step: str) -> Iterator[Author]:
         step=step,
         model=model.label,
         backend=node["kind"],
+        recorded_in=model.recorded_in,
         strategy=str(said.get("strategy", "model")),
         settings=sent,
         omitted=tuple(name for name in chosen if name not in sent),

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from benchbuilder.errors import DataError
 from benchbuilder.ports.exporter import Finished, StepAccount
+from benchbuilder.ports.model import Receipt
 from benchbuilder.text.wordlist import load_words
 
 FATES = ("kept", "dropped", "not_applicable", "failed")
@@ -177,3 +178,9 @@ def _load(path: Path | None) -> tuple[str, ...]:
 def holds_sample_votes(recipe: Mapping[str, Any]) -> bool:
     """Whether the votes of the recipe came with its sample data."""
     return bool(recipe["card"]["illustrative"] and (recipe.get("annotation") or {}).get("votes"))
+
+
+def in_flow_order(finished: Finished) -> list[Receipt]:
+    """The receipts in the order of their steps; those of steps that there are no more come last."""
+    places = {account.step: place for place, account in enumerate(finished.accounts)}
+    return sorted(finished.receipts, key=lambda receipt: places.get(receipt.step, len(places)))

@@ -111,7 +111,7 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         "dropped": books.reasons(finished, "dropped"),
         "aside": books.reasons(finished, "not_applicable"),
         "failed": books.reasons(finished, "failed"),
-        "receipts": finished.receipts,
+        "receipts": books.in_flow_order(finished),
         "partitions": [account.step for account in finished.accounts if not account.inputs],
     }
 

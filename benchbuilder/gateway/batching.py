@@ -188,6 +188,7 @@ class BatchSender:
         """Hand in what is in no batch, as far as the budget allows; BudgetReached if that is not at all."""
         if self.live is not None:
             return
+        await self.model.open()  # before anything is written down as handed in
         batched = keys_in_batches(self.desk.journal, self._waiting)
         free = [waiter.asked for key, waiter in self._waiting.items() if key not in batched]
         handed_in = 0
@@ -197,7 +198,8 @@ class BatchSender:
         if handed_in == len(free):
             return
         if not self.desk.open:
-            await self.desk.budget.reserve(free[handed_in].worst)  # raises: nothing else is in flight
+            first = free[handed_in]
+            await self.desk.budget.reserve(first.worst, first.step)  # raises: nothing else is in flight
         if handed_in:
             self._notice(f"the budget leaves room for {handed_in:,} of {len(free):,} requests until these are through")
 

@@ -18,9 +18,15 @@ class Breaker:
         self._since: float | None = None
         self._attempts = 0
         self._last = ""
+        self._unreached: int | None = 0
+
+    def good(self) -> None:
+        """A good answer came."""
+        self._unreached = None
+        self.reset()
 
     def reset(self) -> None:
-        """A good answer came, or a new piece of work begins."""
+        """A new piece of work begins."""
         self._since, self._attempts = None, 0
 
     def failed(self, error: BaseException) -> None:
@@ -29,7 +35,19 @@ class Breaker:
             self._since = self._clock()
         self._attempts += 1
         self._last = str(error) or type(error).__name__
+        if self._unreached is not None:
+            self._unreached = self._unreached + 1 if getattr(error, "unreached", False) else None
         self.check()
+
+    def give_up_unreached(self, error: BaseException) -> None:
+        """ServiceError if nobody was there in all attempts so far, those of earlier work among them."""
+        if self._unreached:
+            raise ServiceError(
+                str(error),
+                where=self._endpoint,
+                why=f"none of {self._unreached} attempts reached anybody there, so no row can be worked on",
+                next="start the service or correct model.base_url, then give the same command again",
+            ) from error
 
     def left_s(self) -> float:
         """Seconds until it trips; infinite while nothing fails."""

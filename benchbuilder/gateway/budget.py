@@ -24,7 +24,7 @@ class Budget:
         self.spent_usd, self.spent_tokens = 0.0, 0
         self._held_usd, self._held_tokens, self._in_flight = 0.0, 0, 0
         self._settled = asyncio.Event()
-        self._waited = False
+        self._waited = self._sent = False
 
     @property
     def capped(self) -> bool:
@@ -32,29 +32,35 @@ class Budget:
         return self.usd is not None or self.tokens is not None
 
     def spend(self, usd: float, tokens: int) -> None:
-        """Count what was spent before."""
+        """Count what a request costs, or what a batch may."""
+        self._sent = True
         self.spent_usd += usd
         self.spent_tokens += tokens
 
     def fits(self, worst: Cost) -> bool:
         """Whether the caps leave room for the worst case of a request, besides what is reserved."""
-        if self.usd is not None and self.spent_usd + self._held_usd + (worst.usd or 0.0) > self.usd * (1 + 1e-9):
-            return False
+        return self._fits_usd(worst) and self._fits_tokens(worst)
+
+    def _fits_usd(self, worst: Cost) -> bool:
+        return self.usd is None or self.spent_usd + self._held_usd + (worst.usd or 0.0) <= self.usd * (1 + 1e-9)
+
+    def _fits_tokens(self, worst: Cost) -> bool:
         return self.tokens is None or self.spent_tokens + self._held_tokens + worst.tokens <= self.tokens
 
-    async def reserve(self, worst: Cost) -> None:
-        """Set the worst case aside, if need be once others have settled.
+    async def reserve(self, worst: Cost, step: str) -> None:
+        """Set the worst case of a request of `step` aside, if need be once others have settled.
 
         BudgetReached if it does not fit though nothing is in flight.
         """
         while not self.fits(worst):
             if not self._in_flight:
-                raise self._reached(worst)
+                raise self._reached(worst, step)
             if not self._waited:
                 self._waited = True
                 self._notice("the budget leaves room only once requests in flight have been settled: fewer at a time")
             self._settled.clear()
             await self._settled.wait()
+        self._sent = True
         self._in_flight += 1
         self._held_usd += worst.usd or 0.0
         self._held_tokens += worst.tokens
@@ -68,13 +74,23 @@ class Budget:
             self.spend(actual.usd or 0.0, actual.tokens)
         self._settled.set()
 
-    def _reached(self, worst: Cost) -> BudgetReached:
-        caps = [] if self.usd is None else [f"{self.spent_usd:.4f} of {self.usd:g} US dollars"]
-        caps += [] if self.tokens is None else [f"{self.spent_tokens:,} of {self.tokens:,} tokens"]
-        usd = "" if worst.usd is None or self.usd is None else f", {worst.usd:.4f} US dollars"
+    def _reached(self, worst: Cost, step: str) -> BudgetReached:
+        spent: list[str] = []
+        asks: list[str] = []
+        caps: list[str] = []
+        if self.usd is not None and not self._fits_usd(worst):
+            spent.append(f"{self.spent_usd:.4f} of {self.usd:g} USD")
+            asks.append(f"{worst.usd or 0.0:.4f} USD")
+            caps.append("budget.usd")
+        if self.tokens is not None and not self._fits_tokens(worst):
+            spent.append(f"{self.spent_tokens:,} of {self.tokens:,} tokens")
+            asks.append(f"{worst.tokens:,} tokens")
+            caps.append("budget.tokens")
+        before = "" if self._sent else ", before the first request of this run (preview and compare count too)"
         return BudgetReached(
-            "the budget is reached",
-            where=f"spent: {', '.join(caps)}",
-            why=f"the next request may cost up to {worst.tokens:,} tokens{usd}",
-            next="every answer so far is kept: raise budget.usd or budget.tokens and run the same command again",
+            f"the budget is reached at step {step!r}{before}",
+            where=f"spent {' and '.join(spent)}",
+            why=f"the next request may cost up to {' and '.join(asks)}",
+            next=f"every answer so far is kept: raise {' and '.join(caps)} (benchbuild plan quotes the rest) and give "
+            "the same command again",
         )

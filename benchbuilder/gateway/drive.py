@@ -24,7 +24,8 @@ class Drive(Generic[T]):
 
     A pool of tasks, each with one conversation at a time; `starts` is pulled as they become free, so that what is
     held does not grow with the number of rows. About `rows` are worked on at a time; with those that wait for a next
-    attempt, or for a batch, at most `most` are open. `all_wait` is called when none can go on by itself.
+    attempt, or for a batch, at most `most` are open. `all_wait` is called when none can go on by itself,
+    `stopping` with the number of requests in flight when it was told to stop and has to wait for them.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class Drive(Generic[T]):
         *,
         most: int,
         all_wait: Callable[[], None],
+        stopping: Callable[[int], None],
     ) -> None:
         self._rows, self._ask, self._done = max(1, rows), ask, done
-        self._most, self._all_wait = max(1, most), all_wait
+        self._most, self._all_wait, self._told_to_stop = max(1, most), all_wait, stopping
         self._starts: Iterator[tuple[T, Conversation]] = iter(starts)
         self._turns: set[Turn] = set()
         self._waiting = 0
@@ -58,6 +60,8 @@ class Drive(Generic[T]):
             await self._over.wait()
         except asyncio.CancelledError:
             self._stop()
+            if in_flight := sum(turn.sending for turn in self._turns):
+                self._told_to_stop(in_flight)
             await self._over.wait()
             raise
         if self._fault is not None:

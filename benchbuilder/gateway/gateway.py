@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from benchbuilder import kinds
-from benchbuilder.errors import Problem, RecipeError, StoreError
+from benchbuilder.errors import BenchbuilderError, RecipeError, StoreError
 from benchbuilder.gateway.batching import by_batch
 from benchbuilder.gateway.budget import Budget
 from benchbuilder.gateway.channel import Channel
@@ -26,7 +26,7 @@ from benchbuilder.gateway.journal_tables import lose_attempts
 from benchbuilder.gateway.keeping import Keeper
 from benchbuilder.gateway.local import LocalSender
 from benchbuilder.gateway.owners import new_owner
-from benchbuilder.gateway.prices import Prices, endpoint_of, priced
+from benchbuilder.gateway.prices import endpoint_of, no_price, priced
 from benchbuilder.gateway.receipts import receipts, spent, unpriced
 from benchbuilder.ports.model import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
 from benchbuilder.ports.stage import Conversation
@@ -77,8 +77,10 @@ class Gateway:
         `done(item, fates)` is called as each ends, in whatever order, or `done(item, error)` for a row whose request
         failed for good. ServiceError, BudgetReached, KeyboardInterrupt and whatever a conversation raises come only
         after what was in flight is answered and journaled. RecipeError, before any call, if there is a cap in US
-        dollars and the model has no price.
+        dollars and the model has no price. It has an event loop of its own: call it in
+        a thread from within another one.
         """
+        _check_no_loop()
         with self._one:
             if self._runner is None:
                 self._runner = asyncio.Runner()
@@ -129,7 +131,16 @@ class Gateway:
         channel = await self._channel(spec)
         channel.sender.begin()
         sender, ask = channel.sender, partial(channel.ask, step)
-        drive = Drive[Any](sender.rows, ask, starts, done, most=sender.most, all_wait=sender.all_wait)
+
+        def stopping(in_flight: int) -> None:
+            requests = "1 request" if in_flight == 1 else f"{in_flight} requests"
+            hosted = isinstance(channel.keeper.model, HostedModel)
+            billed = f" ({'it' if in_flight == 1 else 'they'} may be billed)" if hosted else ""
+            self._notice(f"stopping: waiting for {requests} in flight; Ctrl-C again stops at once{billed}")
+
+        drive = Drive[Any](
+            sender.rows, ask, starts, done, most=sender.most, all_wait=sender.all_wait, stopping=stopping
+        )
         try:
             await drive.run()
         finally:
@@ -143,7 +154,7 @@ class Gateway:
             model: Model = kinds.create("model", spec)
             prices, price = priced(model)
             if price is None and self._caps[0] is not None:
-                raise _no_price(model, prices)
+                raise RecipeError([no_price(model, prices)])
             keeper = Keeper(model, self.journal, price, endpoint_of(model))
             as_of = "" if prices is None or price is None else prices.as_of
             keeper.catch_up(as_of)
@@ -184,15 +195,13 @@ def _nothing(_: sqlite3.Connection) -> None:
     """Write nothing: what was written before is on disk when this is done."""
 
 
-def _no_price(model: Model, prices: Prices | None) -> RecipeError:
-    if prices is None:
-        problem = Problem(
-            "a budget in US dollars needs prices", "model.prices", "", "nothing", "a dated table (YAML)",
-            "model.prices=FILE, or cap tokens with budget.tokens",
-        )  # fmt: skip
-    else:
-        where = f" at {prices.endpoint}" if prices.endpoint else ""
-        message = f"the table of prices{where} of {prices.as_of} has no price for this model, and none is guessed"
-        hint = "add it to a table of your own and name that with model.prices=FILE, or cap tokens with budget.tokens"
-        problem = Problem(message, "model.prices", "", model.label, ", ".join(sorted(prices.models)), hint)
-    return RecipeError([problem])
+def _check_no_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise BenchbuilderError(
+        "models cannot be asked from within a running event loop",
+        why="the gateway runs one of its own, and a thread has one at a time; a notebook has one running",
+        next="call it in a thread of its own, for instance with `await asyncio.to_thread(...)`",
+    )

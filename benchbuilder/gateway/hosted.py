@@ -83,6 +83,7 @@ class HostedSender:
                 counted += 0 if patient else 1
                 self._breaker.failed(error)
                 if counted > self._retries:
+                    self._breaker.give_up_unreached(error)
                     attempts = "1 attempt" if failures == 1 else f"{failures} attempts"
                     raise RowFailedError(f"{error} (after {attempts})") from error
             except RefusedRequestError as error:
@@ -107,7 +108,8 @@ class HostedSender:
 
     async def _attempt(self, asked: Asked, turn: Turn) -> Reply:
         """One attempt: the budget's leave, a place in the lane, the answer on disk."""
-        await self.budget.reserve(asked.worst)
+        await self.model.open()  # before anything is written down as sent
+        await self.budget.reserve(asked.worst, asked.step)
         actual: Cost | None = None
         try:
             slot = await self._lane.enter(self._tokens(asked))

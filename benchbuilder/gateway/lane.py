@@ -42,7 +42,7 @@ class Lane:
     def good(self) -> None:
         """The service answered well."""
         self.pace.good()
-        self.breaker.reset()
+        self.breaker.good()
 
     def slow_down(self, slot: Slot, *, throttled: bool, pause_s: float | None) -> None:
         """The service asks for less: fewer at a time, or a pause."""

@@ -44,7 +44,7 @@ class LocalSender:
 
     async def ask(self, asked: Asked, turn: Turn) -> Reply:
         """Wait for a place in a batch, and for its answers."""
-        await self.budget.reserve(asked.worst)
+        await self.budget.reserve(asked.worst, asked.step)
         actual: Cost | None = None
         try:
             waiter: asyncio.Future[str] = asyncio.get_running_loop().create_future()

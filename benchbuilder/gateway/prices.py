@@ -6,7 +6,8 @@ import datetime
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.ports.model import LocalModel, Model
+from benchbuilder.roots import shown
 from benchbuilder.spec.base import FileRef
 
 _TABLE = ("as_of", "source", "endpoint", "currency", "per_tokens", "models", "aliases")
@@ -69,10 +71,16 @@ class Prices:
     models: Mapping[str, Price]
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     endpoint: str = ""
+    file: str = ""
+    """Where it was read from, for people."""
+
+    def holds_at(self, endpoint: str) -> bool:
+        """Whether these are the prices of the service at an address."""
+        return not self.endpoint or endpoint.rstrip("/") == self.endpoint.rstrip("/")
 
     def of(self, name: str, endpoint: str = "") -> Price | None:
         """The price of a model at an address, or ``None``."""
-        if self.endpoint and endpoint.rstrip("/") != self.endpoint.rstrip("/"):
+        if not self.holds_at(endpoint):
             return None
         found = self.models.get(name) or self.models.get(self.aliases.get(name, ""))
         return found or self.models.get(_DATED.sub("", name))
@@ -91,7 +99,7 @@ class Prices:
         prices = reading.table(data)
         if reading.problems:
             raise RecipeError(reading.problems, next="correct the table, or name another with model.prices=FILE")
-        return prices
+        return replace(prices, file=shown(file))
 
 
 def priced(model: Model) -> tuple[Prices | None, Price | None]:
@@ -103,6 +111,29 @@ def priced(model: Model) -> tuple[Prices | None, Price | None]:
         return None, None
     prices = Prices.read(ref.file)
     return prices, prices.of(model.label, endpoint_of(model))
+
+
+def why_unpriced(model: Model, prices: Prices | None) -> tuple[str, str]:
+    """Why a model has no price, and what to do about it."""
+    if prices is None:
+        return "no table of prices is named", "name one with model.prices=FILE"
+    endpoint = endpoint_of(model)
+    if not prices.holds_at(endpoint):
+        why = f"the table {prices.file} holds for {prices.endpoint}, not for {endpoint}"
+        return why, "name the prices of that service with model.prices=FILE"
+    close = get_close_matches(model.label.lower(), [*prices.models, *prices.aliases], n=1)
+    near = f"did you mean {close[0]!r}? Else " if close else ""
+    why = f"the table {prices.file} of {prices.as_of} has no price for {model.label!r}, and none is guessed"
+    return why, f"{near}add it to a table of your own and name that with model.prices=FILE"
+
+
+def no_price(model: Model, prices: Prices | None) -> Problem:
+    """What to tell where a cap in US dollars needs a price and there is none."""
+    why, hint = why_unpriced(model, prices)
+    return Problem(
+        f"budget.usd needs a price: {why}", "model.prices", found=model.label,
+        hint=f"{hint}, or cap with budget.tokens instead",
+    )  # fmt: skip
 
 
 def endpoint_of(model: Model) -> str:

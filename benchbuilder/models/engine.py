@@ -145,12 +145,17 @@ def _libraries() -> tuple[Any, Any]:
         import torch
         import transformers
     except ImportError as error:
-        raise InstallationError(
-            "models of the kind 'transformers' need libraries that are not installed",
-            why=str(error),
-            next="pip install 'benchbuilder[hf]'",
-        ) from error
+        raise not_installed(str(error)) from error
     return torch, transformers
+
+
+def not_installed(why: str) -> InstallationError:
+    """What to tell where a library is missing."""
+    return InstallationError(
+        "models of the kind 'transformers' need libraries that are not installed",
+        why=why,
+        next="pip install 'benchbuilder[hf]'",
+    )
 
 
 def _device(torch: Any, device: str) -> Any:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
@@ -144,11 +145,21 @@ class OpenAI(HostedModel):
         """The reply in a chat completion."""
         return read_completion(body)
 
+    def ready(self) -> None:
+        """InstallationError without aiohttp and openai."""
+        if lacking := [name for name in ("aiohttp", "openai") if find_spec(name) is None]:
+            raise _not_installed(f"not installed: {', '.join(lacking)}")
+
+    async def open(self) -> None:
+        """Import the libraries, read the key, and make the connection pool of the running loop."""
+        if self._session is None or self._session.closed or self._loop is not asyncio.get_running_loop():
+            self._connect()
+
     async def send(self, request: Request) -> str:
         """One attempt over the lean path."""
         session = self._session
         if session is None or session.closed or self._loop is not asyncio.get_running_loop():
-            session = self._open()
+            session = self._connect()
         data = json.dumps(self.body(request), ensure_ascii=False).encode()
         try:
             async with session.post(f"{self._at}/chat/completions", data=data, allow_redirects=False) as response:
@@ -191,7 +202,7 @@ class OpenAI(HostedModel):
 
     # --- opening
 
-    def _open(self) -> aiohttp.ClientSession:
+    def _connect(self) -> aiohttp.ClientSession:
         """The connection pool of the running loop."""
         aiohttp, endpoint = _library(), self.endpoint
         headers = {"Authorization": f"Bearer {self._secret()}", "Content-Type": "application/json"}
@@ -243,7 +254,9 @@ class OpenAI(HostedModel):
         shown = hide(text, self._key or "")
         wire = {there: here for here, there in self._names.items()} | {name: name for name in self.spec.understands}
         hidden = {name: hide(value, self._key or "") for name, value in headers.items()}
-        failure = Failure(status, hidden, shown, self._at, self.key_env, self.spec.name, wire)
+        failure = Failure(
+            status, hidden, shown, self._at, self.key_env, self.spec.name, wire, with_key=bool(self._key)
+        )  # fmt: skip
         if status in (400, 403, 422) and is_filtered({"error": failure.error}):
             return json.dumps({"error": failure.error}, ensure_ascii=False)
         raise failure.exception()
@@ -269,7 +282,7 @@ class OpenAI(HostedModel):
             message = f"{host} did not answer within {self.spec.timeout_s:g} s (model.timeout_s)"
         else:
             message = f"the connection to {host}{proxy} broke before the whole answer was there"
-        made = TransientError(message, billed=not before)
+        made = TransientError(message, billed=not before, unreached=before)
         made.__cause__ = connection_error(error, message, at, timeout=timeout)
         return made
 
@@ -313,11 +326,14 @@ def _library() -> Any:
         import aiohttp
         import openai  # noqa: F401  # pyright: ignore[reportUnusedImport]  # so that no failure has to wait for it
     except ImportError as error:
-        raise InstallationError(
-            "the model kind 'openai' needs more than is installed", why=str(error),
-            next="pip install 'benchbuilder[openai]'",
-        ) from error  # fmt: skip
+        raise _not_installed(str(error)) from error
     return aiohttp
+
+
+def _not_installed(why: str) -> InstallationError:
+    return InstallationError(
+        "the model kind 'openai' needs more than is installed", why=why, next="pip install 'benchbuilder[openai]'"
+    )
 
 
 def _client_error() -> type[Exception]:

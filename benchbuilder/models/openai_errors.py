@@ -46,6 +46,8 @@ class Failure:
     model: str
     names: Mapping[str, str]
     """The recipe's names of the settings that were sent, by those on the wire."""
+    with_key: bool = True
+    """Whether there was a key to send."""
 
     @property
     def error(self) -> dict[str, Any]:
@@ -111,6 +113,12 @@ def _by_status(failure: Failure) -> TransientError | RefusedRequestError | Servi
     if 300 <= status < 400:
         to = failure.headers.get("location", "another address").partition("?")[0]
         return _service(failure, f"the address redirects to {to}", "set model.base_url to where the service is")
+    if status in (401, 403) and not failure.with_key:
+        return ServiceError(
+            f"the service wants a key, and {failure.key_env} is not set", where=failure.endpoint,
+            why=f"it answers with {status}",
+            next=f"export {failure.key_env}=..., or name another variable in model.api_key_env",
+        )  # fmt: skip
     if status == 401:
         return _service(failure, f"the service does not accept the key read from {failure.key_env}",
                         f"set {failure.key_env} to a key of this service, or name another variable in "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -137,6 +138,18 @@ def read_replies(path: Path) -> Iterator[tuple[int, int, Recorded]]:
         ) from error
 
 
+def recorded_models(path: Path) -> list[str]:
+    """The names of the models in a file of replies; lines that are wrong are passed over."""
+    names = set[str]()
+    with suppress(OSError), path.open("rb") as stream:
+        for line in stream:
+            with suppress(ValueError):
+                found: Any = json.loads(line)
+                if isinstance(found, dict) and isinstance(name := found.get("model"), str):  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]
+                    names.add(name)
+    return sorted(names)
+
+
 def _recorded(line: bytes, where: str) -> Recorded:
     try:
         return Recorded.model_validate_json(line)
@@ -167,13 +180,20 @@ class Replay(LocalModel):
 
     def __init__(self, spec: ReplaySpec) -> None:
         super().__init__(spec)
-        self._sha256 = ""
+        self._sha256 = self._label = ""
         self._places: dict[bytes, dict[str, tuple[int, int]]] | None = None
 
     @property
     def label(self) -> str:
-        """The name of the recorded model, or that of the file."""
-        return self.spec.name or f"replay of {Path(self.spec.replies.path).name}"
+        """The name of the recorded model, or of all in the file; that of the file if it cannot be read."""
+        if not self._label:
+            self._label = self.spec.name or ", ".join(recorded_models(self.spec.replies.file)) or self.recorded_in
+        return self._label
+
+    @property
+    def recorded_in(self) -> str:
+        """The name of the file."""
+        return Path(self.spec.replies.path).name
 
     def identity(self) -> Mapping[str, Any]:
         """The file by its content; DataError if it cannot be read."""
@@ -228,9 +248,12 @@ class Replay(LocalModel):
             )
         model = self.spec.name or next(iter(of), "")
         if model not in of:
-            who = f" of {model}" if model else ""
+            who = f" as one of {model}" if model else ""
             said = request.messages[-1].content if request.messages else ""
-            raise RefusedRequestError(f"{path.name} holds no reply{who} to {said[-40:]!r} ({digest[:12]}): {NEXT}")
+            raise RefusedRequestError(
+                f"the request is not in {path.name}{who}: was it recorded with the same words? "
+                f"(ends {said[-40:]!r}, {digest[:12]})"
+            )
         number, offset = of[model]
         with path.open("rb") as stream:
             stream.seek(offset)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -14,7 +15,7 @@ from pydantic import Field, JsonValue, model_validator
 from benchbuilder.errors import ServiceError
 from benchbuilder.models.chat import RESERVED, asked, from_template
 from benchbuilder.models.contents import model_sha256
-from benchbuilder.models.engine import Architecture, Drawn, Engine, Source
+from benchbuilder.models.engine import Architecture, Drawn, Engine, Source, not_installed
 from benchbuilder.models.wrapping import UnfitError, Wrapping, merged, unwrap, wrap
 from benchbuilder.ports.model import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
 from benchbuilder.spec.base import FileRef, KindSpec, Knob, Spec
@@ -118,6 +119,11 @@ class Transformers(LocalModel):
         self.batch_size = spec.batch_size
         self._identity: dict[str, Any] | None = None
         self._engine: Engine | None = None
+
+    def ready(self) -> None:
+        """InstallationError without torch and transformers."""
+        if lacking := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+            raise not_installed(f"not installed: {', '.join(lacking)}")
 
     @property
     def label(self) -> str:

@@ -93,14 +93,22 @@ class TransientError(Exception):
     """An attempt failed that may succeed next time: too many requests, a fault of the service, no connection.
 
     `retry_after_s` is what the service asked for; `throttled` says that it was asked too often; `billed` that it may
-    have done the work all the same (a timeout, a connection that broke after the request was sent).
+    have done the work all the same (a timeout, a connection that broke after the request was sent); `unreached` that
+    nobody was there (a refused connection, an unknown host).
     """
 
     def __init__(
-        self, message: str, *, retry_after_s: float | None = None, throttled: bool = False, billed: bool = False
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        throttled: bool = False,
+        billed: bool = False,
+        unreached: bool = False,
     ) -> None:
         super().__init__(message)
         self.retry_after_s, self.throttled, self.billed = retry_after_s, throttled, billed
+        self.unreached = unreached
 
 
 class RefusedRequestError(Exception):
@@ -137,6 +145,14 @@ class Model(ABC):
     def identity(self) -> Mapping[str, Any]:
         """Everything about the model that shapes its replies besides the request: endpoint, name, wrapping."""
         return {"kind": self.kind}
+
+    @property
+    def recorded_in(self) -> str:
+        """The file that its replies were recorded in, if it only repeats what `label` once wrote."""
+        return ""
+
+    def ready(self) -> None:
+        """InstallationError if a library is missing that it needs; none is imported."""
 
     def known(self) -> frozenset[str]:
         """The sampling settings that this backend knows, by its kind and its spec."""
@@ -215,6 +231,9 @@ class Batches(ABC):
 
 class HostedModel(Model):
     """Answers over the network; the gateway decides when it is asked."""
+
+    async def open(self) -> None:
+        """Import and open what `send` needs, unless that is done; InstallationError or ServiceError if it cannot be."""
 
     def batches(self) -> Batches | None:
         """How requests are handed in by the batch, where the service takes them so."""

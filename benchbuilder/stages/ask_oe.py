@@ -14,14 +14,14 @@ from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
-from benchbuilder.text.answers import numbers
-from benchbuilder.text.distance import kept_share
-from benchbuilder.text.edits import cuts_word, without_end
-from benchbuilder.text.patterns import Regex, find_all
+from benchbuilder.text.edits import between, cuts_word, without_end
+from benchbuilder.text.normalise import comparable
+from benchbuilder.text.patterns import Regex, find_all, fits
 from benchbuilder.text.punctuation import unwrapped
 from benchbuilder.text.questions import is_one_sentence, leaks, with_mark
 from benchbuilder.text.templates import fill, template_faults
 
+_GAP = "\0"
 Check = Literal["one_question", "keeps_statement", "no_leak"]
 
 
@@ -42,6 +42,18 @@ class OeRule(Frozen):
         if self.ask is not None and (faults := template_faults(self.ask, ("end",))):
             raise ValueError(f"ask: {'; '.join(faults)}")
         return self
+
+
+class OePhrase(Frozen):
+    """What a model may put in the answer's place, and lose of what stands right before it: the whole of both.
+
+    It may where `before` matches what stands before the answer, and `answer` the answer (empty: anywhere).
+    """
+
+    put: Regex
+    lost: Regex
+    before: Regex = ""
+    answer: Regex = ""
 
 
 class AskOeSpec(WriterSpec):
@@ -67,8 +79,10 @@ class AskOeSpec(WriterSpec):
     """Characters that end a sentence; a question holds none but its mark."""
     ignore: str
     """Characters that do not count when the answer is looked for in the question."""
-    keeps: Annotated[float, Field(ge=0, le=1)]
-    """Share of what stands outside the answer that a model's question must keep, in order."""
+    loose: str
+    """Marks that a model may leave out or put in."""
+    phrases: tuple[OePhrase, ...]
+    """What a model's question may have in the place of the answer; else it is the statement."""
     question_words: tuple[Regex, ...]
     """What asks; a model's question holds one that does not stand in the statement."""
     stand_in: Annotated[str, Field(min_length=1)]
@@ -92,7 +106,7 @@ class AskOe(Writer):
     faults: ClassVar[Mapping[str, str]] = {
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "no_question_word": "The model's question holds no question word.",
-        "inconsistent": "The question does not keep what stands outside the answer.",
+        "inconsistent": "The question is not the statement with a question word in the place of the answer.",
         "reads_otherwise": "The model's question reads as something else than it means.",
         "leaks_answer": "The question or its context holds the answer.",
     }
@@ -164,10 +178,13 @@ class AskOe(Writer):
             return Fault("no_question_word")
         if self._leaks(statement, text):
             return Fault("leaks_answer", self._answer(statement))
-        if kept_share("".join(outside), text) < spec.keeps or numbers(*outside) != numbers(text):
-            return Fault("inconsistent", statement.text)
         if any(find_all(pattern, text) for pattern in spec.unsafe):
             return Fault("reads_otherwise")
+        lost, put, behind = between(*map(self._key, (text.removesuffix(spec.mark), *outside)))
+        if self._gives_away(statement, put):
+            return Fault("leaks_answer", self._answer(statement))
+        if behind or not any(self._may(phrase, statement, lost, put) for phrase in spec.phrases):
+            return Fault("inconsistent", statement.text)
         checks = ("one_question", "asks", "keeps_statement", "no_leak")
         return self._question(statement, text, made_by, checks)
 
@@ -198,6 +215,21 @@ class AskOe(Writer):
     def _leaks(self, statement: Statement, text: str) -> bool:
         answer = self._answer(statement)
         return bool(answer) and leaks(answer, text, self.spec.ignore)
+
+    def _key(self, text: str) -> str:
+        return comparable("".join(mark for mark in text if mark not in self.spec.loose))
+
+    def _may(self, phrase: OePhrase, statement: Statement, lost: str, put: str) -> bool:
+        if not (fits(phrase.lost, lost) and fits(phrase.put, put)):
+            return False
+        places = ((phrase.before, self._outside(statement)[0]), (phrase.answer, self._answer(statement)))
+        return all(not pattern or find_all(pattern, text) for pattern, text in places)
+
+    def _gives_away(self, statement: Statement, put: str) -> bool:
+        """Whether what stands in the answer's place has two characters of it that stand nowhere else."""
+        answer, outside = comparable(self._answer(statement)), comparable(_GAP.join(self._outside(statement)))
+        parts = {answer[at : at + 2] for at in range(len(answer) - 1)}
+        return any(part in put and part not in outside for part in parts)
 
     def _asked(self, statement: Statement) -> tuple[str, str] | None:
         """The question, and the part of the statement that it keeps, where a rule applies."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.ports.stage import Port
 from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
@@ -15,9 +15,9 @@ from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.text.answers import numbers
-from benchbuilder.text.distance import kept_share
-from benchbuilder.text.edits import without_end
+from benchbuilder.text.edits import exchanges, without_end
 from benchbuilder.text.negation import count_negations
+from benchbuilder.text.normalise import comparable
 from benchbuilder.text.patterns import Regex, find_all
 from benchbuilder.text.punctuation import unwrapped
 from benchbuilder.text.questions import Polarities, is_one_sentence, with_mark
@@ -60,14 +60,26 @@ class AskTfSpec(WriterSpec):
     """Characters that end a sentence; a question holds none but its mark."""
     ending: Annotated[str, Field(min_length=1)]
     """What a model's question ends in: the mark with what stands before it in every true/false question."""
-    keeps: Annotated[float, Field(ge=0, le=1)]
-    """Share of the statement, without its stop, that a model's question must keep, in order."""
+    frames: Annotated[tuple[str, ...], Field(min_length=1)]
+    """What a model's question may be, over ``{statement}``."""
+    additions: tuple[str, ...]
+    """Words of which a model's question may hold one that the statement has not; else it is the statement."""
+    loose: str
+    """Marks that a model may leave out or put in."""
     negations: tuple[Regex, ...]
     """What counts as a negation; a model's question holds as many as the statement. With none, they are not counted."""
     harmless: tuple[Regex, ...]
     """Words that hold such a string and negate nothing."""
     verdicts: tuple[Regex, ...]
-    """What gives the verdict away, or asks for one of the two, unless the statement holds it as well."""
+    """What gives the verdict away, or asks for one of the two, unless the statement holds it as often."""
+
+    @field_validator("frames")
+    @classmethod
+    def _hold_statements(cls, frames: tuple[str, ...]) -> tuple[str, ...]:
+        for frame in frames:
+            if template_faults(frame, ("statement",)) or frame.count("{statement}") != 1:
+                raise ValueError(f"{frame!r}: {{statement}} must stand in it once, and nothing else in braces")
+        return frames
 
 
 class AskTf(Writer):
@@ -88,7 +100,7 @@ class AskTf(Writer):
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "not_true_or_false": "The model's question does not end as a true/false question does.",
         "answer_missing": "The model's question does not hold the statement's answer as it stands there.",
-        "inconsistent": "The model's question leaves out too much of the statement, or its numbers are others.",
+        "inconsistent": "The model's question is not the statement in one of the forms that the recipe allows.",
         "polarity_changed": "The model's question holds more negations than the statement, or fewer.",
         "leaks_verdict": "The model's question gives away whether the statement is true.",
     }
@@ -148,19 +160,34 @@ class AskTf(Writer):
             return Fault("not_one_question")
         if not text.endswith(spec.ending):
             return Fault("not_true_or_false", spec.ending)
-        if any(find_all(pattern, text) and not find_all(pattern, statement.text) for pattern in spec.verdicts):
+        if any(len(find_all(pattern, text)) > len(find_all(pattern, statement.text)) for pattern in spec.verdicts):
             return Fault("leaks_verdict")
         if answer not in text:
             return Fault("answer_missing", answer)
-        if kept_share(bare, text) < spec.keeps or numbers(bare) != numbers(text):
-            return Fault("inconsistent", statement.text)
         counts = (count_negations(said, spec.negations, spec.harmless) for said in (bare, text))
         if len(set(counts)) > 1:
             return Fault("polarity_changed", statement.text)
+        if numbers(bare) != numbers(text) or not any(self._asks(frame, bare, text) for frame in spec.frames):
+            return Fault("inconsistent", statement.text)
         checks = ["one_question", "true_or_false", "keeps_statement", "no_verdict"]
         if spec.negations:
             checks.append("same_negations")
         return Question.true_or_false(statement, made_by=made_by, text=text, checks=tuple(checks))
+
+    def _asks(self, frame: str, bare: str, text: str) -> bool:
+        """Whether `text` is the statement in `frame`, but for marks and one of the words that may be added."""
+        asked = self._key(fill(frame, {"statement": bare})[0])
+        said = self._key(text)
+        if said == asked:
+            return True
+        start, _, rest = (self._key(part) for part in frame.partition("{statement}"))
+        if not (said.startswith(start) and said.endswith(rest)):
+            return False
+        body, wanted = said[len(start) : len(said) - len(rest)], self._key(bare)
+        return any(exchanges(wanted, body, "", self._key(word)) for word in self.spec.additions)
+
+    def _key(self, text: str) -> str:
+        return comparable("".join(mark for mark in text if mark not in self.spec.loose))
 
     def _bare(self, statement: Statement) -> str:
         return without_end(statement.text, self.spec.stop)

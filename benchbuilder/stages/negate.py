@@ -16,9 +16,9 @@ from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, Slot
-from benchbuilder.text.edits import cuts_word, one_edit, replace_span, shifted, without_end
+from benchbuilder.text.edits import cuts_word, exchanges, one_edit, replace_span, shifted, without_end
 from benchbuilder.text.negation import SearchRule, count_negations, search_negation
-from benchbuilder.text.patterns import Regex, find_all, find_word
+from benchbuilder.text.patterns import Regex, find_all, find_word, word_boundaries
 from benchbuilder.text.punctuation import ended, unwrapped
 from benchbuilder.text.questions import is_one_sentence
 
@@ -28,6 +28,13 @@ class SeamNegation(Frozen):
 
     end: Annotated[str, Field(min_length=1)]
     negated: str | None
+
+
+class Exchange(Frozen):
+    """What a model may write in the place of `old` to negate it: one of `new`."""
+
+    old: str
+    new: tuple[Annotated[str, Field(min_length=1)], ...]
 
 
 class NegateSpec(WriterSpec):
@@ -57,6 +64,15 @@ class NegateSpec(WriterSpec):
     """Characters that end a sentence; a model's text holds none but its stop."""
     max_edit: Annotated[int, Field(ge=1)]
     """Characters that the part may have where a model's text differs from the true statement."""
+    exchanges: tuple[Exchange, ...]
+    """How a model may negate, besides the `seams`; else its text is the true statement. With none, it is not checked.
+
+    What is put in without loss (an `old` that is empty) must not stand inside a word.
+    """
+    leading: tuple[str, ...]
+    """What may stand at the very beginning of a model's text."""
+    hedges: tuple[Regex, ...]
+    """Negations that leave it open whether it is so; a model's text holds no more of them than the true statement."""
     stand_in: Annotated[str, Field(min_length=1)]
     """A negation. A quote counts with a reply that has it before the answer."""
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
@@ -78,7 +94,8 @@ class Negate(Writer):
     faults: ClassVar[Mapping[str, str]] = {
         "not_one_sentence": "The model's text is not one sentence on one line.",
         "answer_changed": "The model's text does not hold the answer as the true statement has it.",
-        "changed_elsewhere": "The model's text differs from the true statement by more than one short part.",
+        "changed_elsewhere": "The model's text differs from the true statement by more than one plain negation.",
+        "hedged": "The model's text leaves it open whether it is so.",
         "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
     }
     """Why a model's text is not taken."""
@@ -156,8 +173,12 @@ class Negate(Writer):
         edit = one_edit(true.text, text, true.answer)
         if edit is None or max(edit[0].end - edit[0].start, len(edit[1])) > spec.max_edit:
             return Fault("changed_elsewhere", true.text)
+        if any(len(find_all(pattern, text)) > len(find_all(pattern, true.text)) for pattern in spec.hedges):
+            return Fault("hedged", true.text)
         if not self._negates_once(true, *edit):
             return Fault("not_one_negation_more", true.text)
+        if spec.exchanges and not self._plainly(true, text):
+            return Fault("changed_elsewhere", true.text)
         return self._false(true, *edit, made_by, ("one_sentence", "one_edit"))
 
     def _answer(self, true: Statement) -> str:
@@ -170,6 +191,30 @@ class Negate(Writer):
             return False
         before, after = self._count(true.text, true.answer), self._count(text, shifted(true.answer, span, len(new)))
         return not self.spec.negations or after == before + 1
+
+    def _plainly(self, true: Statement, text: str) -> bool:
+        """Whether `text` is the true one with one of the exchanges that the recipe allows, and nothing else."""
+        spec: NegateSpec = self.spec
+        pairs = {(rule.end, rule.negated) for rule in spec.seams if rule.negated is not None}
+        pairs |= {(rule.old, new) for rule in spec.exchanges for new in rule.new}
+        return any(
+            self._may_stand(true, text, old, new, at)
+            for old, new in sorted(pairs)
+            for at in exchanges(true.text, text, old, new)
+        )
+
+    def _may_stand(self, true: Statement, text: str, old: str, new: str, at: int) -> bool:
+        """Whether `new` for the `old` at `at` cuts no word, and begins the sentence only if it may."""
+        end = at + len(old)
+        if at == 0 and not old:
+            return new in self.spec.leading
+        if any(cuts_word(true.text, cut, self.spec.whole_words) for cut in (at, end)):
+            return False
+        if self._tokenizer is None or (true.answer is not None and end == true.answer.start):
+            return True
+        if {at, end} <= word_boundaries(true.text, self._tokenizer.tokens(true.text)):
+            return True
+        return bool(old) and any(span.start == at for span in find_word(new, text, self._tokenizer.tokens))
 
     def _false(self, true: Statement, span: Span, new: str, made_by: MadeBy, checks: tuple[str, ...]) -> Statement:
         """The true statement with `new` in the place of `span`; `checks` are those that it passed besides these."""

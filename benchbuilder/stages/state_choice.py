@@ -14,13 +14,16 @@ from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.text.answers import locate, numbers, stands_alone
-from benchbuilder.text.distance import edit_distance, kept_share
+from benchbuilder.text.distance import differences, edit_distance
 from benchbuilder.text.edits import ending, replace_span
 from benchbuilder.text.negation import count_negations
-from benchbuilder.text.patterns import Regex, find_all, replace_all
+from benchbuilder.text.normalise import comparable
+from benchbuilder.text.patterns import Regex, find_all, fits, replace_all
 from benchbuilder.text.punctuation import ended, strip_marks, strip_marks_right, unwrapped
 from benchbuilder.text.questions import is_one_sentence
+from benchbuilder.text.script import Conversion, convert_script
 
+_ASCII_STOP = "."
 _GAP = "\0"
 """Stands where a part was taken out, so that what was around it does not run together."""
 
@@ -47,13 +50,21 @@ class StateChoiceSpec(WriterSpec):
     asking: tuple[Regex, ...]
     """What asks in a question: a model's statement need not keep it, and holds none of it outside the answer."""
     keeps: Annotated[float, Field(ge=0, le=1)]
-    """Share of the question, without what asks, that a model's statement must keep, in order."""
+    """Share of the question, without what asks and what may go, that a model's statement must keep."""
+    may_go: tuple[Regex, ...]
+    """What a model's statement need not keep of the question, where a line feed stands for what asks."""
+    glue: tuple[Regex, ...]
+    """What a model's statement may hold besides question and answer: words that only join them."""
+    max_glue: Annotated[int, Field(ge=0)]
+    """Characters of such words that it may hold."""
     max_edits: Annotated[int, Field(ge=0, le=5)]
     """Edits within which a part of a model's statement counts as the answer; 0: the answer as it is."""
     edits_from: Annotated[int, Field(ge=1)]
     """Characters that an answer must have for that: an edit of a short word is another word."""
     fixed: tuple[Regex, ...]
-    """What such an edit must not touch, besides numbers: it would say something else."""
+    """What such an edit must not touch, besides numbers, nor what is left out of the question."""
+    script: Conversion | None
+    """An answer that this conversion leaves as it is must not be written so that the conversion would change it."""
     negations: tuple[Regex, ...]
     """What counts as a negation; a model's statement holds as many as question and answer. With none, none count."""
     harmless: tuple[Regex, ...]
@@ -75,7 +86,8 @@ class StateChoice(Writer):
         "not_one_sentence": "The model's text is not one sentence on one line.",
         "still_a_question": "The model's text still asks, or is the question itself.",
         "answer_missing": "The model's text does not hold the answer, not even within the edits it may have.",
-        "inconsistent": "The model's text leaves out too much of the question, or its numbers are others.",
+        "inconsistent": "The model's text leaves out too much of the question, says more, or its numbers are others.",
+        "other_option": "The model's text holds another option besides the answer.",
         "polarity_changed": "The model's text holds more negations than question and answer, or fewer.",
         "too_long": "The statement is longer than the recipe allows.",
     }
@@ -139,6 +151,8 @@ class StateChoice(Writer):
         spec: StateChoiceSpec = self.spec
         question, answer = self._parts(fact)
         said = unwrapped(text)
+        if not answer.endswith(_ASCII_STOP):
+            said = said.removesuffix(_ASCII_STOP)
         text = ended(said, spec.stop, spec.marks)
         place = self._place(fact, answer, text)
         if text == ended(question, spec.stop, spec.marks) or self._asks(said, place):
@@ -148,12 +162,15 @@ class StateChoice(Writer):
         if place is None:
             return Fault("answer_missing", answer)
         bare = self._bare(question, _GAP)
-        if kept_share(bare.replace(_GAP, ""), text) < spec.keeps or numbers(bare, answer) != numbers(text):
-            return Fault("inconsistent", question)
         if self._negations(bare + _GAP + answer) != self._negations(text):
             return Fault("polarity_changed", question)
         if len(text) > spec.max_model_length:
             return Fault("too_long", f"{len(text)} > {spec.max_model_length}")
+        around = replace_span(text, place, _GAP)
+        if option := self._other_option(fact, answer, question, around):
+            return Fault("other_option", option)
+        if numbers(bare, answer) != numbers(text) or not self._same(question, around.removesuffix(spec.stop)):
+            return Fault("inconsistent", question)
         checks = ["one_sentence", "holds_answer" if place.of(text) == answer else "holds_answer_nearly"]
         checks += ["keeps_question", *(["same_negations"] if spec.negations else []), "within_length"]
         return Statement.child(
@@ -179,6 +196,41 @@ class StateChoice(Writer):
             question = replace_all(pattern, gap, question)
         return question
 
+    def _same(self, question: str, around: str) -> bool:
+        """Whether what stands around the answer is the question, without what may go and with no more than glue.
+
+        What may go may stand anywhere; one part of the rest may have moved from the end, or to the answer.
+        """
+        spec: StateChoiceSpec = self.spec
+        bare = self._bare(question, "\n")
+        spare = [comparable(span.of(bare)) for pattern in spec.may_go for span in find_all(pattern, bare)]
+        for pattern in spec.may_go:
+            bare = replace_all(pattern, "", bare)
+        wanted = comparable(bare)
+        changes = differences(wanted, comparable(around))
+        lost = [old for old, _ in changes if old]
+        added = [new for _, new in changes if new]
+        for part in [*spare, *sorted((part for part in lost if len(part) > 1), key=len)[-1:]]:
+            anywhere = part in spare or wanted.endswith(part)
+            at = next((at for at, new in enumerate(added) if part in new and (anywhere or _GAP in new)), None)
+            if at is not None:
+                added[at] = added[at].replace(part, "", 1)
+                lost = [other for other in lost if other != part]
+        added = [piece for new in added for piece in new.split(_GAP)]
+        if sum(map(len, added)) > spec.max_glue or sum(map(len, lost)) > (1 - spec.keeps) * len(wanted):
+            return False
+        glue = "(?:" + "|".join(f"(?:{pattern})" for pattern in spec.glue) + ")*"
+        return all(fits(glue, part) for part in added) and not any(
+            find_all(pattern, part) for pattern in spec.fixed for part in lost
+        )
+
+    def _other_option(self, fact: Fact[Choice], answer: str, question: str, around: str) -> str:
+        """A wrong option, of two characters at least, that stands around the answer and not in the question."""
+        options = (strip_marks(option.text, self.spec.marks) for option in fact.payload.wrong_options())
+        said, asked = comparable(around), comparable(question)
+        keys = {comparable(option): option for option in options if option != answer}
+        return next((o for key, o in keys.items() if len(key) > 1 and key in said and key not in asked), "")
+
     def _negations(self, text: str) -> int:
         return count_negations(text, self.spec.negations, self.spec.harmless)
 
@@ -195,6 +247,9 @@ class StateChoice(Writer):
         found = place.of(text)
         if found == answer:
             return place
+        script: Conversion | None = self.spec.script
+        if script and convert_script(found, script) != found and convert_script(answer, script) == answer:
+            return None
         distance = edit_distance(found, answer)
         nearer = any(edit_distance(found, option.text) <= distance for option in fact.payload.wrong_options())
         kept = all(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from benchbuilder.records.envelope import Span
@@ -60,3 +62,13 @@ def kept_share(wanted: str, text: str) -> float:
     """
     wanted, text = comparable(wanted), comparable(text)
     return LCSseq.similarity(wanted, text) / len(wanted) if wanted else 1.0
+
+
+def differences(before: str, after: str) -> list[tuple[str, str]]:
+    """The parts in which `after` differs from `before`, in order: what was there, and what stands there instead.
+
+    >>> differences("the cord falls off", "the cord may fall off")
+    [('', 'may '), ('s', '')]
+    """
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [(before[start:end], after[at:to]) for tag, start, end, at, to in codes if tag != "equal"]

@@ -83,3 +83,29 @@ def one_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] | N
     if start < keep.end:
         return None
     return Span(start=start, end=len(old) - rest), after[start : len(new) - rest]
+
+
+def exchanges(before: str, after: str, old: str, new: str) -> list[int]:
+    """Where in `before` one `old` must become `new` to give `after`; widths do not count as a difference.
+
+    >>> exchanges("It is so.", "It is not so.", "", "not "), exchanges("It is so.", "It is no.", "", "not ")
+    ([6], [])
+    """
+    before, after = narrow(before), narrow(after)
+    old, new = narrow(old), narrow(new)
+    if len(after) - len(before) != len(new) - len(old):
+        return []
+    places = range(len(before) - len(old) + 1)
+    return [at for at in places if before[:at] + new + before[at + len(old) :] == after and before.startswith(old, at)]
+
+
+def between(text: str, before: str, after: str) -> tuple[str, str, str]:
+    """What `text` has between `before` and `after`: lost at the end of `before`, put there, lost at `after`'s start.
+
+    >>> between("It was blue then.", "It is ", " then.")
+    ('is ', 'was blue', '')
+    """
+    head = Prefix.similarity(before, text)
+    rest = text[head:]
+    tail = Postfix.similarity(after, rest)
+    return before[head:], rest[: len(rest) - tail], after[: len(after) - tail]

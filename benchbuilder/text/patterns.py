@@ -51,6 +51,15 @@ def find_all(pattern: str, text: str) -> list[Span]:
         raise _runaway(pattern, text) from error
 
 
+def fits(pattern: str, text: str) -> bool:
+    """Whether `pattern` matches the whole of `text`; DataError if it takes too long.
+
+    >>> fits("[0-9]*", "12"), fits("[0-9]*", "12 b")
+    (True, False)
+    """
+    return bool(find_all(rf"\A(?:{pattern})\Z", text))
+
+
 def replace_all(pattern: str, replacement: str, text: str) -> str:
     """`text` with every match replaced by `replacement` (with group references); DataError if it takes too long.
 

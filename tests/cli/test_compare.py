@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -99,6 +101,8 @@ def test_verdicts_come_back(capsys: Capture) -> None:
     assert compare(*RULES) == 0
     told = capsys.readouterr().out
     assert table()["rules"][2:4] == ["0.94 (16/17)", "1.00 (16/16)"]
+    assert table()["rules"][-2:] == ["0.80 (16/20)", "not all judged"]
+    assert "a share of judged texts: rules wrote 17 of 20 rows, short wrote 16 of 20 rows." in told
     assert "rater_1: " not in told
     assert "rater_2: 1 of 17 texts are not judged yet." in told
     assert "Agreement of the two on 16 texts (right or not): percent 1.00" in told
@@ -179,6 +183,8 @@ def test_models_are_compared_and_paid_once(server: Running, capsys: Capture, tmp
         (["facts_choice", "--with", "rules"], "this step puts no prompts"),
         (["state_chioce", "--with", "rules"], "there is no such step"),
         (["state_choice", "--with", "rules", "--with", "rules"], "two candidates are called 'rules'"),
+        (["stat_choice", "--with", "rules"], "did you mean 'state_choice'?"),
+        (["state_choice", "--with", "gpt-4o"], "overrides such as 'model=openai model.name=NAME'"),
         (["state_choice", "--with", " "], "a candidate without words"),
         (["state_choice", "--with", "model='openai"], "the words cannot be told apart"),
         (["state_choice", "--with", "model=none"], "the strategy `model` needs a model"),
@@ -195,3 +201,57 @@ def test_a_step_with_a_model_of_its_own_is_not_silently_compared(server: Running
     own = ["model@steps.state_choice.model=openai", "steps.state_choice.model.name=own"]
     assert compare("--with", "model=openai model.name=other", *own) == 2
     assert "write model@steps.state_choice.model=..." in capsys.readouterr().err
+
+
+@pytest.fixture
+def nobody() -> str:
+    """The words of a model where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return f"model=openai model.name=gone model.base_url=http://127.0.0.1:{port}/v1 model.retries=0"
+
+
+def test_a_dead_service_is_no_candidate(nobody: str, capsys: Capture) -> None:
+    assert compare("--with", "rules", "--with", nobody, n=3) == 4
+    told = capsys.readouterr().out
+    assert table()["gone"][1] == "failed 3"
+    assert table()["gone"][4] == "not timed"
+    assert table()["rules"][1].endswith("/3)")
+    assert told.count("no connection to") == 1
+    assert "gone: 3 rows failed: no connection to" in told
+    assert "0 of 3 rows: the candidates differ." in told  # who did not answer differs from nobody
+    assert "fill in the packets" not in told
+
+
+def test_failed_rows_are_left_out_of_the_share(server: Running, capsys: Capture) -> None:
+    refused = {"do": "server_error", "when": {"share": 0.4}}
+    server.configure(rules=[refused])
+    try:
+        told = " ".join([*words(server, "shaky"), "model.retries=0"])
+        assert compare("--with", told, n=20) == 0
+    finally:
+        server.configure(rules=[])
+    share, _, failed = table()["shaky"][1].partition(", failed ")
+    assert 0 < int(failed) < 20
+    assert share.endswith(f"/{20 - int(failed)})")
+    assert "the candidates differ" not in capsys.readouterr().out  # there is only one
+
+
+def test_a_narrow_terminal_gets_a_block_a_candidate(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "a candidate with quite a long name: rules steps.state_choice.max_length=25"
+    monkeypatch.setenv("COLUMNS", "80")
+    assert compare("--with", "rules", "--with", long) == 0
+    narrow = capsys.readouterr().out
+    assert "\na candidate with quite a long name\n  rows " in narrow
+    monkeypatch.delenv("COLUMNS")
+    assert compare("--with", "rules", "--with", long) == 0
+    wide = capsys.readouterr().out
+    assert re.search(r"^ ?a candidate with quite a long name +20 ", wide, re.MULTILINE)
+    assert max(len(line) for line in wide.partition("rows: the candidates")[0].splitlines()) <= 120
+
+
+def test_a_candidate_of_the_same_sort_is_asked_at_the_same_address(server: Running, capsys: Capture) -> None:
+    server.reset()
+    assert compare("--with", "model=openai model.name=other", *words(server), n=2) == 0
+    assert {entry["model"] for entry in server.log()} == {"other"}  # and nobody at OpenAI was asked

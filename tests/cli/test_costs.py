@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from writing_server import words, writing
 
+from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.main import main
+from benchbuilder.ports.model import Receipt
 from benchbuilder.testing.server import Running
 
 RECIPE = ["recipe=care_mi", "source=[mlecqa,textbook]", "annotation=none", "model.prices=prices.yaml"]
@@ -67,7 +71,9 @@ def test_rules_alone_are_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_model_without_a_price_says_so(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RECIPE, *words(server, "fine-9b"), "budget.tokens=10"]) == 0
     told = lines(capsys)
-    assert any("no price known for fine-9b (model.prices=FILE names a table)" in line for line in told)
+    assert any(
+        "no price known: the table prices.yaml of 2026-01-02 has no price for 'fine-9b'" in line for line in told
+    )
     assert any("the quote exceeds budget.tokens=10" in line for line in told)
     assert any(line.startswith("state_choice") and line.endswith("no price") for line in told)
 
@@ -100,3 +106,95 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
 
     assert main(build) == 0
     assert whole in lines(capsys)
+
+
+@pytest.mark.parametrize("command", ["check", "build", "plan"])
+@pytest.mark.parametrize(
+    ("name", "table", "says"),
+    [
+        ("gpt-4o-mni", PRICES, "did you mean 'gpt-4o-mini'?"),
+        (
+            "gpt-4o-mini",
+            PRICES + "endpoint: https://api.openai.com/v1\n",
+            "holds for https://api.openai.com/v1, not for",
+        ),
+    ],
+)
+def test_a_cap_in_dollars_without_a_price_is_told_before_anything_is_built(
+    server: Running, capsys: pytest.CaptureFixture[str], command: str, name: str, table: str, says: str
+) -> None:
+    Path("prices.yaml").write_text(table, encoding="utf-8")
+    assert main([command, *RECIPE, *words(server, name), "budget.usd=1"]) == 2
+    told = "\n".join(lines(capsys))
+    assert says in told
+    assert "budget.tokens" in told
+    assert not list(Path("builds").rglob("manifest.json"))
+
+
+@pytest.mark.parametrize("command", ["check", "build", "plan"])
+def test_a_missing_library_is_told_at_the_start(
+    server: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    assert main([command, *RECIPE, *words(server)]) == (0 if command == "plan" else 2)
+    assert "pip install 'benchbuilder[openai]'" in "\n".join(lines(capsys))
+    assert command == "plan" or not list(Path("builds").rglob("manifest.json"))
+
+
+def test_nobody_at_the_address_stops_the_build_with_the_reason(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    nowhere = ["model=openai", "model.name=gpt-4o-mini", "model.base_url=http://127.0.0.1:9/v1", "model.retries=0"]
+    assert main([*RECIPE, *nowhere]) == 4
+    told = "\n".join(lines(capsys))
+    assert "no connection to 127.0.0.1:9: is the service running, and model.base_url right?" in told
+    assert "attempt" not in told.partition("error:")[0]
+    assert Path("builds/care_mi/ledger.tsv").exists()
+
+
+def test_replies_of_other_words_fail_with_the_reason(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RECIPE, *words(server)]) == 0
+    assert main(["replies", *RECIPE, *words(server), "--output", "replies.jsonl"]) == 0
+    replay = [*RULES, "model=replay", "model.replies=replies.jsonl", "run.dir=builds/again"]
+    lines(capsys)
+    assert main([*replay, "steps.state_choice.sampling.max_new_tokens=99"]) == 5
+    told = "\n".join(lines(capsys))
+    assert "the request is not in replies.jsonl: was it recorded with the same words?" in told
+    assert "state_choice\tfailed\t" in Path("builds/again/ledger.tsv").read_text(encoding="utf-8")
+    assert main(replay) == 0
+    card = Path("builds/again/README.md").read_text(encoding="utf-8")
+    assert "gpt-4o-mini, by recorded replies of replies.jsonl" in card
+
+
+def test_what_is_spent_is_held_against_the_cap(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    build = [*RECIPE, *words(server), "model.concurrency=1"]
+    assert main([*build, "budget.usd=0.004"]) == 4
+    told = "\n".join(lines(capsys))
+    assert "the budget is reached at step '" in told
+    assert "of 0.004 USD" in told
+    assert "tokens" not in told.partition("error:")[2]
+    assert main([*build, "budget.usd=0.001"]) == 4
+    assert "before the first request of this run" in "\n".join(lines(capsys))
+    assert main(["plan", *build, "budget.usd=0.001"]) == 0
+    assert any(
+        line.startswith("spent 0.00") and line.endswith("of 0.001 USD: the build stops before its first request")
+        for line in lines(capsys)
+    )
+
+
+def test_another_model_is_told_in_a_word(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(RULES) == 0
+    lines(capsys)
+    assert main(["plan", "--no-quote", *RECIPE, *words(server)]) == 0
+    (line,) = (line.rstrip() for line in lines(capsys) if line.startswith("state_choice"))
+    assert line.endswith("model: none -> gpt-4o-mini (openai)")
+
+
+def test_lines_of_receipts_have_their_plurals() -> None:
+    receipt = Receipt("s", "m", "http://x", 0, 0, 0, 0, 0, 0, 2, 9, None, "", {})
+    assert list(receipt_lines([receipt])) == [
+        "2 attempts got no answer but may be billed: the sum holds the most that this can cost"
+    ]
+    (_, more) = receipt_lines([replace(receipt, calls=1)])
+    assert more.startswith("2 more attempts")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from writing_server import SECRET, Running, ids, words, writing
 
 from benchbuilder.cli.main import main
+from benchbuilder.testing.server import running
 
 BARE = ["recipe=care_mi", "annotation=none"]
 Capture = pytest.CaptureFixture[str]
@@ -96,7 +98,9 @@ def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
         shown.add(capsys.readouterr().out.splitlines()[0])
     assert shown == {f"state_choice  {item['fact']}  {item['origin']}"}
     assert main(["prompt", "show", "negate", "--row", item["fact"], *BARE, *words(server)]) == 0
-    assert "no model is asked about this row: " in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "a rule makes this row: " in told
+    assert "if the model were asked, this would be sent:" in told
 
 
 @pytest.mark.parametrize(
@@ -159,8 +163,42 @@ def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: Running, ca
     told = capsys.readouterr().out
     assert "made by state_choice/model/zh/qa2d.j2" in told
     assert "--- user" in told
-    assert "--- reply (complete)" in told
+    assert re.search(rf"--- reply of gpt-4o-mini at {server.base_url} \(complete, \d+ \+ \d+ tokens\)", told)
     assert told.splitlines()[-1].startswith("origin: ")
+    assert re.search(r"--- user\n +\[\.\.\. \d+ characters\]", told)
+    assert main(["trace", written, "--full", *BARE, *words(server)]) == 0
+    full = capsys.readouterr().out
+    assert "characters]" not in full
+    assert len(full) > len(told) + 500
+
+
+def test_trace_shows_each_paragraph_once(at_home: Path, server: Running, capsys: Capture) -> None:
+    item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    paragraph = item["evidence"][0] if isinstance(item["evidence"], list) else item["evidence"].splitlines()[0]
+    assert main(["trace", item["id"], *BARE, *words(server)]) == 0
+    told = capsys.readouterr().out
+    evidence = told.partition("\nclean")[0]
+    assert sum(line.strip() in (paragraph, f"text: {paragraph}") for line in evidence.splitlines()) <= 1
+    assert f"text: as in {item['id']}" in told
+
+
+@pytest.mark.parametrize("command", [["trace", "ITEM"], ["why", "ITEM"], ["peek", "state_choice"]])
+def test_the_words_of_the_build_are_told(at_home: Path, server: Running, command: list[str], capsys: Capture) -> None:
+    item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    asked = [item["id"] if word == "ITEM" else word for word in command]
+    assert main([*asked, *BARE]) == 3
+    told = capsys.readouterr().err
+    assert "this folder was last built with another recipe: give the words of that build: " in told
+    assert " ".join([*BARE, *words(server)]) in told
+    assert SECRET not in told
+    # an id that is nowhere is no question of words
+    assert main([*(word if word != "ITEM" else "item-0" for word in command), *BARE, *words(server)]) in (0, 3)
+    assert "another recipe" not in capsys.readouterr().err
+
+
+def test_a_typo_in_a_step_is_no_question_of_words(at_home: Path, capsys: Capture) -> None:
+    assert main(["peek", "state_chioce", *BARE]) == 3
+    assert "did you mean 'state_choice'?" in capsys.readouterr().err
 
 
 def test_the_replies_of_a_build_rebuild_it_with_no_key(
@@ -191,5 +229,58 @@ def test_replies_that_are_missing_are_counted(empty: Path, server: Running, caps
     told = capsys.readouterr().out
     assert "requests without one" in told
     assert "build with the same words first" in told
-    assert main(["replies", *BARE, "--output", "replies.jsonl"]) == 0
-    assert "no step of this recipe asks a model" in capsys.readouterr().out
+
+
+def test_replies_of_a_recipe_without_a_model_are_not_written(at_home: Path, server: Running, capsys: Capture) -> None:
+    assert main(["replies", *BARE, "--output", "none.jsonl"]) == 2
+    told = capsys.readouterr().err
+    assert "this recipe asks no model: give the words that you built with" in told
+    assert f"model.base_url={server.base_url}" in told
+    assert not (at_home / "none.jsonl").exists()
+
+
+def test_replies_suggest_another_folder(empty: Path, server: Running, capsys: Capture) -> None:
+    asked = [*BARE, *words(server), "run.dir=b2"]
+    assert main(asked) == 0
+    assert main(["replies", *asked, "--output", "replies.jsonl"]) == 0
+    told = capsys.readouterr().out
+    line = next(line for line in told.splitlines() if line.startswith("next: benchbuild recipe="))
+    assert "run.dir=b2_again " in line
+    assert "run.dir=b2 " not in line
+
+
+@pytest.fixture
+def nobody() -> list[str]:
+    """The words of a model where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return ["model=openai", "model.name=gone", f"model.base_url=http://127.0.0.1:{port}/v1", "model.retries=0"]
+
+
+def test_a_preview_of_a_dead_service_fails(empty: Path, nobody: list[str], server: Running, capsys: Capture) -> None:
+    assert main(["preview", "n=1", *BARE, *nobody, "--html", "page.html"]) == 4
+    told = capsys.readouterr().out
+    assert re.search(r"^\d requests? failed: no connection to 127\.0\.0\.1", told, re.MULTILINE)
+    assert "cost nothing" not in told
+    assert "the replies are kept" not in told
+    page = (empty / "page.html").read_text(encoding="utf-8")
+    assert "failed: no connection to" in page
+    assert "every reply was there from before" not in page
+
+
+def test_the_page_of_a_preview_has_the_other_steps_in_one_table(empty: Path) -> None:
+    assert main(["preview", "n=1", *BARE, "--html", "page.html"]) == 0
+    page = (empty / "page.html").read_text(encoding="utf-8")
+    parts = page.split("<section>")[1:]
+    assert all("<table>" in part for part in parts[:-1])
+    assert any("<h2>Steps without rows to look at</h2>" in part and "screen_options" in part for part in parts)
+
+
+def test_a_preview_says_where_no_row_came_through(empty: Path, server: Running, capsys: Capture) -> None:
+    with running({"fixed": "This is no sentence that any check accepts"}) as stubborn:
+        assert main(["preview", "n=1", *BARE, *words(stubborn)]) == 0
+    told = capsys.readouterr().out
+    assert "no row came through state_choice; n=5 shows more" in told
+    assert " 1 rows" not in told
+    assert " 1 calls" not in told

@@ -11,7 +11,7 @@ from asking_kinds import Loud, LoudSpec, asked
 from engine_bench import Bench
 
 from benchbuilder import kinds
-from benchbuilder.errors import TooManyFailures
+from benchbuilder.errors import InstallationError, ServiceError, TooManyFailures
 from benchbuilder.making import Workshop
 from benchbuilder.ports.model import Model
 from benchbuilder.rehearsal import before_prompts, free_nodes
@@ -100,6 +100,54 @@ def test_rows_that_fail_are_named_and_tried_again_alone(tmp_path: Path) -> None:
     whole = bench(tmp_path / "whole")
     whole.build()
     assert healed.digests() == whole.digests()
+
+
+def test_a_build_with_too_many_failures_says_why_and_names_each(tmp_path: Path) -> None:
+    former = bench(tmp_path, name="former")
+    former.build()
+    made = bench(tmp_path, broken=("zebra", "ox", "cat"))
+    with pytest.raises(TooManyFailures) as told:
+        made.build()
+    assert "most often: the model has no answer (3 of 3)" in told.value.why
+    assert "ledger.tsv" in told.value.where
+    out = made.folder / "out"
+    failed = [line.split("\t") for line in (out / "ledger.tsv").read_text(encoding="utf-8").splitlines()]
+    assert [line[0] for line in failed if line[1] == "failed"] == ["loud"] * 3
+    # what the former settings made lies there no more, and comes back with them
+    assert sorted(made.outputs()) == ["ledger.tsv", "recipe.yaml", "replies.sqlite"]
+    assert any("taken away" in text and "items.txt" in text for _, text in made.watcher.said)
+    former.build()
+    assert "items.txt" in former.outputs()
+    assert "failed" not in (out / "ledger.tsv").read_text(encoding="utf-8")
+
+
+def test_outputs_that_fit_what_is_sealed_stay_when_a_build_stops(tmp_path: Path, monkeypatch: Any) -> None:
+    made = bench(tmp_path, broken=("zebra",), tolerated=0.2)
+    made.build()
+    before = made.outputs()
+
+    def nobody(*_: Any) -> None:
+        raise ServiceError("nobody is there")
+
+    monkeypatch.setattr(Loud, "generate", nobody)
+    with pytest.raises(ServiceError):
+        made.build()
+    assert made.outputs() == before
+
+
+def test_a_library_that_is_missing_is_told_before_any_step(tmp_path: Path, monkeypatch: Any) -> None:
+    def missing(self: Any) -> None:
+        raise InstallationError("more is needed")
+
+    made = bench(tmp_path)
+    monkeypatch.setattr(Loud, "ready", missing)
+    with pytest.raises(InstallationError):
+        made.build()
+    assert made.watcher.said == []
+    monkeypatch.undo()
+    made.build()
+    monkeypatch.setattr(Loud, "ready", missing)
+    made.build()  # all is there: nobody is asked
 
 
 def test_small_shards_make_the_same(tmp_path: Path) -> None:

@@ -182,3 +182,9 @@ def test_a_card_without_models_says_nothing_of_them(tmp_path):
 
 def test_a_card_does_not_depend_on_what_was_paid(tmp_path):
     assert card(tmp_path, build=replace(finished(), receipts=RECEIPTS)) == card(tmp_path)
+
+
+def test_recorded_replies_are_told_as_what_they_are(tmp_path):
+    (tmp_path / "r.jsonl").write_text('{"model": "gpt|4"}\n', encoding="utf-8")
+    model = {"kind": "replay", "replies": {"path": "r.jsonl", "at": str(tmp_path / "r.jsonl")}}
+    assert r"| ask | gpt\|4, by recorded replies of r.jsonl |" in card(tmp_path, build=written_by_model(model=model))

@@ -201,6 +201,14 @@ def test_what_models_cost_is_told_where_any_was_asked(tmp_path, language):
     assert "#models" in page.links
 
 
+def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):
+    build = finished()
+    assert [account.step for account in build.accounts if account.step in {"ask", "state"}] == ["state", "ask"]
+    told = Page(report(tmp_path, replace(build, receipts=(*RECEIPTS, RECEIPTS[0])))).text["models"]
+    assert told.index("own") < told.index("glad-7b")
+    assert told.count("2026-01-02") == 1
+
+
 def test_what_is_not_known_of_costs_is_said(tmp_path):
     told = Page(report(tmp_path, replace(finished(), receipts=RECEIPTS))).text["models"]
     assert "for 4 replies the service named no tokens" in told

@@ -6,7 +6,7 @@ import time
 import pytest
 from gateway_models import Done, Fake, FakeSpec, body, rows
 
-from benchbuilder.errors import ServiceError
+from benchbuilder.errors import BenchbuilderError, InstallationError, ServiceError
 from benchbuilder.gateway import Gateway, hosted
 from benchbuilder.ports.model import RefusedRequestError, TransientError
 
@@ -200,3 +200,45 @@ def test_requests_a_minute_are_kept(gateway, monkeypatch):
     gateway.converse("s", FakeSpec(script="note", requests_per_minute=5, concurrency=8), rows(16), Done())
     assert len(sent) == 16
     assert all(at - start >= 0.2 * (number // 5) - 0.001 for number, at in enumerate(sent))
+
+
+def test_nobody_there_from_the_start_stops_with_the_first_row_that_is_given_up(gateway):
+    Fake.scripts["gone"] = lambda *_: TransientError("no connection to x:1", unreached=True)
+    with pytest.raises(ServiceError, match="no connection to x:1") as told:
+        gateway.converse("s", FakeSpec(script="gone", retries=2, concurrency=4), rows(1000), done := Done())
+    assert not done
+    assert "reached anybody" in told.value.why
+    assert max(Fake.asked.values()) == 3
+    assert len(Fake.asked) <= 4 * 8  # what is open with those that wait for a retry
+    assert gateway.receipts() == ()
+
+
+def test_a_service_that_was_there_once_fails_rows_alone(gateway):
+    def script(fake, request, attempt):
+        return None if request.messages[0].content == "row 0" else TransientError("gone", unreached=True)
+
+    Fake.scripts["once"] = script
+    gateway.converse("s", FakeSpec(script="once", retries=1, concurrency=1), rows(3), done := Done())
+    assert done == {0: "re: row 0", 1: "gone (after 2 attempts)", 2: "gone (after 2 attempts)"}
+
+
+def test_nothing_counts_as_sent_before_the_model_is_open(gateway, monkeypatch):
+    async def closed(self):
+        raise InstallationError("a library is missing")
+
+    monkeypatch.setattr(Fake, "open", closed)
+    with pytest.raises(InstallationError):
+        gateway.converse("s", FakeSpec(), rows(30), Done())
+    assert not Fake.asked
+    assert gateway.receipts() == ()
+
+
+def test_a_running_loop_is_told(gateway):
+    async def notebook():
+        gateway.converse("s", FakeSpec(), rows(1), Done())
+
+    with pytest.raises(BenchbuilderError, match="from within a running event loop") as told:
+        asyncio.run(notebook())
+    assert "asyncio.to_thread" in told.value.next
+    gateway.converse("s", FakeSpec(), rows(1), done := Done())
+    assert done == {0: "re: row 0"}

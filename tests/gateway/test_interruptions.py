@@ -35,7 +35,7 @@ def note(fake, request, attempt):
 
 Fake.scripts["note"] = note
 done = Done()
-gateway = Gateway(Path({journal!r}))
+gateway = Gateway(Path({journal!r}), notice=lambda text: print(text.replace(' ', '_'), flush=True))
 try:
     gateway.converse(
         "s", FakeSpec(concurrency={concurrency}, latency_s={latency_s}, script="note"), rows({count}), done
@@ -139,7 +139,8 @@ def test_the_first_interruption_keeps_everything_that_is_in_flight(world):
     process = world.start(count=100_000, concurrency=8, latency_s=0.1)
     world.wait_for_calls(20)
     process.send_signal(signal.SIGINT)
-    said, count = process.communicate(timeout=60)[0].split()
+    waits, said, count = process.communicate(timeout=60)[0].split()
+    assert waits.startswith("stopping:_waiting_for_")
     assert (said, process.returncode) == ("interrupted", 0)
     assert len(world.journaled()) == len(world.calls()) == int(count)
     with Gateway(world.journal) as gateway:
@@ -154,7 +155,11 @@ def test_the_second_interruption_waits_for_nothing(world):
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=1)  # it waits for the answers
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0].split() == ["interrupted", "0"]
+    waits, *rest = process.communicate(timeout=60)[0].split()
+    assert waits.replace("_", " ") == (
+        "stopping: waiting for 8 requests in flight; Ctrl-C again stops at once (they may be billed)"
+    )
+    assert rest == ["interrupted", "0"]
     with Gateway(world.journal) as gateway:
         assert gateway.receipts()[0].unanswered == 8
         assert gateway.lookup(FakeSpec(), request("row 1")) is None

@@ -175,6 +175,8 @@ case("spaces_everywhere", words="source = [plants, quiz]")
 case("hydra_word", words="hydra.searchpath=[/tmp]")
 case("no_equals_sign", words="balcony")
 case("delete_nothing", words="~steps.stat")
+case("sampling_below_a_model", words="model=remote model.temperature=0.3")
+case("sampling_typo_below_a_model", words="model=remote model.name=x model.tempreature=0.3")
 
 # --- kinds and installation --------------------------------------------------------------------------------------
 case("unknown_kind", swap("kind: bm25", "kind: bm52", "recipes/retriever/bm25.yaml"))

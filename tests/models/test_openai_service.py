@@ -213,6 +213,14 @@ def test_a_fault_of_the_set_up_stops_everything(server: Running, do: str, cause:
     assert len(server.log()) == 1
 
 
+def test_a_key_that_was_not_given_is_not_called_wrong(server: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    error = failure(server, "unauthorized")
+    assert isinstance(error, ServiceError)
+    assert "the service wants a key, and OPENAI_API_KEY is not set" in str(error)
+    assert "none" not in error.why
+
+
 def test_payment_is_required(server: Running):
     error = failure(server, "status", status=402, message="Insufficient credits")
     assert isinstance(error, ServiceError)

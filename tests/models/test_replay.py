@@ -63,7 +63,7 @@ def test_it_knows_every_setting(tmp_path: Path):
 def test_what_was_not_recorded_is_refused(tmp_path: Path, other: Request):
     model = replay(tmp_path / "replies.jsonl", recorded(request()))
     model.generate([request()])
-    with pytest.raises(RefusedRequestError, match=r"replies\.jsonl holds no reply to .*record the replies again"):
+    with pytest.raises(RefusedRequestError, match=r"is not in replies\.jsonl: was it recorded with the same"):
         model.generate([other])
 
 
@@ -102,7 +102,7 @@ def test_several_models_in_one_file(tmp_path: Path):
     chosen = replay(path, name="local")
     assert chosen.label == "local"
     assert chosen.read(chosen.generate([request()])[0]).text == "乙"
-    with pytest.raises(RefusedRequestError, match="no reply of local"):
+    with pytest.raises(RefusedRequestError, match=r"not in replies\.jsonl as one of local"):
         chosen.generate([only])
     with pytest.raises(DataError, match="no reply of other is recorded") as raised:
         replay(path, name="other").generate([request()])
@@ -185,3 +185,11 @@ def test_texts_do_not_stay_in_memory(tmp_path: Path):
 def test_a_spec_names_its_file():
     with pytest.raises(ValidationError):
         ReplaySpec(kind="replay")  # pyright: ignore[reportCallIssue]
+
+
+def test_it_is_called_by_the_models_in_its_file(tmp_path: Path):
+    file = tmp_path / "replies.jsonl"
+    model = replay(file, recorded(request()))
+    assert model.label == recorded(request()).model
+    assert model.recorded_in == "replies.jsonl"
+    assert Replay(ReplaySpec(kind="replay", replies=FileRef(path="gone", at=str(tmp_path / "gone")))).label == "gone"

@@ -22,6 +22,9 @@ for step in ("state_choice", "negate_triple", "ask_tf_choice"):
     for name in ("negations", "harmless"):  # which the YAML takes from the other step
         assert RULES[step][name] == f"${{steps.negate_choice.{name}}}"
         RULES[step][name] = RULES["negate_choice"][name]
+for step in ("negate_choice", "ask_tf_choice", "ask_oe_choice"):
+    assert RULES[step]["openers"] == "${steps.state_choice.openers}"
+    RULES[step]["openers"] = RULES["state_choice"]["openers"]
 PROMPTS = Path(__file__).parents[2] / "prompts"
 for spec in RULES.values():  # the loader says where prompts are
     for name in ("prompt", "system", "pairs", "repair"):

@@ -120,7 +120,7 @@ def judged(stage, text, true=None):
         ("治疗先兆子痫不应使用硫酸镁，静脉滴注。", "不"),
         ("治疗先兆子痫并不应该使用硫酸镁，静脉滴注", "并不应该"),
         ("治疗先兆子痫应使用硫酸镁，不静脉滴注。", "不"),  # behind the answer
-        ("治疗先兆子痫禁用而不是使用硫酸镁,静脉滴注。", "禁用而不是"),  # the width of the comma is no difference
+        ("治疗先兆子痫并不应使用硫酸镁,静脉滴注。", "并不"),  # the width of the comma is no difference
     ],
 )
 def test_a_models_negation_is_the_true_statement_with_one_part_changed(stage, text, seam):

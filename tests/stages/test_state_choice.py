@@ -120,8 +120,11 @@ def test_what_a_model_writes_is_checked(stage, question, answer, text, fault):
 def test_an_edit_away_from_the_answer_another_option_is_not_taken_for_it(stage):
     made = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素", "新生儿眼炎应使用红霉素。", "红霉素")
     assert (made.reason, made.detail) == ("answer_missing", "青霉素")
-    row = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素钠", "新生儿眼炎应使用青霉素納。", "红霉素")
-    assert row.answer.of(row.text) == "青霉素納"
+    row = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素G钠", "新生儿眼炎应使用青霉素G-钠。", "红霉素")
+    assert row.answer.of(row.text) == "青霉素G-钠"
+    # another script is no nearby spelling
+    made = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素钠", "新生儿眼炎应使用青霉素鈉。", "红霉素")
+    assert (made.reason, made.detail) == ("answer_missing", "青霉素钠")
 
 
 def test_what_the_question_does_not_say_of_its_answer_may_be_edited_by_the_recipes_leave_only():

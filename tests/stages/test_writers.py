@@ -264,7 +264,7 @@ def test_what_the_rules_make_passes_the_checks_on_models(kind):
 def test_every_reason_that_can_be_repaired_has_its_own_sentence(kind):
     cls = find("stage", kind).load()
     assert set(cls.faults) < set(cls.reasons)
-    repairable = set(cls.faults) | {"reply_truncated", "reply_empty", "reply_malformed"}
+    repairable = set(cls.faults) | REPAIRABLE
     assert set(MODEL_REASONS) - repairable == {"needs_model", "reply_refused", "reply_filtered"}
     for language in ("zh", "en"):
         prompt = prompts.find(f"{language}/repair.j2", [PROMPTS])
@@ -273,6 +273,14 @@ def test_every_reason_that_can_be_repaired_has_its_own_sentence(kind):
         assert not any(fault in text for fault in repairable for text in told)  # else: names the reason
 
 
+REPAIRABLE = {
+    "reply_truncated",
+    "reply_empty",
+    "reply_malformed",
+    "reply_unfinished",
+    "reply_markup",
+    "reply_odd_characters",
+}
 PAIRS = {
     "state_choice": "qa2d",
     "negate": "negate",

@@ -1,0 +1,80 @@
+"""What models put around a text that was asked for: reasoning, special tokens, fences, bullets, labels, openers."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from benchbuilder.text.patterns import find_all
+from benchbuilder.text.punctuation import unwrapped
+
+_THOUGHTS = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_TOKENS = re.compile(r"(?:<[|｜][^<>|｜\s]{1,40}[|｜]>|</s>|<(?:eos|end_of_turn|EOT)>|\s)+\Z")
+_FENCE = re.compile(r"\A```[^\n`]*\n(.*)\n```\Z", re.DOTALL)
+_BULLET = re.compile(r"\A(?:[-*•]\s+|#{1,6}\s+|>\s+|\d{1,2}[.)．）]\s+)(?=\S)")
+_TAG = re.compile(r"<[/!]?[A-Za-z][^<>]*>")
+_NOTHING = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
+_COLONS = ":："
+
+
+def spoken(text: str) -> str | None:
+    """What a model said after its reasoning, without special tokens at its end; ``None`` if it was still reasoning.
+
+    Reasoning is all up to the last closing tag; an opening tag behind that, or without one, was never closed.
+
+    >>> spoken("<think>Is it? No.</think>It is.<|im_end|>"), spoken("<think>Is it?")
+    ('It is.', None)
+    """
+    text = _TOKENS.sub("", _THOUGHTS.sub("", text))
+    return None if _THINKING.search(text) else text.strip()
+
+
+def bare_reply(text: str, labels: Sequence[str], openers: Sequence[str]) -> str:
+    """`text` without fences, bullets, quotes, bold marks, `labels` and `openers` (patterns) at its start.
+
+    White space that stands for a line break is one line feed, and what has no width is nothing.
+
+    >>> bare_reply("1. **A:** A: “It is.”", ["A:"], [])
+    'It is.'
+    """
+    text = text.replace("\r\n", "\n").translate(_NOTHING).strip()
+    while True:
+        before = text
+        text = _BULLET.sub("", _FENCE.sub(r"\1", text)).strip()
+        text = unwrapped(text)
+        for label in labels:
+            text = _without_label(text, label)
+        for pattern in openers:
+            text = text[max((span.end for span in find_all(pattern, text) if span.start == 0), default=0) :].strip()
+        if text == before:
+            return text
+
+
+def has_markup(text: str) -> bool:
+    """Whether `text` holds a tag, or marks of bold print.
+
+    >>> has_markup("so <b>bold</b>"), has_markup("P<0.05"), has_markup("it is **not** so")
+    (True, False, True)
+    """
+    return bool(_TAG.search(text)) or "**" in text or "`" in text
+
+
+def odd_characters(text: str) -> str:
+    """The characters of `text` that nobody sees or that change what is shown, as code points; line feeds may stand.
+
+    >>> odd_characters("it is\\x1b[2J"), odd_characters("one\\ntwo")
+    ('U+001B', '')
+    """
+    kinds = {mark: unicodedata.category(mark) for mark in text if mark != "\n"}
+    odd = sorted(mark for mark, kind in kinds.items() if kind in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"))
+    return " ".join(f"U+{ord(mark):04X}" for mark in odd)
+
+
+def _without_label(text: str, label: str) -> str:
+    name = label.rstrip(_COLONS)
+    forms = [label, f"**{label}**", *(f"**{name}**{colon}" for colon in _COLONS if name != label)]
+    for form in forms:
+        text = text.removeprefix(form).strip()
+    return text
