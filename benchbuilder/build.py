@@ -18,7 +18,7 @@ from typing import Any
 from benchbuilder import __version__
 from benchbuilder.errors import ServiceError, TooManyFailures, Waiting
 from benchbuilder.executors.local import LocalExecutor
-from benchbuilder.former import kept_words
+from benchbuilder.former import keep_words
 from benchbuilder.gateway import Gateway
 from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
@@ -64,7 +64,7 @@ def build(
     """Bring every step of `plan` up to date and write the outputs.
 
     What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
-    report says what is missing. The run log keeps `words`.
+    report says what is missing. The store keeps `words`.
     Raises DataError, TooManyFailures and the like; everything committed stays. After TooManyFailures and ServiceError
     the ledger holds all that is sealed, and outputs that do not fit that are taken away.
     InstallationError, before any step, if a library is missing that a model needs which would be asked.
@@ -79,7 +79,8 @@ def build(
             raise
         finally:
             run.report.receipts = () if gateway is None else gateway.receipts()
-            run.log(words)
+            run.log()
+            keep_words(store, words)
         run.outputs(recipe_yaml)
         return run.report
 
@@ -237,10 +238,9 @@ class _Run:
                 found[name] = manifest
         return found
 
-    def log(self, words: Sequence[str]) -> None:
-        """Append words, times, machine and memory to the run log: nothing of it is in any output."""
+    def log(self) -> None:
+        """Append times, machine and memory to the run log: nothing of it is in any output."""
         run = {
-            "words": kept_words(words),
             "started": self.started.isoformat(timespec="seconds"),
             "seconds": round((datetime.now(UTC) - self.started).total_seconds(), 3),
             "python": platform.python_version(),

@@ -11,15 +11,22 @@ from typing import Any
 
 from benchbuilder.store.folder import Store
 
+_FILE = "words.json"
 _USER = re.compile(r"://[^/]*@")
 
 
-def kept_words(words: Sequence[str]) -> list[str]:
-    """The words of a build as its run log keeps them; none that could hold a password is kept.
+def keep_words(store: Store, words: Sequence[str]) -> None:
+    """Keep the words of a build, but for those that could hold a password, inside the store: they may name places."""
+    kept = _harmless(words)
+    if kept == (_last(store) or []):
+        return
+    place = store.folder / "store" / _FILE
+    draft = place.with_suffix(".tmp")
+    draft.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+    draft.replace(place)
 
-    >>> kept_words(["recipe=garden", "model.base_url=http://me:secret@host/v1"])
-    ['recipe=garden']
-    """
+
+def _harmless(words: Sequence[str]) -> list[str]:
     return [word for word in words if not _USER.search(word)]
 
 
@@ -35,17 +42,15 @@ def former_words(store: Store, words: Sequence[str], recipe_yaml: str) -> str:
     if built == recipe_yaml:
         return ""
     last = _last(store)
-    if last is None or set(last) == set(kept_words(words)):
+    if last is None or set(last) == set(_harmless(words)):
         return told if built and last is None else ""
     return f"{told}: {shlex.join(last)}"
 
 
 def _last(store: Store) -> list[str] | None:
-    """The words of the last run that the log has, if it has them."""
+    """The words of the last build, if they are known."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        lines = (store.folder / "run.jsonl").read_text(encoding="utf-8").splitlines()
-        run: Any = json.loads(lines[-1]) if lines else {}
-        words = run.get("words")
-        if words and all(isinstance(word, str) for word in words):
+        words: Any = json.loads((store.folder / "store" / _FILE).read_text(encoding="utf-8"))
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
             return list(words)
     return None

@@ -71,8 +71,8 @@ COMMANDS: dict[str, Command] = {
     ),
     "replies": Command(
         "replies", "write the replies that a recipe uses, so that it rebuilds without any model",
-        ("benchbuild replies --output replies.jsonl recipe=care_mi",
-         "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini"),
+        ("benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
+         "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
     ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",

@@ -258,14 +258,26 @@ def nobody() -> list[str]:
     return ["model=openai", "model.name=gone", f"model.base_url=http://127.0.0.1:{port}/v1", "model.retries=0"]
 
 
-def test_a_preview_of_a_dead_service_fails(empty: Path, nobody: list[str], server: Running, capsys: Capture) -> None:
+def test_a_preview_of_a_dead_service_fails(empty: Path, nobody: list[str], capsys: Capture) -> None:
     assert main(["preview", "n=1", *BARE, *nobody, "--html", "page.html"]) == 4
+    told = capsys.readouterr()
+    assert "no connection to 127.0.0.1" in told.err
+    assert "cost nothing" not in told.out
+    assert not (empty / "page.html").exists()
+
+
+def test_a_preview_of_a_service_that_fails_says_so(empty: Path, server: Running, capsys: Capture) -> None:
+    server.configure(rules=[{"do": "server_error"}])
+    try:
+        assert main(["preview", "n=1", *BARE, *words(server), "model.retries=0", "--html", "page.html"]) == 4
+    finally:
+        server.configure(rules=[])
     told = capsys.readouterr().out
-    assert re.search(r"^\d requests? failed: no connection to 127\.0\.0\.1", told, re.MULTILINE)
+    assert re.search(r"^\d requests? failed: .*500", told, re.MULTILINE)
     assert "cost nothing" not in told
     assert "the replies are kept" not in told
     page = (empty / "page.html").read_text(encoding="utf-8")
-    assert "failed: no connection to" in page
+    assert "failed: " in page
     assert "every reply was there from before" not in page
 
 
