@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder import kinds, prompts
-from benchbuilder.errors import DataError, Problem, RecipeError
+from benchbuilder.errors import DataError, InstallationError, Problem, RecipeError
+from benchbuilder.gateway.counting import Counter
 from benchbuilder.gateway.prices import no_price, priced
 from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
@@ -148,7 +149,7 @@ def _unreachable(loaded: Loaded) -> Iterator[Problem]:
 
 
 def _models(loaded: Loaded) -> Iterator[Problem]:
-    """What is wrong with a model that only its kind can tell: its address, its folder."""
+    """What is wrong with a model that only its kind can tell: its address, its folder, its prices, its tokenizer."""
     seen: list[Any] = []
     for step in loaded.recipe.steps.values():
         spec = step.model if isinstance(step, WriterSpec) else None
@@ -158,6 +159,7 @@ def _models(loaded: Loaded) -> Iterator[Problem]:
         try:
             model: Model = kinds.create("model", spec)
             model.identity()
+            Counter(spec)
             yield from _price(loaded, model)
         except RecipeError as error:
             for problem in error.problems:
@@ -167,7 +169,7 @@ def _models(loaded: Loaded) -> Iterator[Problem]:
                     near = "" if "://" in address else f"http://{address.strip('/').removesuffix('/v1')}/v1"
                     problem = replace(problem, found=problem.found or address, hint=problem.hint or near)  # noqa: PLW2901
                 yield replace(problem, where=problem.where or where.partition("=")[0])
-        except DataError as error:
+        except (DataError, InstallationError) as error:
             yield Problem(error.what, key="model", where=error.where, found=error.why, hint=error.next)
 
 

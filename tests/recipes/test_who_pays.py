@@ -54,7 +54,7 @@ def test_the_user_may_say_all_of_it(stranger, tmp_path):
 
 
 def test_a_cap_of_the_recipe_does_not_silence_the_warning(stranger, tmp_path):
-    loaded = load_recipe(WORDS, recipes=[stranger("budget: {usd: 100000}")], cwd=tmp_path)
+    loaded = load_recipe(WORDS, recipes=[stranger("budget: {tokens: 100000000}")], cwd=tmp_path)
     assert [warning for warning in check(loaded) if warning.key == "budget"]
 
 
@@ -67,3 +67,12 @@ def test_a_key_does_not_hide_in_further_fields(tmp_path, body):
         load_recipe(["recipe=care_mi", *WORDS[1:], f"model.extra_body={body}"], cwd=tmp_path)
     assert "api_key_env" in str(told.value)
     assert "abc" not in str(told.value)
+
+
+@pytest.mark.parametrize("key", ["model.prices", "model.token_counter"])
+def test_a_file_that_counts_money_is_read_before_anything_runs(tmp_path, key):
+    (tmp_path / "bad").write_text("[", encoding="utf-8")
+    loaded = load_recipe(["recipe=care_mi", *WORDS[1:], f"{key}=bad"], cwd=tmp_path)
+    with pytest.raises(RecipeError) as told:
+        check(loaded)
+    assert key in [problem.key for problem in told.value.problems]
