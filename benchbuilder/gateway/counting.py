@@ -20,7 +20,7 @@ REPLY_TOKENS = 3
 ENOUGH = 20
 """Replies of a model from which on its estimate is corrected."""
 
-_HAN = re.compile(r"[⺀-⿟㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+")
+_HAN = re.compile("[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\u8c48-\ufaff\U00020000-\U0003ffff]+")
 _KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]+")
 _HANGUL = re.compile(r"[ᄀ-ᇿ㄰-㆏가-힯]+")
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]+")
