@@ -13,7 +13,7 @@ from benchbuilder.errors import Problem
 from benchbuilder.library import did_you_mean
 from benchbuilder.origins import Origin, Origins
 from benchbuilder.recipe_file import Key, dotted
-from benchbuilder.roots import bundled, shown
+from benchbuilder.roots import PRIMARY, shown
 from benchbuilder.spec.base import FileRef, PromptRef
 
 _OWN = re.compile(
@@ -110,13 +110,18 @@ def own_keys(data: Mapping[str, Any], origins: Origins) -> Iterable[Problem]:
         if any(isinstance(part, str) and _OWN.fullmatch(part) for part in key[-1:]):
             message = "a recipe cannot set addresses, databases or secrets"
             yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
-        elif _pays(key) and not (origin.root and origin.root.path == bundled("recipes").resolve()):
+        elif _pays(key) and not _of_the_program(origin):
             message = "a recipe cannot say what a model costs, or ask its service for more than the text"
             yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
         elif _names_a_place(key) and isinstance(value, str) and leads_out(value):
             verb = "read files outside its sources" if key[0] == "sources" else "write outside the build's folder"
             message, allowed = f"a recipe cannot {verb}", f"only from {_ALLOWED}"
             yield Problem(message, key=dotted(key), where=str(origin), found=value, allowed=allowed)
+
+
+def _of_the_program(origin: Origin) -> bool:
+    """Whether the value stands among the models of a complete folder of recipes: the bundled one, or a checkout's."""
+    return origin.root is not None and origin.group == "model" and (origin.root.path / PRIMARY).is_file()
 
 
 def _pays(key: Key) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from benchbuilder.checking import check
 from benchbuilder.errors import RecipeError
 from benchbuilder.loading import load_recipe
+from benchbuilder.roots import bundled
 
 WORDS = ["recipe=theirs", "model=openai", "model.name=m"]
 PRICES = "as_of: 2026-01-01\nsource: nowhere\ncurrency: USD\nper_tokens: 1000000\nmodels: {m: {input: 0, output: 0}}\n"
@@ -43,6 +45,14 @@ def test_what_decides_about_the_bill_is_the_users(stranger, tmp_path, extra, key
     with pytest.raises(RecipeError) as told:
         load_recipe(WORDS, recipes=[stranger(extra)], cwd=tmp_path)
     assert key in [problem.key for problem in told.value.problems]
+
+
+def test_a_copy_of_the_bundled_recipes_names_its_prices(tmp_path):
+    """The wheel may be installed while somebody works in a checkout: then the checkout's recipes count."""
+    shutil.copytree(bundled("recipes"), tmp_path / "recipes")
+    shutil.copytree(bundled("prompts"), tmp_path / "prompts")
+    loaded = load_recipe(["recipe=care_mi", *WORDS[1:]], cwd=tmp_path)
+    assert loaded.recipe.model.prices.file == tmp_path / "recipes" / "prices" / "openai.yaml"
 
 
 def test_the_user_may_say_all_of_it(stranger, tmp_path):
