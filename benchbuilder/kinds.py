@@ -45,6 +45,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "transformers": "benchbuilder.models.transformers:Transformers",
     },
     "votes": {
+        "app": "benchbuilder.votes.app:AppVotes",
         "files": "benchbuilder.votes.files:FileVotes",
         "none": "benchbuilder.votes.none:NoVotes",
     },

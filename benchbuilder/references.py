@@ -17,7 +17,7 @@ from benchbuilder.roots import PRIMARY, shown
 from benchbuilder.spec.base import FileRef, PromptRef
 
 _OWN = re.compile(
-    r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|dsn|endpoint)"
+    r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|database_env|dsn|endpoint)"
 )
 _PAYING = ("prices", "token_counter", "extra_body")
 """Of a model: what says how much it costs, or what else is asked of the service that is paid."""

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from benchbuilder.ports.votes import ShownClaim, ShownParagraph, Subject
+from benchbuilder.ports.votes import ShownParagraph, Subject, Task
 from benchbuilder.records.candidate import Candidate
 from benchbuilder.records.evidence import Evidence
-from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Display:
-    """The claims in the order of their candidates, and which key stands for each candidate and evidence row.
+    """The tasks in the order of their candidates, and which key stands for each candidate and evidence row.
 
     Candidates that look the same are shown once, and so are paragraphs of one claim that read the same. Evidence
     without a candidate has no key.
     """
 
-    claims: tuple[ShownClaim, ...]
+    tasks: tuple[Task, ...]
     claim_of: dict[str, str]
     paragraph_of: dict[str, str]
 
@@ -44,50 +44,64 @@ def _hash(prefix: str, *parts: str, size: int = 10) -> str:
 
 def claim_key(candidate: Candidate) -> str:
     """Hash of the text shown, the right and the wrong answer."""
-    return _hash("c", candidate.context + candidate.question, candidate.answer, candidate.answer_wrong)
+    return task_key(_fields(candidate))
 
 
-def paragraph_key(claim: str, evidence: Evidence) -> str:
-    """Hash of what is shown of the claim, and of the paragraph."""
-    return _hash("p", claim, evidence.text)
+def _fields(candidate: Candidate) -> tuple[tuple[str, str], ...]:
+    text = candidate.context + candidate.question
+    return (("text", text), ("right", candidate.answer), ("wrong", candidate.answer_wrong))
 
 
-def wording_key(text: str) -> str:
-    """Hash of a guiding question's wording."""
-    return _hash("w", text, size=6)
+def paragraph_key(task: str, text: str) -> str:
+    """Hash of what is shown of the task with the key `task`, and of the paragraph."""
+    return _hash("p", task, text)
+
+
+def wording_key(question: GuidingQuestion) -> str:
+    """Hash of a guiding question's wording, and of what its answers mean where they are not 0 and 1."""
+    if question.answer == "binary":
+        return _hash("w", question.text, size=6)
+    meanings = [f"{value}: {text}" for value, text in sorted(question.options.items())]
+    meanings += [f"{band.low} {band.high}: {band.text}" for band in question.anchors()]
+    return _hash("w", question.text, question.answer, *meanings, size=6)
+
+
+def task_key(fields: Iterable[tuple[str, str]]) -> str:
+    """Hash of all that a task shows as a whole."""
+    return _hash("c", *(text for _, text in fields))
 
 
 def display(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> Display:
     """What is shown of `candidates` with their `evidence`, paragraphs by base and rank."""
-    claims: dict[str, ShownClaim] = {}
+    tasks: dict[str, Task] = {}
     claim_of: dict[str, str] = {}
     for candidate in candidates:
         key = claim_of[candidate.id] = claim_key(candidate)
-        text = candidate.context + candidate.question
-        claims.setdefault(key, ShownClaim(key, text, candidate.answer, candidate.answer_wrong))
+        about = (("partition", candidate.partition), ("candidate", candidate.id))
+        tasks.setdefault(key, Task(key, _fields(candidate), about=about))
     paragraph_of: dict[str, str] = {}
-    paragraphs: dict[str, dict[str, ShownParagraph]] = {key: {} for key in claims}
+    paragraphs: dict[str, dict[str, ShownParagraph]] = {key: {} for key in tasks}
     for row in sorted(evidence, key=lambda row: (row.base, row.rank, row.id)):
         if row.of not in claim_of:
             continue
         claim = claim_of[row.of]
-        key = paragraph_of[row.id] = paragraph_key(claim, row)
+        key = paragraph_of[row.id] = paragraph_key(claim, row.text)
         paragraphs[claim].setdefault(key, ShownParagraph(key, row.base, row.title, row.text))
-    shown = tuple(replace(claim, paragraphs=tuple(paragraphs[key].values())) for key, claim in claims.items())
+    shown = tuple(replace(task, paragraphs=tuple(paragraphs[key].values())) for key, task in tasks.items())
     return Display(shown, claim_of, paragraph_of)
 
 
-def everything_asked(claims: Iterable[ShownClaim], judging: JudgingSpec) -> dict[Subject, Asked]:
-    """Every judgement that the recipe wants about `claims`."""
-    on_claims = [(name, wording_key(q.text)) for name, q in judging.asked("claim").items()]
-    on_evidence = [(name, wording_key(q.text)) for name, q in judging.asked("evidence").items()]
+def everything_asked(tasks: Iterable[Task], judging: JudgingSpec) -> dict[Subject, Asked]:
+    """Every judgement that the recipe wants about `tasks`."""
+    on_claims = [(name, wording_key(question)) for name, question in judging.asked("claim").items()]
+    on_evidence = [(name, wording_key(question)) for name, question in judging.asked("evidence").items()]
     asked: dict[Subject, Asked] = {}
-    for claim in claims:
+    for task in tasks:
         for name, wording in on_claims:
-            subject = Subject(claim.key, wording, claim.text)
-            asked[subject] = Asked(subject, name, "claim", claim.key)
-        for paragraph in claim.paragraphs:
+            subject = Subject(task.key, wording, task.text)
+            asked[subject] = Asked(subject, name, "claim", task.key)
+        for paragraph in task.paragraphs:
             for name, wording in on_evidence:
                 subject = Subject(paragraph.key, wording, paragraph.text)
-                asked[subject] = Asked(subject, name, "evidence", claim.key)
+                asked[subject] = Asked(subject, name, "evidence", task.key)
     return asked

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchbuilder.judging.values import passes
 from benchbuilder.spec.judging import JudgingSpec
 
 EVIDENCE_GATE = "min_evidence"
@@ -17,7 +18,7 @@ class Judged:
     """A candidate with the decisions on its guiding questions and the number of paragraphs that support it."""
 
     partition: str
-    answers: dict[str, int]
+    answers: Mapping[str, float]
     supporting: int
 
 
@@ -42,7 +43,10 @@ def first_failed(judged: Judged, judging: JudgingSpec, minimum: int, without: Co
 def _failed(judged: Judged, judging: JudgingSpec, minimum: int, without: Collection[str]) -> Iterator[str]:
     required = judging.required("claim")
     for gate in gates(judging):
-        passed = judged.supporting >= minimum if gate == EVIDENCE_GATE else judged.answers[gate] == required[gate]
+        if gate == EVIDENCE_GATE:
+            passed = judged.supporting >= minimum
+        else:
+            passed = passes(judging.asked()[gate], judged.answers[gate], required[gate])
         if not passed and gate not in without:
             yield gate
 

@@ -1,82 +1,106 @@
-"""What votes decide: where two annotators agree they do, where they differ the adjudicator does."""
+"""What votes decide: where annotators agree they do, where they are in dispute an adjudicator does."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchbuilder.agreement.measures import measure
+from benchbuilder.agreement.ratings import measure_ratings
 from benchbuilder.judging.shown import Asked
-from benchbuilder.ports.votes import Subject
-from benchbuilder.spec.judging import JudgingSpec
-
-Cast = Mapping[Subject, Mapping[str, int]]
+from benchbuilder.judging.values import in_dispute, mean
+from benchbuilder.ports.votes import Ballot, Subject, Value, Wanted
+from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 
 
 @dataclass
 class Verdicts:
-    """`decided` maps subjects to 0 or 1; `adjudicated` are those on which the annotators differed.
+    """`decided` maps subjects to decisions (texts are not decided); `adjudicated` are those that were in dispute.
 
-    `missing` maps each person to what they still have to judge, in the order asked; people who are done are absent.
-    `unneeded` counts votes of the adjudicator on which the annotators agree (by now): they decide nothing.
+    `wanting` maps subjects to how many more annotators have to judge them, `disputed` are those that an adjudicator
+    has to decide, both in the order asked. `unneeded` counts decisions of adjudicators on what is not in dispute (by
+    now): they decide nothing.
     """
 
-    decided: dict[Subject, int] = field(default_factory=dict[Subject, int])
+    decided: dict[Subject, float] = field(default_factory=dict[Subject, float])
     adjudicated: set[Subject] = field(default_factory=set[Subject])
-    missing: dict[str, list[Subject]] = field(default_factory=dict[str, list[Subject]])
+    wanting: dict[Subject, int] = field(default_factory=dict[Subject, int])
+    disputed: list[Subject] = field(default_factory=list[Subject])
     unneeded: int = 0
 
+    def wanted(self, asked: Mapping[Subject, Asked]) -> Wanted:
+        """What people still have to judge."""
+        about = {subject: what.about for subject, what in asked.items()}
+        return Wanted(self.wanting, tuple(self.disputed), about)
 
-def decide(asked: Iterable[Subject], cast: Cast, judging: JudgingSpec) -> Verdicts:
-    """The verdicts of the votes `cast`. The adjudicator is asked only after both annotators have judged."""
+
+def decide(asked: Mapping[Subject, Asked], ballot: Ballot, judging: JudgingSpec) -> Verdicts:
+    """The verdicts of the votes in `ballot`. An adjudicator is asked only after all annotators have judged."""
     verdicts = Verdicts()
-    missing: dict[str, list[Subject]] = {person: [] for person in judging.people()}
-    for subject in asked:
-        votes = cast.get(subject, {})
-        absent = [person for person in judging.annotators if person not in votes]
-        given = [votes[person] for person in judging.annotators if person in votes]
-        split = len(set(given)) == 2
-        final = votes.get(judging.adjudicator)
-        for person in absent:
-            missing[person].append(subject)
-        if final is not None and not absent and not split:
-            verdicts.unneeded += 1
-        if absent:
+    each, questions = judging.votes_each(), judging.asked()
+    for subject, what in asked.items():
+        given = list(ballot.votes.get(subject, {}).values())
+        question = questions[what.question]
+        final = ballot.decisions.get(subject)
+        if not question.required and not given:
             continue
-        if not split:
-            verdicts.decided[subject] = given[0]
-        elif final is not None:
-            verdicts.decided[subject] = final
+        if question.required and len(given) < each:
+            verdicts.wanting[subject] = each - len(given)
+            continue
+        if judging.rule == "mean" or not in_dispute(question, given):
+            if question.answer != "text":
+                verdicts.decided[subject] = mean(question, given)
+            verdicts.unneeded += final is not None
+        elif final is not None and not isinstance(final[1], str):
+            verdicts.decided[subject] = float(final[1])
             verdicts.adjudicated.add(subject)
         else:
-            missing[judging.adjudicator].append(subject)
-    verdicts.missing = {person: subjects for person, subjects in missing.items() if subjects}
+            verdicts.disputed.append(subject)
     return verdicts
 
 
-def count_missing(verdicts: Verdicts, asked: Mapping[Subject, Asked]) -> dict[str, int]:
-    """How many judgements are missing by ``PERSON: claim`` and ``PERSON: evidence``."""
-    return dict(
-        Counter(
-            f"{person}: {asked[subject].about}" for person, subjects in verdicts.missing.items() for subject in subjects
-        )
-    )
+def agreement(asked: Mapping[Subject, Asked], ballot: Ballot, judging: JudgingSpec) -> dict[str, Any]:
+    """For each guiding question that is not a text, how far annotators agree before adjudication; resampled by claim.
 
-
-def agreement(asked: Mapping[Subject, Asked], cast: Cast, judging: JudgingSpec) -> dict[str, Any]:
-    """For each guiding question how far the annotators agree, before adjudication; resampled by claim."""
-    first, second = judging.annotators
-    clusters: dict[str, dict[str, list[tuple[int, int]]]] = {name: {} for name in judging.asked()}
+    A binary question that just two people answered has what `measures.measure` documents, any other what
+    `ratings.measure_ratings` does; `scale` says on which scale it was measured.
+    """
+    questions = {name: question for name, question in judging.asked().items() if question.answer != "text"}
+    clusters: dict[str, dict[str, list[Mapping[str, Value]]]] = {name: {} for name in questions}
     for subject, what in asked.items():
-        votes = cast.get(subject, {})
-        if first in votes and second in votes:
-            clusters[what.question].setdefault(what.claim, []).append((votes[first], votes[second]))
-    draw = judging.bootstrap
+        votes = ballot.votes.get(subject, {})
+        if what.question in questions and len(votes) >= 2:
+            clusters[what.question].setdefault(what.claim, []).append(votes)
     return {
-        name: measure(
-            list(by_claim.values()), categories=2, samples=draw.samples, level=draw.level, seed=draw.seed
-        )
-        for name, by_claim in clusters.items()
-    }  # fmt: skip
+        name: _measured(questions[name], list(by_claim.values()), judging) for name, by_claim in clusters.items()
+    }
+
+
+_LEVELS = {"binary": "nominal", "scale": "ordinal", "scalar": "interval"}
+
+
+def _measured(question: GuidingQuestion, clusters: list[list[Mapping[str, Value]]], judging: JudgingSpec) -> Any:
+    draw, scale = judging.bootstrap, _LEVELS[question.answer]
+    people = sorted({person for units in clusters for votes in units for person in votes})
+    if scale == "nominal" and len(people) <= 2:
+        pairs = [[(int(votes[people[0]]), int(votes[people[1]])) for votes in units] for units in clusters]
+        found = measure(pairs, categories=2, samples=draw.samples, level=draw.level, seed=draw.seed)
+    else:
+        found = measure_ratings(
+            [[{who: float(value) for who, value in votes.items()} for votes in units] for units in clusters],
+            level=scale, samples=draw.samples, confidence_level=draw.level, seed=draw.seed,
+            tolerance=question.tolerance if scale == "interval" else None,
+        )  # fmt: skip
+    return {"scale": scale, **found}
+
+
+def count_missing(wanted: Wanted, annotators: str, adjudicator: str) -> dict[str, int]:
+    """How many judgements are missing by ``WHO: claim`` and ``WHO: evidence``, annotators taken together."""
+    counts = Counter[str]()
+    for subject, n in wanted.votes.items():
+        counts[f"{annotators}: {wanted.about[subject]}"] += n
+    for subject in wanted.decisions:
+        counts[f"{adjudicator}: {wanted.about[subject]}"] += 1
+    return dict(counts)

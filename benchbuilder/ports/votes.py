@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from benchbuilder.ports.stage import Context
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.judging import JudgingSpec
+
+Value = int | float | str
+"""0 or 1, an option of a scale, a scalar from 0 to 1, or a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +39,24 @@ class ShownParagraph:
 
 
 @dataclass(frozen=True)
-class ShownClaim:
-    """A candidate as annotators see it: `text` is context and question, `key` hashes it with both answers."""
+class Task:
+    """One thing to be judged as people see it: named texts, and paragraphs.
+
+    `key` hashes all `fields`; the first of them is what it is about. `about` is never shown to annotators: where it
+    comes from, which model wrote it. `expected` maps guiding questions to the right answers if the task is gold: it
+    is planted to see how well people judge, and decides nothing.
+    """
 
     key: str
-    text: str
-    answer: str
-    answer_wrong: str
+    fields: tuple[tuple[str, str], ...]
     paragraphs: tuple[ShownParagraph, ...] = ()
+    about: tuple[tuple[str, str], ...] = ()
+    expected: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The first field."""
+        return self.fields[0][1]
 
 
 class Comment(NamedTuple):
@@ -55,20 +69,42 @@ class Comment(NamedTuple):
 
 @dataclass
 class Ballot:
-    """What came back: 0 or 1 by subject and person, and how many votes were about nothing that is shown now.
+    """What came back: votes of annotators by subject and person, and decisions of adjudicators.
 
-    `stale` counts those by where they stand (a file). A ballot holds no contradictions: they are errors.
+    `stale` counts votes about nothing that is shown now, by where they stand (a file, the app). A ballot holds no
+    contradictions: they are errors.
     """
 
-    votes: dict[Subject, dict[str, int]] = field(default_factory=dict[Subject, dict[str, int]])
+    votes: dict[Subject, dict[str, Value]] = field(default_factory=dict[Subject, dict[str, Value]])
+    decisions: dict[Subject, tuple[str, Value]] = field(default_factory=dict[Subject, tuple[str, Value]])
     stale: dict[str, int] = field(default_factory=dict[str, int])
     comments: list[Comment] = field(default_factory=list[Comment])
 
 
 @dataclass(frozen=True)
-class Instructions:
-    """What people are told: where the work lies, what to do with it, and what stands in the way (if anything)."""
+class Wanted:
+    """Judgements that are missing, in the order asked.
 
+    `votes` maps subjects that too few annotators judged to how many more it takes; `decisions` are those in dispute
+    that no adjudicator decided. `about` says of every subject asked whether it is about a claim or about evidence.
+    """
+
+    votes: Mapping[Subject, int]
+    decisions: tuple[Subject, ...]
+    about: Mapping[Subject, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.votes or self.decisions)
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """What people are told: where the work lies, what to do with it, and what stands in the way (if anything).
+
+    `missing` counts the judgements that are missing by ``WHO: claim`` and ``WHO: evidence``.
+    """
+
+    missing: Mapping[str, int]
     where: str
     next: str
     warning: str = ""
@@ -98,7 +134,5 @@ class Votes(ABC):
         """Every vote on `subjects`; DataError lists all malformed ones with where they stand."""
 
     @abstractmethod
-    def ask(
-        self, claims: Sequence[ShownClaim], missing: Mapping[str, Collection[Subject]], workplace: Path, seed: int
-    ) -> Instructions:
-        """Put just the `missing` judgements before each person; with none missing, take back what was asked."""
+    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:
+        """Put the `wanted` judgements before people; with none wanted, nothing is left for them to do."""

@@ -7,7 +7,8 @@
   ``alpha`` either ``{"value", "low", "high"}`` (shares of 1; bounds may be null with a ``why``) or
   ``{"undefined": words}``
 - ``questions``: for each guiding question its ``label``, ``text`` and ``subject``, its ``required`` decision (null
-  where it gates nothing) and how often it was decided ``yes`` (1) of ``judged``
+  where it gates nothing) and how often it was decided ``yes`` (1; of other answers: high enough for its gate) of
+  ``judged``
 - ``survivors``: for each threshold ``min_evidence``, ``kept``, ``by_partition`` and ``without`` (gate -> kept if that
   gate were not there); ``min_evidence`` beside it is the one in force
 - ``gates``: for each gate in order ``gate``, ``dropped`` there and ``kept`` after it
@@ -26,10 +27,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
 from benchbuilder.errors import Problem, RecipeError, WaitingForPeople
+from benchbuilder.judging.sampling import proportional
 from benchbuilder.judging.shown import Asked, Display, display, everything_asked, wording_key
 from benchbuilder.judging.survivors import EVIDENCE_GATE, Judged, first_failed, funnel, survivors
-from benchbuilder.judging.verdicts import Verdicts, agreement, count_missing, decide
+from benchbuilder.judging.values import passes
+from benchbuilder.judging.verdicts import Verdicts, agreement, decide
 from benchbuilder.kinds import create
 from benchbuilder.ports.stage import Context, Gather, Port
 from benchbuilder.ports.votes import Ballot, Instructions, Subject, Votes
@@ -40,13 +45,18 @@ from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
 from benchbuilder.records.item import Claim, Item, Support
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 
 
 class AnnotateSpec(StepSpec):
-    """`votes` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own."""
+    """`votes` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
+
+    `sample` is for a pilot round: only so many candidates, drawn by the recipe's seed in proportion to their sources,
+    go on, and the others are dropped. A larger sample later holds most of it, whose votes still count.
+    """
 
     votes: Annotated[KindSpec | None, Slot("votes", inherit="annotation")] = None
+    sample: Annotated[int | None, Field(ge=1)] = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,7 @@ class Annotate(Gather):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate), "evidence": Port(Evidence, mode="whole")}
     output: ClassVar[type[Row] | None] = Item[Claim]
     reasons: ClassVar[Mapping[str, str]] = {
+        "not_sampled": "Not drawn for the pilot round, of which `sample` says the size.",
         "too_little_evidence": "Fewer paragraphs than the recipe asks for support the right answer.",
         "not_supporting": "Unused paragraph: people judged that the right answer does not follow from it.",
         "repeated_paragraph": "Unused paragraph: it reads the same as another one of its candidate.",
@@ -92,10 +103,7 @@ class Annotate(Gather):
         judging = self.votes.judging
         asked = judging.asked("claim") if judging else {}
         gating = judging.required("claim") if judging else {}
-        own = {
-            f"not_{name}": f"People did not answer {value} to the guiding question {name!r}: {asked[name].text}"
-            for name, value in gating.items()
-        }
+        own = {f"not_{name}": _meaning(name, asked[name], value) for name, value in gating.items()}
         self.reasons = own | dict(type(self).reasons)  # pyright: ignore[reportIncompatibleVariableOverride, reportAttributeAccessIssue]
 
     def observes(self) -> Mapping[str, str]:
@@ -104,26 +112,44 @@ class Annotate(Gather):
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
         """Items, or WaitingForPeople with how many judgements of each sort are missing from whom."""
-        candidates: list[Candidate] = list(tables["each"])
+        everything: list[Candidate] = list(tables["each"])
         evidence: list[Evidence] = list(tables["evidence"])
+        candidates = self._sampled(everything)
         judging = self.votes.judging
         if judging is None:
-            return self._unreviewed(candidates, evidence)
-        case = self._judge(judging, candidates, evidence)
-        return self._reviewed(judging, case, candidates, evidence)
+            done = self._unreviewed(candidates, evidence)
+        else:
+            done = self._reviewed(judging, self._judge(judging, candidates, evidence), candidates, evidence)
+        if len(candidates) == len(everything):
+            return done
+        chosen = {candidate.id for candidate in candidates}
+        left = {candidate.id for candidate in everything} - chosen
+        fates: list[tuple[str, list[Fate]]] = [(name, [Dropped("not_sampled")]) for name in sorted(left)]
+        idle = {row.id: "candidate_dropped" for row in evidence if row.of in left}
+        return Gathered([*done.fates, *fates], unused={"evidence": {**done.unused["evidence"], **idle}},
+                        notes=done.notes)  # fmt: skip
+
+    def _sampled(self, candidates: list[Candidate]) -> list[Candidate]:
+        size = self.spec.sample
+        if size is None or size >= len(candidates):
+            return candidates
+        return proportional(
+            candidates, size, name=lambda row: row.id, group=lambda row: row.partition, seed=self.context.seed
+        )
 
     # --- asking
 
     def _judge(self, judging: JudgingSpec, candidates: list[Candidate], evidence: list[Evidence]) -> _Case:
         """What people decided; while something is missing, ask for it and wait."""
         shown = display(candidates, evidence)
-        asked = everything_asked(shown.claims, judging)
+        asked = everything_asked(shown.tasks, judging)
         workplace = self.context.workplace
         ballot = self.votes.collect(asked.keys(), workplace)
-        verdicts = decide(asked, ballot.votes, judging)
-        instructions = self.votes.ask(shown.claims, verdicts.missing, workplace, self.context.seed)
-        if verdicts.missing:
-            raise _waiting(verdicts, asked, ballot, instructions)
+        verdicts = decide(asked, ballot, judging)
+        wanted = verdicts.wanted(asked)
+        instructions = self.votes.ask(shown.tasks, ballot, wanted, self.context)
+        if wanted:
+            raise _waiting(ballot, instructions)
         return _Case(shown, asked, ballot, verdicts)
 
     # --- fates
@@ -188,24 +214,24 @@ def _by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     return found
 
 
-def _answers(candidate: Candidate, case: _Case, judging: JudgingSpec) -> dict[str, int]:
-    key = case.shown.claim_of[candidate.id]
+def _answers(candidate: Candidate, case: _Case, judging: JudgingSpec) -> dict[str, float]:
+    """The decisions on the gating questions about a candidate."""
+    key, asked = case.shown.claim_of[candidate.id], judging.asked("claim")
     return {
-        name: case.verdicts.decided[Subject(key, wording_key(question.text))]
-        for name, question in judging.asked("claim").items()
+        name: case.verdicts.decided[Subject(key, wording_key(asked[name]))] for name in judging.required("claim")
     }
 
 
 def _idle(rows: Iterable[Evidence], case: _Case, judging: JudgingSpec) -> dict[str, str]:
     """The rows of one candidate that do not support it, with the reason."""
-    required = [
-        (wording_key(judging.asked()[name].text), value) for name, value in judging.required("evidence").items()
-    ]
+    asked = judging.asked("evidence")
+    required = [(asked[name], wording_key(asked[name]), value) for name, value in judging.required("evidence").items()]
+    decided = case.verdicts.decided
     idle: dict[str, str] = {}
     before: set[str] = set()
     for row in rows:
         key = case.shown.paragraph_of[row.id]
-        if any(case.verdicts.decided[Subject(key, wording)] != value for wording, value in required):
+        if not all(passes(question, decided[Subject(key, wording)], value) for question, wording, value in required):
             idle[row.id] = "not_supporting"
         elif key in before:
             idle[row.id] = "repeated_paragraph"
@@ -217,25 +243,30 @@ def _dropped(gate: str, judged: Judged, candidate: Candidate, case: _Case, judgi
     if gate == EVIDENCE_GATE:
         found, needed = judged.supporting, judging.min_evidence
         return Dropped("too_little_evidence", f"{found} supporting paragraphs, {needed} needed")
-    subject = Subject(case.shown.claim_of[candidate.id], wording_key(judging.asked()[gate].text))
+    subject = Subject(case.shown.claim_of[candidate.id], wording_key(judging.asked()[gate]))
     return Dropped(f"not_{gate}", "adjudicated" if subject in case.verdicts.adjudicated else "unanimous")
 
 
 # --- telling
 
 
-def _waiting(
-    verdicts: Verdicts, asked: Mapping[Subject, Asked], ballot: Ballot, instructions: Instructions
-) -> WaitingForPeople:
-    missing = count_missing(verdicts, asked)
-    told = ", ".join(f"{person} {' and '.join(_sorts(person, missing))}" for person in verdicts.missing)
+def _meaning(name: str, question: GuidingQuestion, value: float) -> str:
+    """What it means to fail the gate of a guiding question."""
+    needed = f"{value:g}" if question.answer == "binary" else f"{value:g} or more"
+    return f"People did not answer {needed} to the guiding question {name!r}: {question.text}"
+
+
+def _waiting(ballot: Ballot, instructions: Instructions) -> WaitingForPeople:
+    missing = instructions.missing
+    people = dict.fromkeys(name.rpartition(": ")[0] for name in missing)
+    told = ", ".join(f"{person} {' and '.join(_sorts(person, missing))}" for person in people)
     stale = sum(ballot.stale.values())
     warnings = [instructions.warning] if instructions.warning else []
     if stale:
         warnings.append(f"{stale} votes are about something that is no longer shown and do not count")
     return WaitingForPeople(
         f"{sum(missing.values())} judgements are missing: {told}",
-        missing=missing,
+        missing=dict(missing),
         where=instructions.where,
         why="; ".join(warnings),
         next=instructions.next,
@@ -250,17 +281,16 @@ def _sorts(person: str, missing: Mapping[str, int]) -> list[str]:
 def _notes(judging: JudgingSpec, case: _Case, judged: list[Judged]) -> dict[str, Any]:
     verdicts, ballot = case.verdicts, case.ballot
     cast = Counter(person for votes in ballot.votes.values() for person in votes)
-    counting = {person: cast[person] for person in judging.people()}
-    counting[judging.adjudicator] -= verdicts.unneeded
+    deciding = Counter(ballot.decisions[subject][0] for subject in verdicts.adjudicated)
     return {
         "reviewed": True,
-        "agreement": agreement(case.asked, ballot.votes, judging),
+        "agreement": agreement(case.asked, ballot, judging),
         "questions": _questions(judging, case),
         "survivors": survivors(judged, judging),
         "min_evidence": judging.min_evidence,
         "gates": funnel(judged, judging),
         "votes": {
-            "annotators": counting,
+            "annotators": dict(sorted(cast.items())) | dict(sorted(deciding.items())),
             "unanimous": len(verdicts.decided) - len(verdicts.adjudicated),
             "adjudicated": len(verdicts.adjudicated),
             "unneeded": verdicts.unneeded,
@@ -272,13 +302,17 @@ def _notes(judging: JudgingSpec, case: _Case, judged: list[Judged]) -> dict[str,
 
 
 def _questions(judging: JudgingSpec, case: _Case) -> dict[str, Any]:
+    """What was asked, and how often it was decided so that it passes (binary: so that it is 1)."""
     total, yes = Counter[str](), Counter[str]()
-    for subject, value in case.verdicts.decided.items():
-        total[case.asked[subject].question] += 1
-        yes[case.asked[subject].question] += value
+    questions = judging.asked()
     required = judging.required("claim") | judging.required("evidence")
+    for subject, value in case.verdicts.decided.items():
+        name = case.asked[subject].question
+        total[name] += 1
+        least = 1.0 if questions[name].answer == "binary" else required.get(name, questions[name].threshold)
+        yes[name] += value >= least
     return {
         name: {"label": question.label, "text": question.text, "subject": question.subject,
                "required": required.get(name), "yes": yes[name], "judged": total[name]}
-        for name, question in judging.asked().items()
+        for name, question in questions.items()
     }  # fmt: skip

@@ -1,9 +1,13 @@
-"""Cells of sheets: text that no spreadsheet takes for a formula, and what people write for 0 and 1."""
+"""Cells of sheets: text that no spreadsheet takes for a formula, and what people answer in them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from benchbuilder.judging.values import parse_value
+from benchbuilder.ports.votes import Value
+from benchbuilder.spec.judging import GuidingQuestion
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 CLOSED = "—"
@@ -11,7 +15,6 @@ CLOSED = "—"
 
 _BLANK = re.compile(r"[\x00-\x20\N{REPLACEMENT CHARACTER}]+")
 _EMPTY = {"", CLOSED, "–", "-", "'-"}
-_VALUES = {"0": 0, "0.0": 0, "1": 1, "1.0": 1}
 
 
 def escape(text: str) -> str:
@@ -37,11 +40,9 @@ def folded(cell: str) -> str:
     return " ".join(_BLANK.sub(" ", unescape(cell.strip())).split())
 
 
-def judgement(text: str) -> int | None:
-    """0, 1, or ``None`` for an empty or closed cell; ValueError for anything else. Full-width digits count."""
+def judgement(question: GuidingQuestion, text: str) -> Value | None:
+    """What a cell answers to `question`; ``None`` if it is empty or closed. ValueError, with what is allowed, if not."""
     plain = unicodedata.normalize("NFKC", text).strip()
     if plain in _EMPTY or text.strip() in _EMPTY:
         return None
-    if plain not in _VALUES:
-        raise ValueError(text)
-    return _VALUES[plain]
+    return parse_value(question, unescape(text.strip()) if question.answer == "text" else text)

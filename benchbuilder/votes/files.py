@@ -7,10 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from pydantic import Field, model_validator
+
 from benchbuilder.errors import DataError
-from benchbuilder.ports.votes import Ballot, Instructions, ShownClaim, Subject, Votes
+from benchbuilder.judging.shown import wording_key
+from benchbuilder.ports.stage import Context
+from benchbuilder.ports.votes import Ballot, Instructions, Subject, Task, Value, Votes, Wanted
 from benchbuilder.spec.base import FileRef, KindSpec, Knob
-from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.spec.judging import JudgingSpec, Name
 from benchbuilder.votes.cells import escape, folded
 from benchbuilder.votes.desk import lay_out
 from benchbuilder.votes.reading import CastVote, Reading, read_file
@@ -26,11 +30,41 @@ _LOOK = "1"
 class FilesSpec(JudgingSpec):
     """Sheets as CSV and XLSX. `votes` is a folder of filled sheets that the recipe ships, besides those of the build.
 
-    `labels` is what annotators read besides the material, in their language.
+    All `annotators` judge everything, the `adjudicator` only that on which they are in dispute. `labels` is what
+    annotators read besides the material, in their language.
     """
 
+    annotators: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
+    adjudicator: Name
     votes: FileRef | None = None
     labels: Annotated[SheetLabels, Knob()]
+
+    @model_validator(mode="after")
+    def _people(self) -> FilesSpec:
+        if len(set(self.people())) < len(self.people()):
+            raise ValueError("annotators: the annotators and the adjudicator must all be different people")
+        return self
+
+    def votes_each(self) -> int:
+        """Every annotator judges everything."""
+        return len(self.annotators)
+
+    def people(self) -> tuple[str, ...]:
+        """The annotators and the adjudicator."""
+        return (*self.annotators, self.adjudicator)
+
+    def wanted_of(self, person: str, ballot: Ballot, wanted: Wanted) -> tuple[Subject, ...]:
+        """What of `wanted` is for `person` to judge."""
+        if person == self.adjudicator:
+            return wanted.decisions
+        return tuple(subject for subject in wanted.votes if person not in ballot.votes.get(subject, {}))
+
+    def cast(self, ballot: Ballot, subject: Subject, person: str, value: Value) -> None:
+        """Put a vote, or the adjudicator's decision, into `ballot`."""
+        if person == self.adjudicator:
+            ballot.decisions[subject] = (person, value)
+        else:
+            ballot.votes.setdefault(subject, {})[person] = value
 
 
 class FileVotes(Votes):
@@ -73,27 +107,50 @@ class FileVotes(Votes):
 
     def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
         """Every vote on `subjects`; others are counted as stale. DataError lists all problems by file and row."""
-        reading = Reading()
-        people = self.spec.people()
+        reading = Reading(self.spec.people(), {wording_key(q): q for q in self.spec.asked().values()})
         for name, path in self._files(workplace):
             if path.suffix.lower() in _SHEETS:
-                read_file(name, path.read_bytes(), people, reading)
+                read_file(name, path.read_bytes(), reading)
             elif path.suffix.lower() not in _IGNORED:
                 reading.problems.append(f"{name}: sheets of judgements are .xlsx or .csv; save it as one of these")
-        ballot = _count(reading, subjects)
+        ballot = self._count(reading, subjects)
         if reading.problems:
             raise _refuse(reading.problems)
         return ballot
 
+    def _count(self, reading: Reading, subjects: Collection[Subject]) -> Ballot:
+        """The votes by subject and person; contradictions and misplaced keys are added to the problems of `reading`."""
+        reading.problems += _misplaced(reading, subjects)
+        ballot = Ballot()
+        first: dict[tuple[Subject, str], CastVote] = {}
+        for vote in reading.votes:
+            if vote.subject not in subjects:
+                ballot.stale[vote.file] = ballot.stale.get(vote.file, 0) + 1
+                continue
+            before = first.setdefault((vote.subject, vote.annotator), vote)
+            if before.value != vote.value:
+                reading.problems.append(
+                    f"{vote.where}: {vote.annotator} says {vote.value}, but {before.value} at {before.where}; keep one"
+                )
+            self.spec.cast(ballot, vote.subject, vote.annotator, before.value)
+        keys = {subject.key for subject in subjects}
+        ballot.comments = sorted({comment for comment in reading.comments if comment.key in keys})
+        return ballot
+
     # --- out
 
-    def ask(
-        self, claims: Sequence[ShownClaim], missing: Mapping[str, Collection[Subject]], workplace: Path, seed: int
-    ) -> Instructions:
-        """Write packets with just what is `missing`, and take away packets of before that nobody changed."""
+    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:
+        """Write packets with just what is `wanted`, and take away packets of before that nobody changed."""
         packets: dict[str, Callable[[], bytes]] = {}
-        for person, subjects in missing.items():
-            packets |= self._packet(claims, frozenset(subjects), person, seed)
+        missing: dict[str, int] = {}
+        for person in self.spec.people():
+            subjects = self.spec.wanted_of(person, ballot, wanted)
+            for subject in subjects:
+                name = f"{person}: {wanted.about[subject]}"
+                missing[name] = missing.get(name, 0) + 1
+            if subjects:
+                packets |= self._packet(tasks, frozenset(subjects), person, context.seed)
+        workplace = context.workplace
         changed = lay_out(workplace / "packets", packets)
         place = workplace.name
         if packets:
@@ -105,6 +162,7 @@ class FileVotes(Votes):
                 f"{', '.join(changed)} in {place}/packets changed since written: if filled in, move to {place}/votes"
             )
         return Instructions(
+            missing=missing,
             where=f"{place}/packets in the folder of the build",
             next=f"fill in {books} (or the .csv of the same name), put them into {place}/votes, "
             "and run the same command again",
@@ -112,11 +170,11 @@ class FileVotes(Votes):
         )
 
     def _packet(
-        self, claims: Sequence[ShownClaim], wanted: Collection[Subject], person: str, seed: int
+        self, tasks: Sequence[Task], wanted: Collection[Subject], person: str, seed: int
     ) -> dict[str, Callable[[], bytes]]:
         """The files of a person's packet by name; the name changes with the content."""
         spec = self.spec
-        rows = packet_rows(claims, wanted, spec, spec.labels, annotator=person, seed=seed)
+        rows = packet_rows(tasks, wanted, spec, spec.labels, annotator=person, seed=seed)
         layout = columns(spec, spec.labels)
         text = csv_bytes(grid(layout, rows))
 
@@ -139,26 +197,6 @@ def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
         relative = path.relative_to(folder)
         if path.is_file() and not any(part.startswith((".", "~$")) for part in relative.parts):
             yield f"{name}/{relative.as_posix()}", path
-
-
-def _count(reading: Reading, subjects: Collection[Subject]) -> Ballot:
-    """The votes by subject and person; contradictions and misplaced keys are added to the problems of `reading`."""
-    reading.problems += _misplaced(reading, subjects)
-    ballot = Ballot()
-    first: dict[tuple[Subject, str], CastVote] = {}
-    for vote in reading.votes:
-        if vote.subject not in subjects:
-            ballot.stale[vote.file] = ballot.stale.get(vote.file, 0) + 1
-            continue
-        before = first.setdefault((vote.subject, vote.annotator), vote)
-        if before.value != vote.value:
-            reading.problems.append(
-                f"{vote.where}: {vote.annotator} says {vote.value}, but {before.value} at {before.where}; keep one"
-            )
-        ballot.votes.setdefault(vote.subject, {})[vote.annotator] = before.value
-    keys = {subject.key for subject in subjects}
-    ballot.comments = sorted({comment for comment in reading.comments if comment.key in keys})
-    return ballot
 
 
 def _misplaced(reading: Reading, subjects: Collection[Subject]) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from benchbuilder.ports.votes import Ballot, Instructions, ShownClaim, Subject, Votes
+from benchbuilder.ports.stage import Context
+from benchbuilder.ports.votes import Ballot, Instructions, Subject, Task, Votes, Wanted
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.judging import JudgingSpec
 
@@ -35,7 +36,7 @@ class NoVotes(Votes):
         return Ballot()
 
     def ask(
-        self, claims: Sequence[ShownClaim], missing: Mapping[str, Collection[Subject]], workplace: Path, seed: int  # noqa: ARG002
+        self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context  # noqa: ARG002
     ) -> Instructions:  # fmt: skip
         """Nobody to ask."""
-        return Instructions(where="", next="")
+        return Instructions(missing={}, where="", next="")

@@ -8,14 +8,14 @@ from typing import Any
 
 from benchbuilder.judging.shown import display, everything_asked
 from benchbuilder.judging.verdicts import decide
-from benchbuilder.ports.votes import Subject
+from benchbuilder.ports.votes import Ballot, Subject, Value
 from benchbuilder.records.candidate import Candidate
 from benchbuilder.records.evidence import Evidence
 from benchbuilder.votes.files import FilesSpec
 from benchbuilder.votes.sheets import SheetRow, fill, packet_rows, write_sheet
 
-Judge = Callable[[str, Candidate, Evidence | None, str], int | None]
-"""(person, candidate, paragraph or ``None``, guiding question) -> 0, 1 or ``None`` for no vote."""
+Judge = Callable[[str, Candidate, Evidence | None, str], Value | None]
+"""(person, candidate, paragraph or ``None``, guiding question) -> an answer, or ``None`` for no vote."""
 
 
 def write_votes(
@@ -35,23 +35,23 @@ def write_votes(
     """
     rows, passages = list(candidates), list(evidence)
     shown = display(rows, passages)
-    asked = everything_asked(shown.claims, spec)
+    asked = everything_asked(shown.tasks, spec)
     candidate_of = {shown.claim_of[row.id]: row for row in reversed(rows)}
     passage_of = {shown.paragraph_of[row.id]: row for row in reversed(passages) if row.id in shown.paragraph_of}
-    cast: dict[Subject, dict[str, int]] = {}
+    ballot = Ballot()
     files: list[Path] = []
     folder.mkdir(parents=True, exist_ok=True)
     for person in spec.people():
-        wanted = set(decide(asked, cast, spec).missing.get(person, ()))
+        wanted = set(spec.wanted_of(person, ballot, decide(asked, ballot, spec).wanted(asked)))
 
-        def answer(subject: Subject, person: str = person) -> int | None:
+        def answer(subject: Subject, person: str = person) -> Value | None:
             what = asked[subject]
             value = judge(person, candidate_of[what.claim], passage_of.get(subject.key), what.question)
             if value is not None:
-                cast.setdefault(subject, {})[person] = value
+                spec.cast(ballot, subject, person, value)
             return value
 
-        sheet = fill(packet_rows(shown.claims, wanted, spec, spec.labels, annotator=person, seed=seed), answer)
+        sheet = fill(packet_rows(shown.tasks, wanted, spec, spec.labels, annotator=person, seed=seed), answer)
         path = folder / f"{person}.csv"
         write_sheet(sheet if texts else [_bare(row) for row in sheet], path, spec, spec.labels)
         files.append(path)

@@ -7,17 +7,21 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benchbuilder.ports.votes import Comment, Subject
+from benchbuilder.ports.votes import Comment, Subject, Value
+from benchbuilder.retelling import clipped
+from benchbuilder.spec.judging import GuidingQuestion
 from benchbuilder.votes.cells import folded, judgement, unescape
 
 _MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"^[cp][0-9a-f]{20}$")
 _READ = {"key", "annotator", "text", "note"}
 _DELIMITERS = (",", ";", "\t")
+_OTHER = GuidingQuestion(order=0, subject="claim", label="-", text="-", answer="text", max_chars=100_000)
+"""Stands for a wording that is not asked now, whose votes do not count: what stands there is not looked into."""
 
 
 class CastVote(NamedTuple):
@@ -25,7 +29,7 @@ class CastVote(NamedTuple):
 
     subject: Subject
     annotator: str
-    value: int
+    value: Value
     file: str
     where: str
     text: str
@@ -33,15 +37,17 @@ class CastVote(NamedTuple):
 
 @dataclass
 class Reading:
-    """What was read of one or several files."""
+    """What was read of one or several files, by people and by guiding questions under the keys of their wordings."""
 
+    people: Collection[str]
+    questions: Mapping[str, GuidingQuestion]
     votes: list[CastVote] = field(default_factory=list[CastVote])
     comments: list[Comment] = field(default_factory=list[Comment])
     problems: list[str] = field(default_factory=list[str])
 
 
-def read_file(name: str, data: bytes, people: Collection[str], into: Reading) -> None:
-    """Read the filled sheet `name` (``.csv`` or ``.xlsx``); people other than `people` are a problem."""
+def read_file(name: str, data: bytes, into: Reading) -> None:
+    """Read the filled sheet `name` (``.csv`` or ``.xlsx``); other people are a problem."""
     if not name.lower().endswith(".xlsx"):
         lines = _csv_lines(data)
         if lines is None:
@@ -49,7 +55,7 @@ def read_file(name: str, data: bytes, people: Collection[str], into: Reading) ->
         elif not _is_sheet(lines):
             into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
         else:
-            read_lines(name, lines, people, into)
+            read_lines(name, lines, into)
         return
     from benchbuilder.votes.workbook import UnreadableWorkbookError, read_workbook
 
@@ -61,7 +67,7 @@ def read_file(name: str, data: bytes, people: Collection[str], into: Reading) ->
     if not sheets:
         into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
     for lines in sheets:
-        read_lines(name, lines, people, into)
+        read_lines(name, lines, into)
 
 
 def _csv_lines(data: bytes) -> list[list[str]] | None:
@@ -97,7 +103,7 @@ def _is_sheet(lines: Sequence[Sequence[str]]) -> bool:
     return bool(lines) and {"key", "annotator"} <= set(_markers(lines[0]).values())
 
 
-def read_lines(name: str, lines: Sequence[Sequence[str]], people: Collection[str], into: Reading) -> None:
+def read_lines(name: str, lines: Sequence[Sequence[str]], into: Reading) -> None:
     """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1.
 
     A header by which it is not clear what the cells mean is a problem, and no row below it is read.
@@ -108,7 +114,7 @@ def read_lines(name: str, lines: Sequence[Sequence[str]], people: Collection[str
         return
     for number, line in enumerate(lines[1:], start=2):
         cells = {marker: line[index].strip() for index, marker in markers.items() if index < len(line)}
-        _read_row(name, f"{name}:{number}", cells, people, into)
+        _read_row(name, f"{name}:{number}", cells, into)
 
 
 def _header_problems(markers: Sequence[str]) -> list[str]:
@@ -125,26 +131,28 @@ def _header_problems(markers: Sequence[str]) -> list[str]:
     return problems
 
 
-def _read_row(file: str, where: str, cells: dict[str, str], people: Collection[str], into: Reading) -> None:
+def _read_row(file: str, where: str, cells: dict[str, str], into: Reading) -> None:
     key, annotator = cells.get("key", ""), cells.get("annotator", "")
-    values: dict[str, int] = {}
+    values: dict[str, Value] = {}
     for marker, cell in cells.items():
         if not marker.startswith("q:"):
             continue
+        wording = marker.rpartition(":")[2]
+        question = into.questions.get(wording, _OTHER)
         try:
-            value = judgement(cell)
-        except ValueError:
-            into.problems.append(f"{where}: {marker.split(':')[1]} is {cell!r}; allowed are 0, 1 and an empty cell")
+            value = judgement(question, cell)
+        except ValueError as error:
+            into.problems.append(f"{where}: {marker.split(':')[1]} is {clipped(cell, 60)!r}; {error} and an empty cell")
             continue
         if value is not None:
-            values[marker.rpartition(":")[2]] = value
+            values[wording] = value
     note = unescape(cells.get("note", ""))
     if not values and not note:
         return
     if not _KEY.match(key):
         into.problems.append(f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet")
-    elif annotator not in people:
-        into.problems.append(f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(people)}")
+    elif annotator not in into.people:
+        into.problems.append(f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(into.people)}")
     else:
         text = folded(cells.get("text", ""))
         into.votes += [

@@ -20,7 +20,7 @@ from typing import Annotated
 from pydantic import Field
 
 from benchbuilder.judging.shown import wording_key
-from benchbuilder.ports.votes import ShownClaim, Subject
+from benchbuilder.ports.votes import Subject, Task, Value
 from benchbuilder.spec.base import Spec
 from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 from benchbuilder.votes.cells import CLOSED, escape
@@ -75,7 +75,7 @@ class SheetRow:
 
 def question_marker(name: str, question: GuidingQuestion) -> str:
     """The marker of a guiding question's column."""
-    return f"q:{name}:{wording_key(question.text)}"
+    return f"q:{name}:{wording_key(question)}"
 
 
 def columns(judging: JudgingSpec, labels: SheetLabels) -> list[Column]:
@@ -95,17 +95,17 @@ def columns(judging: JudgingSpec, labels: SheetLabels) -> list[Column]:
 
 
 def packet_rows(
-    claims: Sequence[ShownClaim], wanted: Collection[Subject], judging: JudgingSpec, labels: SheetLabels,
+    tasks: Sequence[Task], wanted: Collection[Subject], judging: JudgingSpec, labels: SheetLabels,
     *, annotator: str, seed: int,
 ) -> list[SheetRow]:  # fmt: skip
     """The rows in which `annotator` judges just the `wanted` subjects, claims in an order of their own.
 
     A claim of which only paragraphs are wanted is shown with all its cells closed; other paragraphs are left out.
     """
-    asked = {name: (question.subject, wording_key(question.text)) for name, question in judging.asked().items()}
+    asked = {name: (question.subject, wording_key(question)) for name, question in judging.asked().items()}
     rows: list[SheetRow] = []
     number = 0
-    for claim in sorted(claims, key=lambda claim: _place(seed, annotator, claim.key)):
+    for claim in sorted(tasks, key=lambda task: _place(seed, annotator, task.key)):
         keys = {claim.key: "claim"} | {paragraph.key: "evidence" for paragraph in claim.paragraphs}
         cells = {
             key: {
@@ -118,7 +118,7 @@ def packet_rows(
             continue
         number += 1
         common = {"item": str(number), "annotator": annotator}
-        shown = {"part": labels.claim, "text": claim.text, "right": claim.answer, "wrong": claim.answer_wrong}
+        shown = {"part": labels.claim} | dict(claim.fields)
         rows.append(SheetRow(claim.key, common | shown, cells[claim.key]))
         for index, paragraph in enumerate(claim.paragraphs, start=1):
             if any(cell != CLOSED for cell in cells[paragraph.key].values()):
@@ -133,7 +133,7 @@ def _place(seed: int, annotator: str, key: str) -> str:
     return hashlib.blake2b(f"{seed}:{annotator}:{key}".encode(), digest_size=8).hexdigest()
 
 
-def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], int | None]) -> list[SheetRow]:
+def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
     """The rows with every open cell judged by `judge` (``None`` leaves it empty)."""
     filled: list[SheetRow] = []
     for row in rows:
@@ -141,7 +141,7 @@ def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], int | None]) -> li
         for wording, cell in row.cells.items():
             if cell == "":
                 value = judge(Subject(row.key, wording))
-                cells[wording] = "" if value is None else str(value)
+                cells[wording] = "" if value is None else escape(str(value))
         filled.append(SheetRow(row.key, row.shown, cells))
     return filled
 

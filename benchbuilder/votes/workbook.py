@@ -21,13 +21,14 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
-from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 from benchbuilder.votes.cells import CLOSED, escape
 from benchbuilder.votes.sheets import Column, SheetLabels, SheetRow, grid
 
 LARGEST = 512 * 2**20
 """Bytes that an XLSX file may unpack to."""
 
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
 _EPOCH = datetime(2000, 1, 1)
 _STAMP = (1980, 1, 1, 0, 0, 0)
 _LINE_POINTS = 15.0
@@ -52,7 +53,7 @@ def workbook_bytes(
     if not isinstance(sheet, Worksheet):
         raise TypeError("a new workbook has a worksheet")
     sheet.title = labels.sheet
-    _fill_sheet(sheet, layout, rows)
+    _fill_sheet(sheet, layout, rows, judging)
     _fill_guide(book.create_sheet(labels.guide), judging, labels)
     stream = io.BytesIO()
     book.save(stream)
@@ -75,7 +76,9 @@ def _styles() -> list[NamedStyle]:
     ]  # fmt: skip
 
 
-def _fill_sheet(sheet: Worksheet, layout: Sequence[Column], rows: Sequence[SheetRow]) -> None:
+def _fill_sheet(
+    sheet: Worksheet, layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec
+) -> None:
     lines = grid(layout, rows)
     for number, line in enumerate(lines, start=1):
         row = rows[number - 2] if number > 1 else None
@@ -86,7 +89,7 @@ def _fill_sheet(sheet: Worksheet, layout: Sequence[Column], rows: Sequence[Sheet
         dimension = sheet.column_dimensions[get_column_letter(index)]
         dimension.width, dimension.hidden = column.width, column.marker in _HIDDEN
     sheet.freeze_panes = "C2"
-    _allow_only_0_and_1(sheet, layout, len(lines))
+    _allow_only_answers(sheet, layout, len(lines), judging)
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = sheet.protection.formatCells = False
     sheet.page_setup.orientation = "landscape"
@@ -102,8 +105,8 @@ def _put(sheet: Worksheet, row: int, column: int, text: str, style: str) -> None
     if not isinstance(cell, Cell):
         raise TypeError("no cells are merged here")
     cell.style = style
-    if style == "open" and text in {"0", "1"}:
-        cell.value = int(text)
+    if style == "open" and _NUMBER.fullmatch(text):
+        cell.value = float(text) if "." in text else int(text)
     elif text:
         cell.value = ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", text)
         cell.data_type = "s"
@@ -119,14 +122,35 @@ def _style(column: Column, text: str, row: SheetRow | None) -> str:
     return "claim" if "right" in row.shown else "paragraph"
 
 
-def _allow_only_0_and_1(sheet: Worksheet, layout: Sequence[Column], last: int) -> None:
-    asked = [get_column_letter(i) for i, column in enumerate(layout, start=1) if column.marker.startswith("q:")]
+def _allow_only_answers(sheet: Worksheet, layout: Sequence[Column], last: int, judging: JudgingSpec) -> None:
+    """Let the cells of each guiding question take just its answers, as far as spreadsheets can say so."""
     if last < 2:
         return
-    allowed = DataValidation(type="list", formula1='"1,0"', allow_blank=True, showErrorMessage=True)
-    allowed.errorTitle, allowed.error = "0 / 1", "0 / 1"
-    allowed.add(f"{asked[0]}2:{asked[-1]}{last}")
-    sheet.add_data_validation(allowed)
+    rules: dict[str, DataValidation] = {}
+    for index, column in enumerate(layout, start=1):
+        if not column.marker.startswith("q:"):
+            continue
+        question = judging.asked()[column.marker.split(":")[1]]
+        if question.answer == "text":
+            continue
+        letter = get_column_letter(index)
+        rule = _rule(question)
+        rules.setdefault(rule.errorTitle or "", rule).add(f"{letter}2:{letter}{last}")
+    for rule in rules.values():
+        sheet.add_data_validation(rule)
+
+
+def _rule(question: GuidingQuestion) -> DataValidation:
+    if question.answer == "scalar":
+        rule = DataValidation(type="decimal", operator="between", formula1="0", formula2="1", allow_blank=True)
+        told = "0 – 1"
+    else:
+        values = [str(value) for value in sorted(question.options or {0: "", 1: ""}, reverse=True)]
+        rule = DataValidation(type="list", formula1=f'"{",".join(values)}"', allow_blank=True)
+        told = " / ".join(reversed(values))
+    rule.showErrorMessage = True
+    rule.errorTitle = rule.error = told
+    return rule
 
 
 def _height(layout: Sequence[Column], line: Sequence[str]) -> float:
@@ -145,7 +169,10 @@ def _lines(text: str, width: int) -> int:
 def _fill_guide(sheet: Worksheet, judging: JudgingSpec, labels: SheetLabels) -> None:
     lines: list[tuple[str, str]] = [("", line) for line in labels.instructions]
     lines += [("", "")] if lines else []
-    lines += [(question.label, question.text) for question in judging.asked().values()]
+    for question in judging.asked().values():
+        lines.append((question.label, question.text))
+        lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
+        lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]
     for number, (name, text) in enumerate(lines, start=1):
         _put(sheet, number, 1, escape(name), "claim")
         _put(sheet, number, 2, escape(text), "paragraph")

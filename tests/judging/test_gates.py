@@ -1,20 +1,18 @@
-from pathlib import Path
-
 import pytest
-import yaml
+from files_spec import RECIPES, files_spec, raw_files
 from pydantic import ValidationError
 
+from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.survivors import Judged, first_failed, funnel, gates, survivors
 from benchbuilder.judging.verdicts import decide
-from benchbuilder.ports.votes import Subject
-from benchbuilder.votes.files import FilesSpec
+from benchbuilder.ports.votes import Ballot, Subject
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
+FILES = RECIPES / "annotation" / "files.yaml"
 CLAIM = ("single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "fluent")
 
 
 def spec(**changes):
-    return FilesSpec.model_validate({**yaml.safe_load(RECIPE.read_text("utf-8")), "votes": None, **changes})
+    return files_spec(**changes)
 
 
 def judged(supporting=3, partition="medqa", **answers):
@@ -22,8 +20,8 @@ def judged(supporting=3, partition="medqa", **answers):
 
 
 def test_shipped_recipe_is_on_package_annotation():
-    assert RECIPE.read_text("utf-8").startswith("# @package annotation\n")
-    assert RECIPE.with_name("none.yaml").read_text("utf-8").startswith("# @package annotation\n")
+    assert FILES.read_text("utf-8").startswith("# @package annotation\n")
+    assert FILES.with_name("none.yaml").read_text("utf-8").startswith("# @package annotation\n")
 
 
 def test_gates_stand_in_the_order_of_the_guiding_questions():
@@ -57,8 +55,7 @@ def test_survivors_and_funnel():
 
 
 def test_a_question_that_is_null_is_not_asked_and_does_not_gate():
-    raw = yaml.safe_load(RECIPE.read_text("utf-8"))
-    judging = spec(questions=raw["questions"] | {"wrong_is_wrong": None})
+    judging = spec(questions=raw_files()["questions"] | {"wrong_is_wrong": None})
     assert "wrong_is_wrong" not in judging.asked()
     assert "wrong_is_wrong" not in gates(judging)
 
@@ -66,10 +63,10 @@ def test_a_question_that_is_null_is_not_asked_and_does_not_gate():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"adjudicator": "a"}, "three different people"),
-        ({"annotators": ["a", "a"]}, "three different people"),
+        ({"adjudicator": "a"}, "must all be different people"),
+        ({"annotators": ["a", "a"]}, "must all be different people"),
         ({"keep": {"fluency": 1}}, "there is no question fluency"),
-        ({"keep": {"fluent": 2}}, "keep.fluent"),
+        ({"keep": {"fluent": 2}}, "keep: fluent cannot be 2"),
         ({"min_evidence": -1}, "min_evidence"),
         ({"questions": {}}, "at least one guiding question"),
     ],
@@ -82,6 +79,7 @@ def test_wrong_recipes(changes, words):
 def test_decisions():
     judging = spec()
     subjects = [Subject(f"c{n}", "w") for n in range(6)]
+    asked = {subject: Asked(subject, "fluent", "claim", subject.key) for subject in subjects}
     cast = {
         subjects[0]: {"a": 1, "b": 1},
         subjects[1]: {"a": 1, "b": 0, "meta": 0},
@@ -91,8 +89,17 @@ def test_decisions():
         # an adjudicator cannot stand in for an annotator
         subjects[5]: {"meta": 1},
     }
-    verdicts = decide(subjects, cast, judging)
+    ballot = Ballot()
+    for subject, votes in cast.items():
+        for person, value in votes.items():
+            judging.cast(ballot, subject, person, value)
+    verdicts = decide(asked, ballot, judging)
     assert verdicts.decided == {subjects[0]: 1, subjects[1]: 0, subjects[4]: 0}
     assert verdicts.adjudicated == {subjects[1]}
-    assert verdicts.missing == {"a": [subjects[5]], "b": [subjects[3], subjects[5]], "meta": [subjects[2]]}
+    assert verdicts.wanting == {subjects[3]: 1, subjects[5]: 2}
+    assert verdicts.disputed == [subjects[2]]
+    wanted = verdicts.wanted(asked)
+    assert {person: judging.wanted_of(person, ballot, wanted) for person in judging.people()} == {
+        "a": (subjects[5],), "b": (subjects[3], subjects[5]), "meta": (subjects[2],),
+    }  # fmt: skip
     assert verdicts.unneeded == 1

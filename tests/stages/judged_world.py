@@ -2,10 +2,9 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
-import yaml
+from files_spec import files_spec
 
 from benchbuilder.accounts import settle_gather
 from benchbuilder.errors import WaitingForPeople
@@ -17,10 +16,8 @@ from benchbuilder.records.item import Claim, Item
 from benchbuilder.records.table import Table
 from benchbuilder.stages.annotate import Annotate, AnnotateSpec
 from benchbuilder.votes.cells import CLOSED
-from benchbuilder.votes.files import FilesSpec
 from benchbuilder.votes.produce import write_votes
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
 MADE = MadeBy(rule="test")
 TOPICS = ("产后出血", "子痫前期", "前置胎盘", "妊娠期糖尿病", "新生儿黄疸")
 
@@ -51,9 +48,8 @@ class World:
         self.folder = folder
         self.candidates = [candidate(n) for n in range(count)]
         self.evidence = [row for c in self.candidates for row in paragraphs(c)]
-        raw = yaml.safe_load(RECIPE.read_text("utf-8"))
-        raw["bootstrap"]["samples"] = 100
-        self.spec = FilesSpec.model_validate({**raw, "votes": None, **annotation})
+        draw = {"samples": 100, "level": 0.95, "seed": 20230917}
+        self.spec = files_spec(**{"bootstrap": draw, **annotation})
 
     def stage(self, spec=None):
         context = Context(seed=5, language="zh", step="items", cache=self.folder / "cache",

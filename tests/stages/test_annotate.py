@@ -7,7 +7,7 @@ from judged_world import World, candidate, paragraphs
 
 from benchbuilder.errors import DataError, RecipeError, WaitingForPeople
 from benchbuilder.judging.shown import display, everything_asked
-from benchbuilder.judging.verdicts import decide
+from benchbuilder.judging.verdicts import count_missing, decide
 from benchbuilder.ports.votes import Ballot, Instructions
 from benchbuilder.spec.base import FileRef
 from benchbuilder.stages.annotate import Annotate, AnnotateSpec
@@ -339,10 +339,18 @@ class Cast:
         return {}
 
     def collect(self, subjects, workplace):
-        return Ballot({subject: self.cast[subject] for subject in subjects if subject in self.cast})
+        return ballot_of(self.judging, self.cast)
 
-    def ask(self, claims, missing, workplace, seed):
-        return Instructions("here", "judge")
+    def ask(self, tasks, ballot, wanted, context):
+        return Instructions(count_missing(wanted, "annotators", "adjudicator"), "here", "judge")
+
+
+def ballot_of(spec, cast):
+    ballot = Ballot()
+    for subject, votes in cast.items():
+        for person, value in votes.items():
+            spec.cast(ballot, subject, person, value)
+    return ballot
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -352,7 +360,7 @@ def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data
     texts = st.lists(st.sampled_from(["甲。", "乙。", "丙。"]), min_size=1, max_size=4)
     world.evidence = [row for c in world.candidates for row in paragraphs(c, texts=data.draw(texts))]
     world.evidence += paragraphs(candidate(50), data.draw(st.integers(0, 1)))
-    asked = everything_asked(display(world.candidates, world.evidence).claims, world.spec)
+    asked = everything_asked(display(world.candidates, world.evidence).tasks, world.spec)
     mostly = st.sampled_from([1, 1, 1, 1, 1, 0])
     complete = data.draw(st.booleans())
     votes = {}
@@ -364,7 +372,7 @@ def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data
         votes[subject] = given_votes
     stage = world.stage()
     stage.votes = Cast(world.spec, votes)
-    if decide(asked, votes, world.spec).missing:
+    if decide(asked, ballot_of(world.spec, votes), world.spec).wanted(asked):
         assert not complete
         with pytest.raises(WaitingForPeople):
             world.run(stage)
@@ -393,7 +401,7 @@ def test_gb18030_as_a_chinese_excel_saves_it(world):
     world.votes(yes)
     for path in (world.folder / "annotation" / "votes").glob("*.csv"):
         path.write_bytes(path.read_text("utf-8-sig").encode("gb18030"))
-        reading = Reading()
-        read_file(path.name, path.read_bytes(), world.spec.people(), reading)
+        reading = Reading(world.spec.people(), {})
+        read_file(path.name, path.read_bytes(), reading)
         assert reading.problems == []
     assert len(world.run()[0]) == 5

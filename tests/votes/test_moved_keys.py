@@ -1,19 +1,17 @@
 """Sheets whose rows no longer show what their keys stand for."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import yaml
+from files_spec import files_spec
 
 from benchbuilder.errors import DataError
 from benchbuilder.judging.shown import everything_asked
-from benchbuilder.ports.votes import ShownClaim, ShownParagraph
-from benchbuilder.votes.files import FilesSpec, FileVotes
+from benchbuilder.ports.votes import ShownParagraph, Task
+from benchbuilder.votes.files import FileVotes
 from benchbuilder.votes.sheets import columns, csv_bytes, fill, grid, packet_rows
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
-SPEC = FilesSpec.model_validate({**yaml.safe_load(RECIPE.read_text("utf-8")), "votes": None})
+SPEC = files_spec()
 TEXTS = ("产后出血的原因是甲吗？", "第一行。\r\n  =1+1 ", "=子痫前期", " '=子痫前期")
 AT = {column.marker: index for index, column in enumerate(columns(SPEC, SPEC.labels))}
 KEY, TEXT = AT["key"], AT["text"]
@@ -22,8 +20,8 @@ KEY, TEXT = AT["key"], AT["text"]
 def claim(n, text="", paragraphs=None):
     key = f"{n:019x}"
     passages = paragraphs or (f"-关于{n}的第一段。", f"关于{n}的第二段。")
-    return ShownClaim(
-        f"c{key}0", text or TEXTS[n], f"是甲{n}。", f"是乙{n}。",
+    return Task(
+        f"c{key}0", (("text", text or TEXTS[n]), ("right", f"是甲{n}。"), ("wrong", f"是乙{n}。")),
         tuple(ShownParagraph(f"p{key}{k}", "教科书", "", passage) for k, passage in enumerate(passages)),
     )  # fmt: skip
 
@@ -97,7 +95,8 @@ def test_the_same_text_under_several_keys_is_no_alarm(tmp_path):
 
 def test_votes_on_a_changed_answer_are_stale_and_no_alarm(tmp_path):
     """The text is that of another key, but the key is none that is shown now."""
-    first = replace(claim(9, CLAIMS[0].text, [p.text for p in CLAIMS[0].paragraphs]), answer="是丁。")
+    other = claim(9, CLAIMS[0].text, [p.text for p in CLAIMS[0].paragraphs])
+    first = replace(other, fields=(other.fields[0], ("right", "是丁。"), other.fields[2]))
     _, ballot = collect(tmp_path, CLAIMS, nothing, [first, *CLAIMS[1:]])
     asked = everything_asked(CLAIMS[:1], SPEC)
     assert ballot.stale == {f"{tmp_path.name}/votes/a.csv": len(asked)}

@@ -1,24 +1,22 @@
 import csv
 import io
 import zipfile
-from pathlib import Path
 
 import openpyxl
 import pytest
-import yaml
+from files_spec import files_spec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.judging.shown import everything_asked, wording_key
-from benchbuilder.ports.votes import ShownClaim, ShownParagraph, Subject
+from benchbuilder.ports.votes import ShownParagraph, Subject, Task
 from benchbuilder.votes.cells import escape, folded, judgement, unescape
-from benchbuilder.votes.files import FilesSpec
 from benchbuilder.votes.reading import Reading, read_file
 from benchbuilder.votes.sheets import columns, csv_bytes, fill, grid, packet_rows
 from benchbuilder.votes.workbook import UnreadableWorkbookError, read_workbook, workbook_bytes
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "annotation" / "files.yaml"
-SPEC = FilesSpec.model_validate({**yaml.safe_load(RECIPE.read_text("utf-8")), "votes": None})
+SPEC = files_spec()
+BINARY = SPEC.asked()["fluent"]
 LAYOUT = columns(SPEC, SPEC.labels)
 NASTY = '=HYPERLINK("http://x","点我")'
 
@@ -29,8 +27,10 @@ def key(prefix, n):
 
 def claims(count=4):
     return [
-        ShownClaim(
-            key("c", n), f"某产妇产后大出血。第{n}问？\n=1+1", NASTY if n == 0 else "子宫收缩乏力。", "-胎盘滞留。",
+        Task(
+            key("c", n),
+            (("text", f"某产妇产后大出血。第{n}问？\n=1+1"), ("right", NASTY if n == 0 else "子宫收缩乏力。"),
+             ("wrong", "-胎盘滞留。")),
             (ShownParagraph(key("p", 10 * n), "教科书", "产后出血", "@子宫收缩乏力最常见。"),
              ShownParagraph(key("p", 10 * n + 1), "百科", "", "'+胎盘因素，见于②类。")),
         )
@@ -45,8 +45,8 @@ def rows(person="a", seed=7, wanted=None, count=4):
 
 
 def read(name, data, people=("a", "b", "meta")):
-    reading = Reading()
-    read_file(name, data, people, reading)
+    reading = Reading(people, {wording_key(question): question for question in SPEC.asked().values()})
+    read_file(name, data, reading)
     return reading
 
 
@@ -58,13 +58,13 @@ def test_escaping_is_undone(text):
 
 @pytest.mark.parametrize(("text", "value"), [("1", 1), (" 0 ", 0), ("１", 1), ("1.0", 1), ("", None), ("—", None)])
 def test_what_people_write(text, value):
-    assert judgement(text) == value
+    assert judgement(BINARY, text) == value
 
 
 @pytest.mark.parametrize("text", ["2", "yes", "是", "TRUE", "0.5", "01", "1/0"])
 def test_what_is_no_judgement(text):
-    with pytest.raises(ValueError, match=text):
-        judgement(text)
+    with pytest.raises(ValueError, match="allowed are 0, 1"):
+        judgement(BINARY, text)
 
 
 def test_claims_are_shuffled_for_each_annotator_alike_every_time():
@@ -90,8 +90,8 @@ def test_labels_are_no_formulas_either():
 
 
 def test_only_what_is_wanted_is_open():
-    fluent = wording_key(SPEC.asked()["fluent"].text)
-    supports = wording_key(SPEC.asked()["supports"].text)
+    fluent = wording_key(SPEC.asked()["fluent"])
+    supports = wording_key(SPEC.asked()["supports"])
     sheet = rows(wanted={Subject(key("c", 1), fluent), Subject(key("p", 21), supports)})
     assert [row.key for row in sheet if row.key.startswith("p")] == [key("p", 21)]
     assert {row.key for row in sheet if row.key.startswith("c")} == {key("c", 1), key("c", 2)}
@@ -324,4 +324,4 @@ def test_markers_are_found_in_any_case():
     reading = read("a.csv", lines_with(shout))
     assert reading.problems == []
     (vote,) = reading.votes
-    assert vote.subject == Subject(rows()[0].key, wording_key(SPEC.asked()["fluent"].text))
+    assert vote.subject == Subject(rows()[0].key, wording_key(SPEC.asked()["fluent"]))

@@ -1,0 +1,1 @@
+"""The database in which people, what they are to judge, and their votes stand."""

@@ -1,0 +1,79 @@
+"""What a recipe says about work that people do in the review app."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from benchbuilder.spec.base import FileRef, Knob, Spec
+from benchbuilder.spec.judging import JudgingSpec, Name
+
+
+class GoldSpec(Spec):
+    """Tasks with known answers, planted among the others to see how well people judge; they decide nothing.
+
+    `file` is JSON Lines: ``fields`` (name to text), ``paragraphs`` (objects with ``text`` and maybe ``title``, at
+    will) and ``expected`` (guiding question about the claim to its right answer). Each annotator gets one after every
+    `every` other tasks, until all are used.
+    """
+
+    file: FileRef
+    every: Annotated[int, Field(ge=1)] = 10
+
+
+class ProjectSpec(JudgingSpec):
+    """One body of work in the app: what is shown, what is asked, of how many people.
+
+    `fields` names what a task shows, in order, each with a label; `heading` and `paragraph` are the words for the
+    task and for a paragraph. `guideline` is a Markdown file that stands beside every task. People are shown a banner
+    after `suggested_seconds`; work handed in before `min_seconds` is marked as hasty for the lead, not refused.
+    `strings` maps languages to files with the words of the interface, for those that the app does not bring.
+    `database_env` is the name of the environment variable with the URL of a shared database; by default the votes
+    stand in a file in the folder of the build.
+    """
+
+    title: Annotated[str, Field(min_length=1, max_length=80)]
+    fields: dict[Name, str | None]
+    heading: str
+    paragraph: str
+    per_task: Annotated[int, Field(ge=1, le=20)]
+    guideline: FileRef | None = None
+    suggested_seconds: Annotated[int | None, Knob(), Field(ge=1)] = None
+    min_seconds: Annotated[int | None, Knob(), Field(ge=0)] = None
+    gold: GoldSpec | None = None
+    strings: Annotated[dict[str, FileRef], Knob()] = {}
+    database_env: Annotated[str | None, Knob()] = None
+
+    def votes_each(self) -> int:
+        """How many annotators judge each task."""
+        return self.per_task
+
+    def shown(self) -> dict[str, str]:
+        """Names of the fields that tasks show, with their labels, in order."""
+        return {name: label for name, label in self.fields.items() if label is not None}
+
+
+class TaskRowsSpec(Spec):
+    """Where the tasks of a review come from: a file of rows, or the finished items.
+
+    `file` is JSON Lines, CSV or Parquet; with ``null`` and ``items: true`` the rows are those of the item step, as
+    ``items.jsonl`` holds them. `show` maps fields of the task to columns; `paragraphs` is a column with a list of
+    texts (or of objects with ``text`` and ``title``); `about` are columns that are exported with the votes and never
+    shown. `sample` rows are drawn by the recipe's seed, in proportion to the values of the column `by`.
+    """
+
+    file: FileRef | None = None
+    items: bool = False
+    show: dict[Name, str]
+    paragraphs: str | None = None
+    about: tuple[str, ...] = ()
+    sample: Annotated[int | None, Field(ge=1)] = None
+    by: str | None = None
+
+
+class ReviewSpec(ProjectSpec):
+    """A body of work that is not the annotation of candidates: ratings of answers, forms, free-text answers."""
+
+    kind: Literal["review"] = "review"
+    rows: TaskRowsSpec

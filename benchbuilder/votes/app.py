@@ -1,0 +1,111 @@
+"""Votes by way of the review app: candidates are laid out in its database, and votes are read from there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from benchbuilder.ballots.projects import CLAIMS, FILE, database_url, project_of, with_gold
+from benchbuilder.errors import InstallationError
+from benchbuilder.judging.verdicts import count_missing
+from benchbuilder.ports.stage import Context
+from benchbuilder.ports.votes import Ballot, Instructions, Subject, Task, Votes, Wanted
+from benchbuilder.spec.base import KindSpec
+from benchbuilder.spec.judging import JudgingSpec
+from benchbuilder.spec.review import ProjectSpec
+
+if TYPE_CHECKING:
+    from benchbuilder.ballots.database import Ballots
+
+
+class AppSpec(ProjectSpec):
+    """The annotation of candidates in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``."""
+
+
+
+class AppVotes(Votes):
+    """Lays out every candidate with its paragraphs as a task of the project ``claims``, and reads what people voted.
+
+    The tasks stay there when all votes are in: a vote that is corrected then shows up in ``plan`` as late. Votes of
+    people whose invite was revoked count. InstallationError without the extra ``review``.
+    """
+
+    kind: ClassVar[str] = "app"
+    spec_class: ClassVar[type[KindSpec]] = AppSpec
+
+    spec: AppSpec
+
+    @property
+    def judging(self) -> JudgingSpec | None:
+        """The spec itself."""
+        return self.spec
+
+    def observes(self, workplace: Path) -> Mapping[str, str]:
+        """A digest of the votes that count; nothing before the first build."""
+        if not self._begun(workplace):
+            return {}
+        with open_ballots(self.spec, workplace) as ballots:
+            return {"votes in the app": ballots.digest(CLAIMS)}
+
+    def _begun(self, workplace: Path) -> bool:
+        return self.spec.database_env is not None or (workplace / FILE).exists()
+
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
+        """Every vote on `subjects`; others are counted as stale."""
+        if not self._begun(workplace):
+            return Ballot()
+        with open_ballots(self.spec, workplace) as ballots:
+            found = ballots.ballot(CLAIMS, retired=True)
+        wanted = frozenset(subjects)
+        keys = {subject.key for subject in wanted}
+        stale = sum(len(votes) for subject, votes in found.votes.items() if subject not in wanted)
+        stale += sum(subject not in wanted for subject in found.decisions)
+        return Ballot(
+            {subject: votes for subject, votes in found.votes.items() if subject in wanted},
+            {subject: decision for subject, decision in found.decisions.items() if subject in wanted},
+            {"review app": stale} if stale else {},
+            [comment for comment in found.comments if comment.key in keys],
+        )
+
+    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:  # noqa: ARG002
+        """Lay the tasks out, whether something is wanted or not: the app shows just what is shown now."""
+        context.workplace.mkdir(parents=True, exist_ok=True)
+        project = project_of(CLAIMS, self.spec, context.language, context.seed)
+        with open_ballots(self.spec, context.workplace) as ballots:
+            ballots.lay_out(project, with_gold(tasks, self.spec))
+            there = {role: sum(p.role == role and not p.revoked for p in ballots.people()) for role in _ROLES}
+        return Instructions(
+            missing=count_missing(wanted, "annotators", "adjudicator"),
+            where="the review app",
+            next=_next(wanted, there["annotator"], there["adjudicator"], self.spec),
+        )
+
+
+_ROLES = ("annotator", "adjudicator")
+
+
+def open_ballots(spec: ProjectSpec, workplace: Path) -> Ballots:
+    """The database of votes of a build. InstallationError without the extra ``review``."""
+    try:
+        from benchbuilder.ballots.database import Ballots
+    except ModuleNotFoundError as error:
+        raise InstallationError(
+            "the review app needs libraries that are not installed",
+            why=f"there is no module {error.name}",
+            next="pip install 'benchbuilder[review]'",
+        ) from error
+    return Ballots.open(database_url(spec, workplace))
+
+
+def _next(wanted: Wanted, annotators: int, adjudicators: int, spec: AppSpec) -> str:
+    """What to do next: invite people if there are too few, then let them judge."""
+    steps: list[str] = []
+    if annotators < spec.per_task:
+        steps.append(
+            f"invite {spec.per_task - annotators} more with `benchbuild people invite NAME --role annotator`"
+        )
+    if wanted.decisions and not adjudicators:
+        steps.append("invite somebody with `benchbuild people invite NAME --role adjudicator`")
+    steps.append("serve the app with `benchbuild review`")
+    return ", ".join(steps) + ", each with the same words as this build; then run the same command again"
