@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from benchbuilder.ballots.projects import CLAIMS, FILE, database_url, project_of, with_gold
+from benchbuilder.ballots.definitions import CLAIMS, FILE, database_url, project_of, with_gold
 from benchbuilder.errors import InstallationError
 from benchbuilder.judging.verdicts import count_missing
 from benchbuilder.ports.stage import Context
