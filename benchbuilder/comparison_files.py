@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.agreement.measures import measure
+from benchbuilder.agreement.ratings import measure_ratings
 from benchbuilder.comparing import Comparison, Result
 from benchbuilder.exporters.rendering import markdown
 from benchbuilder.ratings import RATERS, Shown, Verdicts, read_verdicts, write_packets
@@ -167,12 +167,14 @@ def _people_notes(texts: Sequence[str], verdicts: Verdicts, seed: int) -> list[s
         if missing:
             notes.append(f"{rater}: {missing} of {len(texts)} texts are not judged yet.")
     both = [
-        [(int(first.right), int(second.right))]
+        [{RATERS[0]: int(first.right), RATERS[1]: int(second.right)}]
         for text in texts
         if (first := verdicts.complete(RATERS[0], text)) and (second := verdicts.complete(RATERS[1], text))
     ]
     if both:
-        found = measure(both, categories=2, samples=_SAMPLES, level=_LEVEL, seed=seed)
+        found = measure_ratings(
+            both, level="nominal", samples=_SAMPLES, confidence_level=_LEVEL, seed=seed, categories=(0, 1)
+        )
         told = ", ".join(f"{name} {_value(found[name])}" for name in ("percent", "kappa", "ac1", "alpha"))
         notes.append(f"Agreement of the two on {len(both)} texts (right or not): {told}.")
     return notes

@@ -3,15 +3,20 @@
 Every function takes an array of shape ``(..., C, C)`` for C categories, so that one call serves a whole bootstrap,
 and returns an array of shape ``(...)``. Where a coefficient is undefined its value is ``nan``: with no judgements at
 all, and for kappa and alpha where every judgement is the same.
+
+There are three tables. `contingency` is of two coders. `coincidences` (Krippendorff) and `rater_pairs` (Fleiss, Gwet)
+are symmetric, of any number of coders: they count ordered pairs of judgements on the same unit; in the first a unit
+weighs as much as it has judgements, in the second every unit weighs one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchbuilder.agreement import margins
 
 Counts = NDArray[np.float64]
 Coefficient = Callable[[Counts], NDArray[np.float64]]
@@ -44,23 +49,45 @@ def coincidences(units: Sequence[Sequence[int | None]], categories: int) -> Coun
     return matrix
 
 
+def rater_pairs(counts: Counts) -> Counts:
+    """The table of `counts` (unit by category: how many raters gave it), in which every unit weighs one.
+
+    A unit's one is spread evenly over the ordered pairs of its raters. Units with fewer than two raters are left out.
+
+    >>> rater_pairs(np.array([[3.0, 0.0], [1.0, 1.0]])).tolist()
+    [[1.0, 0.5], [0.5, 0.0]]
+    """
+    raters = counts.sum(-1)
+    kept, many = counts[raters > 1], raters[raters > 1]
+    each = 1 / (many * (many - 1))
+    return kept.T @ (kept * each[:, None]) - np.diag(each @ kept)
+
+
 def percent(table: Counts) -> NDArray[np.float64]:
-    """Share (0 to 1) of units on which the two coders agree."""
-    return _ratio(_diagonal(table), _total(table))
+    """Share (0 to 1) of units on which the two coders agree; of `rater_pairs`, the mean share of agreeing pairs."""
+    return margins.share(_diagonal(table), table.sum(-1))
 
 
 def cohen_kappa(table: Counts) -> NDArray[np.float64]:
     """Cohen's kappa: chance agreement from each coder's own margins (Cohen 1960)."""
-    total = _total(table)
-    expected = _ratio((table.sum(-1) * table.sum(-2)).sum(-1), total * total)
-    return _corrected(percent(table), expected)
+    return margins.kappa(_diagonal(table), table.sum(-1), table.sum(-2))
+
+
+def fleiss_kappa(table: Counts) -> NDArray[np.float64]:
+    """Fleiss' kappa of `rater_pairs`: chance agreement from the margins of all raters together (Fleiss 1971).
+
+    Fleiss has the same number of raters for every unit. Where it differs this is the usual generalisation (Gwet 2014):
+    agreement and margins are means over units, each of which weighs the same.
+    """
+    return cohen_kappa(table)
 
 
 def gwet_ac1(table: Counts) -> NDArray[np.float64]:
-    """Gwet's AC1: chance agreement from the mean margins (Gwet 2008); stable where one category prevails."""
-    share = _ratio((table.sum(-1) + table.sum(-2)) / 2, _total(table)[..., None])
-    expected = (share * (1 - share)).sum(-1) / (table.shape[-1] - 1)
-    return _corrected(percent(table), expected)
+    """Gwet's AC1: chance agreement from the mean margins (Gwet 2008); stable where one category prevails.
+
+    For two coders it takes their contingency table, for any number `rater_pairs`.
+    """
+    return margins.ac1(_diagonal(table), table.sum(-1), table.sum(-2))
 
 
 def krippendorff_alpha(matrix: Counts) -> NDArray[np.float64]:
@@ -68,16 +95,7 @@ def krippendorff_alpha(matrix: Counts) -> NDArray[np.float64]:
 
     The matrix of two coders who judged every unit is their contingency table plus its transpose.
     """
-    total = _total(matrix)
-    margins = matrix.sum(-1)
-    observed = total - _diagonal(matrix)
-    expected = _ratio(total * total - (margins * margins).sum(-1), total - 1)
-    return 1 - _ratio(observed, expected)
-
-
-def alpha_of_two(table: Counts) -> NDArray[np.float64]:
-    """Krippendorff's nominal alpha of two coders who judged every unit, of their contingency table."""
-    return krippendorff_alpha(table + np.swapaxes(table, -1, -2))
+    return margins.nominal_alpha(_total(matrix) - _diagonal(matrix), matrix.sum(-1))
 
 
 def _total(table: Counts) -> NDArray[np.float64]:
@@ -86,13 +104,3 @@ def _total(table: Counts) -> NDArray[np.float64]:
 
 def _diagonal(table: Counts) -> NDArray[np.float64]:
     return np.diagonal(table, axis1=-2, axis2=-1).sum(-1)
-
-
-def _ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
-    """The quotient, ``nan`` where the divisor is zero or less."""
-    above, below = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-
-
-def _corrected(observed: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _ratio(observed - expected, 1 - expected)

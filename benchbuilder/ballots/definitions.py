@@ -22,19 +22,19 @@ FILE = "review.sqlite"
 _SHOWN = 10
 
 
-def database_url(spec: ProjectSpec, workplace: Path, environ: Mapping[str, str] | None = None) -> str:
+def database_url(database_env: str | None, workplace: Path, environ: Mapping[str, str] | None = None) -> str:
     """Where the votes stand: a file in `workplace`, or what the environment variable named by the recipe says.
 
     DataError if that variable is not set. The URL may hold a password, and is in no message.
     """
-    if spec.database_env is None:
+    if database_env is None:
         return f"sqlite:///{workplace.absolute() / FILE}"
-    url = (os.environ if environ is None else environ).get(spec.database_env, "")
+    url = (os.environ if environ is None else environ).get(database_env, "")
     if not url:
         raise DataError(
-            f"the environment variable {spec.database_env} is not set",
+            f"the environment variable {database_env} is not set",
             why="database_env names it as the place of the shared database of votes",
-            next=f"export {spec.database_env}=postgresql://USER@HOST/DATABASE, or leave database_env out",
+            next=f"export {database_env}=postgresql://USER@HOST/DATABASE, or leave database_env out",
         )
     return url
 

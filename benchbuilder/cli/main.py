@@ -74,6 +74,14 @@ COMMANDS: dict[str, Command] = {
         ("benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
          "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
     ),
+    "review": Command(
+        "review", "serve the review app, in which experts judge candidates and rate answers",
+        ("benchbuild review recipe=care_mi", "benchbuild review recipe=care_mi steps.items.sample=12 --port 8766"),
+    ),
+    "people": Command(
+        "people", "invite experts to the review app, list them, make new links, revoke them",
+        ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
+    ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",
         ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchbuilder.agreement.ratings import paradox
 from benchbuilder.ports.exporter import Finished
 
 MEASURES = ("percent", "kappa", "ac1", "alpha")
+_LIKE = {"percent": "within_tolerance", "kappa": "weighted_kappa"}
+"""What stands in the place of a measure on other scales."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far annotators agree on one guiding question, over `count` things that both judged.
+    """How far annotators agree on one guiding question, over `count` things that at least two judged.
 
-    `yes` of `judged` decisions were yes in the end; `gates` says whether the question decides what is kept.
+    `yes` of `judged` decisions were yes in the end (of a scale or a scalar: high enough); `gates` says whether the
+    question decides what is kept. Of scalars, `percent` is the share of pairs within the tolerance; where a measure is
+    not one of this scale it has no value and says —. `icc` is there for scalars alone. `is_lopsided` is the prevalence
+    paradox: nearly all agree, yet kappa is low.
     """
 
     name: str
@@ -36,13 +42,8 @@ class Agreement:
     judged: int
     count: int
     measures: Mapping[str, Measure]
-
-    @property
-    def is_lopsided(self) -> bool:
-        """Whether kappa is low although nearly all judgements agree: one answer is so frequent that chance alone
-        would agree nearly as often (the prevalence paradox)."""
-        share, kappa = self.measures["percent"].value, self.measures["kappa"].value
-        return share is not None and kappa is not None and share >= 0.85 and kappa < 0.6
+    icc: Measure | None
+    is_lopsided: bool
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,15 @@ def _agreement(name: str, row: Mapping[str, Any], notes: Mapping[str, Any]) -> A
         yes=asked.get("yes", 0),
         judged=asked.get("judged", 0),
         count=row["n"],
-        measures={key: _measure(row[key]) for key in MEASURES},
+        measures={key: _measure(row.get(key) or row.get(_LIKE.get(key, ""))) for key in MEASURES},
+        icc=_measure(row["icc2k"]) if "icc2k" in row else None,
+        is_lopsided=paradox(row),
     )
 
 
-def _measure(data: Mapping[str, Any]) -> Measure:
+def _measure(data: Mapping[str, Any] | None) -> Measure:
+    if data is None:
+        return Measure(None, words="—")
     if "undefined" in data:
         return Measure(None, words=data["undefined"])
     return Measure(data["value"], data.get("low"), data.get("high"), data.get("why", ""))

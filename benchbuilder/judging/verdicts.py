@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchbuilder.agreement.measures import measure
-from benchbuilder.agreement.ratings import measure_ratings
+from benchbuilder.agreement.ratings import Level, measure_ratings
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.values import in_dispute, mean
 from benchbuilder.ports.votes import Ballot, Subject, Value, Wanted
@@ -64,8 +63,7 @@ def decide(asked: Mapping[Subject, Asked], ballot: Ballot, judging: JudgingSpec)
 def agreement(asked: Mapping[Subject, Asked], ballot: Ballot, judging: JudgingSpec) -> dict[str, Any]:
     """For each guiding question that is not a text, how far annotators agree before adjudication; resampled by claim.
 
-    A binary question that just two people answered has what `measures.measure` documents, any other what
-    `ratings.measure_ratings` does; `scale` says on which scale it was measured.
+    Each has what `ratings.measure_ratings` documents, and on which `scale` it was measured.
     """
     questions = {name: question for name, question in judging.asked().items() if question.answer != "text"}
     clusters: dict[str, dict[str, list[Mapping[str, Value]]]] = {name: {} for name in questions}
@@ -73,26 +71,19 @@ def agreement(asked: Mapping[Subject, Asked], ballot: Ballot, judging: JudgingSp
         votes = ballot.votes.get(subject, {})
         if what.question in questions and len(votes) >= 2:
             clusters[what.question].setdefault(what.claim, []).append(votes)
-    return {
-        name: _measured(questions[name], list(by_claim.values()), judging) for name, by_claim in clusters.items()
-    }
+    return {name: _measured(questions[name], list(by_claim.values()), judging) for name, by_claim in clusters.items()}
 
 
-_LEVELS = {"binary": "nominal", "scale": "ordinal", "scalar": "interval"}
+_LEVELS: Mapping[str, Level] = {"binary": "nominal", "scale": "ordinal", "scalar": "interval"}
 
 
 def _measured(question: GuidingQuestion, clusters: list[list[Mapping[str, Value]]], judging: JudgingSpec) -> Any:
     draw, scale = judging.bootstrap, _LEVELS[question.answer]
-    people = sorted({person for units in clusters for votes in units for person in votes})
-    if scale == "nominal" and len(people) <= 2:
-        pairs = [[(int(votes[people[0]]), int(votes[people[1]])) for votes in units] for units in clusters]
-        found = measure(pairs, categories=2, samples=draw.samples, level=draw.level, seed=draw.seed)
-    else:
-        found = measure_ratings(
-            [[{who: float(value) for who, value in votes.items()} for votes in units] for units in clusters],
-            level=scale, samples=draw.samples, confidence_level=draw.level, seed=draw.seed,
-            tolerance=question.tolerance if scale == "interval" else None,
-        )  # fmt: skip
+    found = measure_ratings(
+        clusters, level=scale, samples=draw.samples, confidence_level=draw.level, seed=draw.seed,
+        tolerance=question.tolerance if scale == "interval" else None,
+        categories=(0, 1) if scale == "nominal" else (),
+    )  # fmt: skip
     return {"scale": scale, **found}
 
 

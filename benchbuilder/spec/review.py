@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -28,9 +28,6 @@ class ProjectSpec(JudgingSpec):
     `fields` names what a task shows, in order, each with a label; `heading` and `paragraph` are the words for the
     task and for a paragraph. `guideline` is a Markdown file that stands beside every task. People are shown a banner
     after `suggested_seconds`; work handed in before `min_seconds` is marked as hasty for the lead, not refused.
-    `strings` maps languages to files with the words of the interface, for those that the app does not bring.
-    `database_env` is the name of the environment variable with the URL of a shared database; by default the votes
-    stand in a file in the folder of the build.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=80)]
@@ -42,8 +39,6 @@ class ProjectSpec(JudgingSpec):
     suggested_seconds: Annotated[int | None, Knob(), Field(ge=1)] = None
     min_seconds: Annotated[int | None, Knob(), Field(ge=0)] = None
     gold: GoldSpec | None = None
-    strings: Annotated[dict[str, FileRef], Knob()] = {}
-    database_env: Annotated[str | None, Knob()] = None
 
     def votes_each(self) -> int:
         """How many annotators judge each task."""
@@ -58,14 +53,15 @@ class TaskRowsSpec(Spec):
     """Where the tasks of a review come from: a file of rows, or the finished items.
 
     `file` is JSON Lines, CSV or Parquet; with ``null`` and ``items: true`` the rows are those of the item step, as
-    ``items.jsonl`` holds them. `show` maps fields of the task to columns; `paragraphs` is a column with a list of
-    texts (or of objects with ``text`` and ``title``); `about` are columns that are exported with the votes and never
-    shown. `sample` rows are drawn by the recipe's seed, in proportion to the values of the column `by`.
+    ``items.tsv`` holds them. `show` maps fields of the task to columns, of which a row may lack any but the first;
+    `paragraphs` is a column with a text or a list of texts (or of objects with ``text`` and ``title``); `about` are
+    columns that are exported with the votes and never shown. `sample` rows are drawn by the recipe's seed, in
+    proportion to the values of the column `by`.
     """
 
     file: FileRef | None = None
     items: bool = False
-    show: dict[Name, str]
+    show: dict[Name, str | None]
     paragraphs: str | None = None
     about: tuple[str, ...] = ()
     sample: Annotated[int | None, Field(ge=1)] = None
@@ -75,5 +71,5 @@ class TaskRowsSpec(Spec):
 class ReviewSpec(ProjectSpec):
     """A body of work that is not the annotation of candidates: ratings of answers, forms, free-text answers."""
 
-    kind: Literal["review"] = "review"
+    kind: str = "review"
     rows: TaskRowsSpec

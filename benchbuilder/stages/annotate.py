@@ -2,10 +2,9 @@
 
 ``Gathered.notes`` of a reviewed step is plain JSON data:
 
-- ``agreement``: for each guiding question, in their order, what `agreement.measures.measure` documents: ``n``,
-  ``clusters`` (candidates), ``table`` (2 x 2 counts, first annotator by row) and for ``percent``, ``kappa``, ``ac1``,
-  ``alpha`` either ``{"value", "low", "high"}`` (shares of 1; bounds may be null with a ``why``) or
-  ``{"undefined": words}``
+- ``agreement``: for each guiding question that is not a text, in their order, its ``scale`` and what
+  `agreement.ratings.measure_ratings` documents: ``n``, ``clusters`` (candidates), ``raters``, and for each measure of
+  that scale either ``{"value", "low", "high"}`` (bounds may be null with a ``why``) or ``{"undefined": words}``
 - ``questions``: for each guiding question its ``label``, ``text`` and ``subject``, its ``required`` decision (null
   where it gates nothing) and how often it was decided ``yes`` (1; of other answers: high enough for its gate) of
   ``judged``
@@ -82,7 +81,7 @@ class Annotate(Gather):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate), "evidence": Port(Evidence, mode="whole")}
     output: ClassVar[type[Row] | None] = Item[Claim]
     reasons: ClassVar[Mapping[str, str]] = {
-        "not_sampled": "Not drawn for the pilot round, of which `sample` says the size.",
+        "outside_sample": "Not drawn for the pilot round, of which `sample` says the size.",
         "too_little_evidence": "Fewer paragraphs than the recipe asks for support the right answer.",
         "not_supporting": "Unused paragraph: people judged that the right answer does not follow from it.",
         "repeated_paragraph": "Unused paragraph: it reads the same as another one of its candidate.",
@@ -124,7 +123,7 @@ class Annotate(Gather):
             return done
         chosen = {candidate.id for candidate in candidates}
         left = {candidate.id for candidate in everything} - chosen
-        fates: list[tuple[str, list[Fate]]] = [(name, [Dropped("not_sampled")]) for name in sorted(left)]
+        fates: list[tuple[str, list[Fate]]] = [(name, [Dropped("outside_sample")]) for name in sorted(left)]
         idle = {row.id: "candidate_dropped" for row in evidence if row.of in left}
         return Gathered([*done.fates, *fates], unused={"evidence": {**done.unused["evidence"], **idle}},
                         notes=done.notes)  # fmt: skip
@@ -217,9 +216,7 @@ def _by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 def _answers(candidate: Candidate, case: _Case, judging: JudgingSpec) -> dict[str, float]:
     """The decisions on the gating questions about a candidate."""
     key, asked = case.shown.claim_of[candidate.id], judging.asked("claim")
-    return {
-        name: case.verdicts.decided[Subject(key, wording_key(asked[name]))] for name in judging.required("claim")
-    }
+    return {name: case.verdicts.decided[Subject(key, wording_key(asked[name]))] for name in judging.required("claim")}
 
 
 def _idle(rows: Iterable[Evidence], case: _Case, judging: JudgingSpec) -> dict[str, str]:

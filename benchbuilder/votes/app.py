@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from benchbuilder.ballots.definitions import CLAIMS, FILE, database_url, project_of, with_gold
 from benchbuilder.errors import InstallationError
 from benchbuilder.judging.verdicts import count_missing
 from benchbuilder.ports.stage import Context
 from benchbuilder.ports.votes import Ballot, Instructions, Subject, Task, Votes, Wanted
-from benchbuilder.spec.base import KindSpec
+from benchbuilder.spec.base import FileRef, KindSpec, Knob
 from benchbuilder.spec.judging import JudgingSpec
 from benchbuilder.spec.review import ProjectSpec
 
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
 
 class AppSpec(ProjectSpec):
-    """The annotation of candidates in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``."""
+    """The annotation of candidates in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``.
 
+    `strings` maps languages to files with the words of the interface, for those that the app does not bring.
+    `database_env` is the name of the environment variable with the URL of a shared database; by default the votes
+    stand in a file in the folder of the build. Both hold for the reviews of the recipe, too.
+    """
+
+    strings: Annotated[dict[str, FileRef], Knob()] = {}
+    database_env: Annotated[str | None, Knob()] = None
 
 
 class AppVotes(Votes):
@@ -45,7 +52,7 @@ class AppVotes(Votes):
         """A digest of the votes that count; nothing before the first build."""
         if not self._begun(workplace):
             return {}
-        with open_ballots(self.spec, workplace) as ballots:
+        with open_ballots(self.spec.database_env, workplace) as ballots:
             return {"votes in the app": ballots.digest(CLAIMS)}
 
     def _begun(self, workplace: Path) -> bool:
@@ -55,8 +62,8 @@ class AppVotes(Votes):
         """Every vote on `subjects`; others are counted as stale."""
         if not self._begun(workplace):
             return Ballot()
-        with open_ballots(self.spec, workplace) as ballots:
-            found = ballots.ballot(CLAIMS, retired=True)
+        with open_ballots(self.spec.database_env, workplace) as ballots:
+            found = ballots.ballot(CLAIMS, everything=True)
         wanted = frozenset(subjects)
         keys = {subject.key for subject in wanted}
         stale = sum(len(votes) for subject, votes in found.votes.items() if subject not in wanted)
@@ -72,7 +79,7 @@ class AppVotes(Votes):
         """Lay the tasks out, whether something is wanted or not: the app shows just what is shown now."""
         context.workplace.mkdir(parents=True, exist_ok=True)
         project = project_of(CLAIMS, self.spec, context.language, context.seed)
-        with open_ballots(self.spec, context.workplace) as ballots:
+        with open_ballots(self.spec.database_env, context.workplace) as ballots:
             ballots.lay_out(project, with_gold(tasks, self.spec))
             there = {role: sum(p.role == role and not p.revoked for p in ballots.people()) for role in _ROLES}
         return Instructions(
@@ -85,7 +92,7 @@ class AppVotes(Votes):
 _ROLES = ("annotator", "adjudicator")
 
 
-def open_ballots(spec: ProjectSpec, workplace: Path) -> Ballots:
+def open_ballots(database_env: str | None, workplace: Path) -> Ballots:
     """The database of votes of a build. InstallationError without the extra ``review``."""
     try:
         from benchbuilder.ballots.database import Ballots
@@ -95,16 +102,14 @@ def open_ballots(spec: ProjectSpec, workplace: Path) -> Ballots:
             why=f"there is no module {error.name}",
             next="pip install 'benchbuilder[review]'",
         ) from error
-    return Ballots.open(database_url(spec, workplace))
+    return Ballots.open(database_url(database_env, workplace))
 
 
 def _next(wanted: Wanted, annotators: int, adjudicators: int, spec: AppSpec) -> str:
     """What to do next: invite people if there are too few, then let them judge."""
     steps: list[str] = []
     if annotators < spec.per_task:
-        steps.append(
-            f"invite {spec.per_task - annotators} more with `benchbuild people invite NAME --role annotator`"
-        )
+        steps.append(f"invite {spec.per_task - annotators} more with `benchbuild people invite NAME --role annotator`")
     if wanted.decisions and not adjudicators:
         steps.append("invite somebody with `benchbuild people invite NAME --role adjudicator`")
     steps.append("serve the app with `benchbuild review`")

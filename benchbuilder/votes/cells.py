@@ -41,7 +41,7 @@ def folded(cell: str) -> str:
 
 
 def judgement(question: GuidingQuestion, text: str) -> Value | None:
-    """What a cell answers to `question`; ``None`` if it is empty or closed. ValueError, with what is allowed, if not."""
+    """What a cell answers to `question`; ``None`` if it is empty or closed. ValueError says what is allowed."""
     plain = unicodedata.normalize("NFKC", text).strip()
     if plain in _EMPTY or text.strip() in _EMPTY:
         return None

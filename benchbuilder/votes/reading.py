@@ -152,7 +152,9 @@ def _read_row(file: str, where: str, cells: dict[str, str], into: Reading) -> No
     if not _KEY.match(key):
         into.problems.append(f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet")
     elif annotator not in into.people:
-        into.problems.append(f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(into.people)}")
+        into.problems.append(
+            f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(into.people)}"
+        )
     else:
         text = folded(cells.get("text", ""))
         into.votes += [

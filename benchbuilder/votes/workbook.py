@@ -76,9 +76,7 @@ def _styles() -> list[NamedStyle]:
     ]  # fmt: skip
 
 
-def _fill_sheet(
-    sheet: Worksheet, layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec
-) -> None:
+def _fill_sheet(sheet: Worksheet, layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec) -> None:
     lines = grid(layout, rows)
     for number, line in enumerate(lines, start=1):
         row = rows[number - 2] if number > 1 else None

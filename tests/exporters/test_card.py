@@ -95,7 +95,7 @@ def test_counts_of_the_card_are_those_of_the_items(tmp_path):
 def test_a_reviewed_card_says_how_people_agreed(tmp_path):
     text = card(tmp_path)
     assert "Unreviewed" not in text
-    assert "| 该问题是否至多只有一个正确答案？ | 60 | 0.94 (0.89 – 0.98) | 0.41 (0.36 – 0.45) |" in text
+    assert "| 该问题是否至多只有一个正确答案？ | 60 | 0.94 (0.89 – 0.98) | 0.31 (0.26 – 0.35) |" in text
     assert "both annotators always gave the same answer" in text
     assert "Votes that come with the sample data are illustrative too" in text
     assert "illustrative too" not in card(tmp_path, illustrative=False)

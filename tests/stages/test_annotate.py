@@ -136,7 +136,7 @@ def check_notes(notes):
     ]  # fmt: skip
     assert agreed["single_answer"]["kappa"] == {"undefined": "undefined: both annotators gave only 1"}
     assert agreed["accurate_answer"]["percent"]["value"] == 0.8
-    assert agreed["accurate_answer"]["table"] == [[0, 0], [1, 4]]
+    assert agreed["accurate_answer"]["raters"] == 2
     assert (agreed["supports"]["n"], agreed["supports"]["clusters"]) == (20, 5)
     assert [row["kept"] for row in notes["survivors"]] == [3, 3, 3, 2, 0, 0, 0]
     assert notes["survivors"][3]["by_partition"] == {"bios": 0, "medqa": 2}
@@ -394,7 +394,7 @@ def test_empty_in_empty_out(world):
     items, fates, notes = world.run(pickle.loads(pickle.dumps(world.stage())))
     assert items == []
     assert fates == {}
-    assert "nothing that both annotators judged" in notes["agreement"]["fluent"]["ac1"]["undefined"]
+    assert "nothing that two annotators judged" in notes["agreement"]["fluent"]["ac1"]["undefined"]
 
 
 def test_gb18030_as_a_chinese_excel_saves_it(world):
@@ -405,3 +405,20 @@ def test_gb18030_as_a_chinese_excel_saves_it(world):
         read_file(path.name, path.read_bytes(), reading)
         assert reading.problems == []
     assert len(world.run()[0]) == 5
+
+
+def test_a_pilot_round_asks_about_a_sample_and_drops_the_rest(world):
+    stage = world.stage()
+    stage.spec = stage.spec.model_copy(update={"sample": 3})
+    with pytest.raises(WaitingForPeople) as waiting:
+        world.run(stage)
+    assert waiting.value.missing["a: claim"] == 3 * 5
+    world.votes(yes)
+    items, fates, notes = world.run(stage)
+    dropped = [line["reason"] for row, line in fates.items() if line["fate"] == "dropped"]
+    assert dropped == ["outside_sample"] * 2
+    assert len(items) == 3
+    assert {item.partition for item in items} == {"medqa", "bios"}
+    assert notes["votes"]["stale"] > 0  # those on the other two, given in advance
+    unused = [line["reason"] for line in fates.values() if line["fate"] == "unused"]
+    assert unused == ["candidate_dropped"] * 8

@@ -1,0 +1,55 @@
+"""Formulas of agreement on nominal judgements, from how much agrees and how often each category is given.
+
+`agreed` has shape ``(...)``; margins have shape ``(..., C)`` for C categories and hold, in the unit of `agreed`, how
+much fell into each category. A whole bootstrap is one call. Undefined is ``nan``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def share(agreed: Floats, rows: Floats) -> Floats:
+    """Share (0 to 1) of what agrees in everything that was judged."""
+    return ratio(agreed, rows.sum(-1))
+
+
+def kappa(agreed: Floats, rows: Floats, columns: Floats) -> Floats:
+    """What is agreed beyond chance: chance draws one judgement from `rows` and the other from `columns`."""
+    total = rows.sum(-1)
+    expected = ratio((rows * columns).sum(-1), total * total)
+    return _corrected(share(agreed, rows), expected)
+
+
+def ac1(agreed: Floats, rows: Floats, columns: Floats) -> Floats:
+    """Gwet's AC1: chance agreement from the mean of the margins, over all C categories whether given or not."""
+    mean = ratio((rows + columns) / 2, rows.sum(-1)[..., None])
+    expected = ratio((mean * (1 - mean)).sum(-1), np.float64(rows.shape[-1] - 1))
+    return _corrected(share(agreed, rows), expected)
+
+
+def nominal_alpha(disagreed: Floats, values: Floats) -> Floats:
+    """Krippendorff's nominal alpha, from the coincidences that disagree and the pairable `values` by category."""
+    total = values.sum(-1)
+    expected = ratio(total * total - (values * values).sum(-1), total - 1)
+    return 1 - ratio(disagreed, expected)
+
+
+def varies(margins: Floats) -> NDArray[np.bool_]:
+    """Whether more than one category was given: exact, where a difference of rounded sums is not."""
+    return (margins > 0).sum(-1) > 1
+
+
+def ratio(above: NDArray[Any] | np.float64, below: NDArray[Any] | np.float64) -> Floats:
+    """The quotient, ``nan`` where the divisor is zero or less."""
+    above, below = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
+    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+
+
+def _corrected(observed: Floats, expected: Floats) -> Floats:
+    return ratio(observed - expected, 1 - expected)

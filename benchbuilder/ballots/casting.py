@@ -1,0 +1,120 @@
+"""Votes and events added to the history, and what follows from them: votes that count, and tasks in dispute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, delete, insert, select
+
+from benchbuilder.ballots import bulk
+from benchbuilder.ballots.cleaning import dump, load
+from benchbuilder.ballots.projects import Work, task_of
+from benchbuilder.ballots.records import EventKind
+from benchbuilder.ballots.schema import current, events, people, tasks, votes
+from benchbuilder.judging.shown import Asked
+from benchbuilder.judging.verdicts import Verdicts, decide
+from benchbuilder.ports.votes import Ballot, Subject, Task, Value
+
+
+class Place(NamedTuple):
+    """Who is at work on what."""
+
+    project_id: int
+    task_id: int
+    person_id: int
+
+
+def note_event(
+    connection: Connection, place: Place, kind: EventKind, now: datetime, *, seconds: float | None = None,
+    active: float | None = None, detail: Mapping[str, object] | None = None,
+) -> int:  # fmt: skip
+    """Add an event; its id."""
+    values = {"kind": kind, "at": now, "seconds": seconds, "active_seconds": active, "detail": dump(detail or {})}
+    made = connection.execute(insert(events).values(**place._asdict(), **values))
+    return int(made.inserted_primary_key[0]) if made.inserted_primary_key else 0
+
+
+def values_of(connection: Connection, place: Place) -> dict[Subject, Value]:
+    """The votes of a person about a task that count."""
+    query = select(current.c.key, current.c.wording, current.c.value)
+    query = query.where(current.c.task_id == place.task_id, current.c.person_id == place.person_id)
+    return {Subject(row.key, row.wording): load(row.value) for row in connection.execute(query)}
+
+
+def cast(
+    connection: Connection, place: Place, event: int, values: Mapping[Subject, Value | None],
+    questions: Mapping[Subject, str], *, door: str, now: datetime,
+) -> None:  # fmt: skip
+    """Add a vote for each of `values` (``None`` takes one back); `questions` says which guiding question each answers.
+
+    They must differ from those that count.
+    """
+    for subject, value in values.items():
+        text = None if value is None else dump(value)
+        row = {**place._asdict(), "key": subject.key, "wording": subject.wording}
+        told = {"event_id": event, "question": questions[subject], "value": text, "door": door, "at": now}
+        made = connection.execute(insert(votes).values(**row, **told))
+        connection.execute(
+            delete(current).where(
+                current.c.task_id == place.task_id, current.c.person_id == place.person_id,
+                current.c.key == subject.key, current.c.wording == subject.wording,
+            )
+        )  # fmt: skip
+        if text is not None and made.inserted_primary_key:
+            connection.execute(insert(current).values(**row, value=text, vote_id=made.inserted_primary_key[0]))
+
+
+def same(one: Value | None, other: Value | None) -> bool:
+    """Whether two votes are the same: 1 and 1.0 are, "1" and 1 are not."""
+    return one == other and isinstance(one, str) == isinstance(other, str)
+
+
+def ballot_of(connection: Connection, condition: Any) -> Ballot:
+    """The votes that count, by the codes of people, as far as `condition` holds of them."""
+    query = select(current.c.key, current.c.wording, current.c.value, people.c.code, people.c.role)
+    query = query.join(people, people.c.id == current.c.person_id).where(condition).order_by(current.c.vote_id)
+    found = Ballot()
+    for row in connection.execute(query):
+        subject = Subject(row.key, row.wording)
+        if row.role == "adjudicator":
+            found.decisions[subject] = (row.code, load(row.value))
+        else:
+            found.votes.setdefault(subject, {})[row.code] = load(row.value)
+    return found
+
+
+def in_dispute(verdicts: Verdicts) -> set[Subject]:
+    """What annotators are in dispute about, decided or not."""
+    return {*verdicts.disputed, *verdicts.adjudicated}
+
+
+def share_agreed(asked: Mapping[Subject, Asked], work: Work, verdicts: Verdicts) -> float:
+    """The share of judgements that are not in dispute; texts cannot be."""
+    questions = work.spec.asked()
+    judged = sum(questions[what.question].answer != "text" for what in asked.values())
+    return 1.0 if judged == 0 else round(1 - len(in_dispute(verdicts)) / judged, 6)
+
+
+def settle(connection: Connection, work: Work, rows: Iterable[Any], *, many: bool = False) -> None:
+    """Note of each task (rows of `tasks`) how many disputes wait for an adjudicator, and how far annotators agree.
+
+    With `many`, all votes of the project are read at once.
+    """
+    everything = ballot_of(connection, current.c.project_id == work.id) if many else None
+    changed: list[dict[str, Any]] = []
+    for row in rows:
+        disputes, agreed = 0, 1.0
+        if row.live and not row.gold:
+            found = ballot_of(connection, current.c.task_id == row.id) if everything is None else everything
+            disputes, agreed = _state(work, task_of(row), found)
+        if (disputes, agreed) != (row.open_disputes, row.agreement):
+            changed.append({"id": row.id, "open_disputes": disputes, "agreement": agreed})
+    bulk.change(connection, tasks, changed)
+
+
+def _state(work: Work, task: Task, ballot: Ballot) -> tuple[int, float]:
+    asked = work.asked(task)
+    verdicts = decide(asked, ballot, work.spec)
+    return len(verdicts.disputed), share_agreed(asked, work, verdicts)

@@ -1,0 +1,112 @@
+"""Connections to SQLite and PostgreSQL: how transactions begin, and who waits for whom."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from benchbuilder.errors import DataError
+
+_PATIENCE_SECONDS = 30
+_WRITES = "benchbuilder_writes"
+_LOCK = 7_202_511_900_017
+"""Number of the advisory lock under which those who write stand, in PostgreSQL."""
+
+
+class Transactions:
+    """Transactions on one database.
+
+    `writing` ones come one after another in SQLite. In PostgreSQL they run side by side and lock the rows that they
+    are about; ``alone`` ones, which change who has to do what, wait for the others and they for them.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _understood(url)
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _sqlite(self.url) if self.sqlite else _postgresql(self.url)
+        self._turn = threading.Lock()
+
+    @property
+    def where(self) -> str:
+        """The URL without its password."""
+        return self.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """Look something up; all of it as it stood at one moment in SQLite."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, alone: bool = False) -> Generator[Connection]:
+        """Change something: all of it, or nothing if there is an error."""
+        with self._turn if self.sqlite else nullcontext(), self.engine.connect() as plain:
+            connection = plain.execution_options(**{_WRITES: True})
+            with connection.begin():
+                if not self.sqlite:
+                    lock = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
+                    connection.execute(text(f"SELECT {lock}(:key)"), {"key": _LOCK})
+                yield connection
+
+    def close(self) -> None:
+        """End all connections."""
+        self.engine.dispose()
+
+
+def _understood(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        parsed = None
+    backend = parsed.get_backend_name() if parsed is not None else ""
+    if parsed is None or backend not in ("sqlite", "postgresql"):
+        raise DataError(
+            "this is no URL of a database that votes can stand in",
+            why=f"it begins with {backend}:" if backend else "it has no scheme, or cannot be read",
+            next="write sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME",
+        )
+    if backend == "postgresql":
+        return parsed.set(drivername="postgresql+pg8000")
+    if not parsed.database or ":memory:" in parsed.database:
+        raise DataError("votes must stand in a file, not in memory", next="write sqlite:///FILE")
+    return parsed
+
+
+def _sqlite(url: URL) -> Engine:
+    Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS,
+        connect_args={"timeout": _PATIENCE_SECONDS, "check_same_thread": False, "isolation_level": None},
+    )  # fmt: skip
+
+    def connected(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        for pragma in ("foreign_keys = ON", "synchronous = FULL", f"busy_timeout = {_PATIENCE_SECONDS * 1000}"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    try:
+        return create_engine(url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, pool_pre_ping=True)
+    except ModuleNotFoundError as error:
+        raise DataError(
+            "PostgreSQL cannot be reached without its driver",
+            why=str(error),
+            next="pip install 'benchbuilder[review]'",
+        ) from error

@@ -1,0 +1,147 @@
+"""What one person holds of one task: their assignment with its times, its draft, and what they do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+
+from benchbuilder.ballots.casting import Place, note_event
+from benchbuilder.ballots.cleaning import dump, load, short, storable
+from benchbuilder.ballots.records import Draft, Person
+from benchbuilder.ballots.schema import assignments, drafts, people, projects, tasks
+
+PAUSE = timedelta(minutes=30)
+"""A longer time without a sign of life was spent elsewhere."""
+_NOTED_EVERY = timedelta(minutes=1)
+_LARGEST_DRAFT = 200_000
+
+
+def find(connection: Connection, person: Person, *conditions: ColumnElement[bool], lock: bool = False) -> Any | None:
+    """The assignment of `person` of which all `conditions` hold, with its task (``key``, ``shown``, ``task_live``).
+
+    With `lock`, nobody else changes either until the transaction ends. ``None`` if there is none, or if `person` was
+    shut out.
+    """
+    columns = (tasks.c.key, tasks.c.shown, tasks.c.gold, tasks.c.open_disputes, tasks.c.agreement)
+    query = select(assignments, *columns, tasks.c.live.label("task_live"), people.c.role, projects.c.name)
+    query = query.join(tasks, tasks.c.id == assignments.c.task_id)
+    query = query.join(people, people.c.id == assignments.c.person_id)
+    query = query.join(projects, projects.c.id == assignments.c.project_id)
+    query = query.where(assignments.c.person_id == person.id, people.c.revoked.is_(False), *conditions)
+    return connection.execute(query.with_for_update(of=(tasks, assignments)) if lock else query).first()
+
+
+def place_of(row: Any) -> Place:
+    """Who is at work on what, of a row that `find` found."""
+    return Place(row.project_id, row.task_id, row.person_id)
+
+
+def change(connection: Connection, row: Any, **values: object) -> None:
+    """Write `values` into the assignment."""
+    connection.execute(update(assignments).where(assignments.c.id == row.id).values(values))
+
+
+# --- time
+
+
+def spent(row: Any, now: datetime, *, most: bool = False) -> float:
+    """Seconds from the last sign of life until now; if that was a pause none, or with `most` as much as may count."""
+    if row.alive_at is None:
+        return 0.0
+    gap = max(now - row.alive_at, timedelta())
+    if gap > PAUSE:
+        return PAUSE.total_seconds() if most else 0.0
+    return gap.total_seconds()
+
+
+def must_open(row: Any, now: datetime) -> bool:
+    """Whether `open` has something to write."""
+    return row.alive_at is None or now - row.alive_at >= _NOTED_EVERY
+
+
+def open(connection: Connection, row: Any, now: datetime) -> dict[str, Any]:
+    """They look at the task: an event unless they were at it already. What was written."""
+    if row.alive_at is None:
+        note_event(connection, place_of(row), "open", now)
+        values = {"opened_at": now, "alive_at": now, "spent": 0.0}
+    else:
+        values = {"alive_at": now, "spent": row.spent + spent(row, now)}
+    change(connection, row, **values)
+    return values
+
+
+def closed(row: Any, now: datetime) -> dict[str, Any]:
+    """What is to be written when they are through with the task for now: the time, and that they are not at it."""
+    seconds = row.spent + spent(row, now, most=True)
+    opened = row.opened_at or now
+    return {"seconds": row.seconds + seconds, "spent": 0.0, "alive_at": None, "opened_at": opened}
+
+
+def seconds_of(row: Any, values: Mapping[str, Any]) -> float:
+    """How long they were at it this time, with what `closed` said."""
+    return round(cast(float, values["seconds"]) - row.seconds, 3)
+
+
+# --- drafts
+
+
+def draft_of(connection: Connection, row: Any) -> Draft | None:
+    """What they entered and have not submitted."""
+    query = select(drafts.c.data, drafts.c.saved_at).where(drafts.c.assignment_id == row.id)
+    found = connection.execute(query).first()
+    return None if found is None else Draft(load(found.data), found.saved_at)
+
+
+def keep_draft(connection: Connection, row: Any, data: Mapping[str, str], now: datetime) -> bool:
+    """Keep `data` instead of what was kept; ``False`` if it is too large."""
+    text = dump({storable(name): storable(value) for name, value in data.items()})
+    if len(text.encode()) > _LARGEST_DRAFT:
+        return False
+    drop_draft(connection, row)
+    connection.execute(insert(drafts).values(assignment_id=row.id, data=text, saved_at=now))
+    return True
+
+
+def drop_draft(connection: Connection, row: Any) -> None:
+    """Forget the draft."""
+    connection.execute(delete(drafts).where(drafts.c.assignment_id == row.id))
+
+
+# --- what annotators and adjudicators may both do
+
+
+def save_draft(connection: Connection, person: Person, task_id: int, data: Mapping[str, str], now: datetime) -> bool:
+    """Keep what they entered."""
+    row = find(connection, person, assignments.c.task_id == task_id, assignments.c.live, lock=True)
+    if row is None or not keep_draft(connection, row, data, now):
+        return False
+    values = {"alive_at": now, "spent": row.spent + spent(row, now)} if row.alive_at is not None else {}
+    change(connection, row, opened_at=row.opened_at or now, **values)
+    return True
+
+
+def skip(connection: Connection, person: Person, task_id: int, now: datetime) -> bool:
+    """Put the task off; one that they are done with stays done."""
+    row = find(connection, person, assignments.c.task_id == task_id, assignments.c.live, lock=True)
+    if row is None:
+        return False
+    if row.state != "done":
+        values = closed(row, now)
+        note_event(connection, place_of(row), "skip", now, seconds=seconds_of(row, values))
+        change(connection, row, state="skipped", **values)
+    return True
+
+
+def flag(connection: Connection, person: Person, task_id: int, on: bool, why: str, now: datetime) -> bool:
+    """Mark the task for the lead, or take the mark away."""
+    row = find(connection, person, assignments.c.task_id == task_id, assignments.c.live, lock=True)
+    if row is None:
+        return False
+    if row.flagged != on:
+        detail = {"why": short(why)} if why.strip() else {}
+        note_event(connection, place_of(row), "flag" if on else "unflag", now, detail=detail)
+        change(connection, row, flagged=on, opened_at=row.opened_at or now)
+    return True

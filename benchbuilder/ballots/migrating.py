@@ -1,0 +1,81 @@
+"""Bringing a database to the shape that this version of benchbuilder works with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from benchbuilder.ballots.engine import Transactions
+from benchbuilder.errors import DataError
+
+_FOLDER = Path(__file__).parent / "migrations"
+_PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 0.05
+
+
+def migrate(transactions: Transactions) -> None:
+    """Run what migrations are missing. If several start at once, one of them does it and the others wait.
+
+    DataError if the database cannot be opened, is of a newer version, or is no database of votes.
+    """
+    try:
+        if transactions.sqlite:
+            _write_ahead(transactions)
+        with transactions.reading() as connection:
+            if _version(connection) == _head():
+                return
+        with transactions.writing(alone=True) as connection:
+            command.upgrade(_config(connection), "head")
+    except CommandError as error:
+        raise DataError(
+            "the database of votes was written by a newer version of benchbuilder",
+            where=transactions.where,
+            why=str(error),
+            next="pip install --upgrade benchbuilder",
+        ) from error
+    except DBAPIError as error:
+        raise DataError(
+            "the database of votes cannot be opened",
+            where=transactions.where,
+            why=str(error.orig),
+            next="check that it is there, that it is a database, and that you may write to it",
+        ) from error
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _head() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _version(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _write_ahead(transactions: Transactions) -> None:
+    """Write ahead, so that those who read need not wait; SQLite does not itself wait to change to that."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        raw = transactions.engine.raw_connection()
+        try:
+            raw.cursor().execute("PRAGMA journal_mode = WAL")
+            return
+        except transactions.engine.dialect.loaded_dbapi.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise OperationalError("PRAGMA journal_mode = WAL", None, error) from error
+            time.sleep(_PAUSE_SECONDS)
+        finally:
+            raw.close()

@@ -1,0 +1,144 @@
+"""People, the links by which they come in, and their sessions; secrets are kept as hashes only."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import unicodedata
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+
+from benchbuilder.ballots.cleaning import hashed, storable
+from benchbuilder.ballots.records import Person, Role, Visitor
+from benchbuilder.ballots.schema import people, sessions
+from benchbuilder.errors import DataError
+
+_LETTERS: dict[Role, str] = {"annotator": "A", "adjudicator": "J", "lead": "L"}
+_LONGEST_NAME = 80
+IDLE = timedelta(hours=12)
+LONGEST = timedelta(days=7)
+_NOTED_EVERY = timedelta(minutes=1)
+
+
+def person_of(row: RowMapping | Any) -> Person:
+    """The person that a row of `people` stands for."""
+    return Person(
+        row["id"], row["name"], row["role"], row["code"], row["invited_at"], row["expires_at"], row["revoked"],
+        row["seen_at"],
+    )  # fmt: skip
+
+
+def everybody(connection: Connection) -> list[Person]:
+    """All people, revoked ones too, by role in the order in which they were invited."""
+    rows = connection.execute(select(people).order_by(people.c.id)).mappings()
+    order = list(_LETTERS)
+    return sorted(map(person_of, rows), key=lambda person: order.index(person.role))
+
+
+def named(connection: Connection, name: str) -> Person:
+    """The person called `name`; DataError if there is none."""
+    row = connection.execute(select(people).where(people.c.name == _tidy(name))).mappings().first()
+    if row is None:
+        known = ", ".join(person.name for person in everybody(connection)) or "nobody"
+        raise DataError(f"there is no person called {name!r}", next=f"invited so far: {known}")
+    return person_of(row)
+
+
+def add(connection: Connection, name: str, role: Role, days: int, now: datetime) -> tuple[Person, str]:
+    """A new person and their token; DataError if the name is taken or is no name."""
+    tidy = _tidy(name)
+    if not tidy or len(tidy) > _LONGEST_NAME or any(unicodedata.category(sign)[0] == "C" for sign in tidy):
+        raise DataError(f"nobody can be called {name!r}", next=f"a name has 1 to {_LONGEST_NAME} signs in one line")
+    if role not in _LETTERS:
+        raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_LETTERS)}")
+    taken = {person.name.casefold() for person in everybody(connection)}
+    if tidy.casefold() in taken:
+        raise DataError(f"somebody is called {tidy!r} already", next="take another name, or invite them again")
+    same_role = select(func.count()).select_from(people).where(people.c.role == role)
+    code = f"{_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
+    token = secrets.token_urlsafe(32)
+    values = {"name": tidy, "role": role, "code": code, "token_hash": hashed(token), "invited_at": now}
+    values |= {"expires_at": now + timedelta(days=days), "revoked": False, "language": ""}
+    connection.execute(insert(people).values(values))
+    return named(connection, tidy), token
+
+
+def renew(connection: Connection, name: str, days: int, now: datetime) -> tuple[Person, str]:
+    """Another token for the person called `name`; what let them in before does not any more."""
+    person, token = named(connection, name), secrets.token_urlsafe(32)
+    values = {"token_hash": hashed(token), "expires_at": now + timedelta(days=days), "revoked": False}
+    connection.execute(update(people).where(people.c.id == person.id).values(values))
+    connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
+    return named(connection, name), token
+
+
+def shut_out(connection: Connection, name: str) -> Person:
+    """Nothing lets the person called `name` in any more."""
+    person = named(connection, name)
+    connection.execute(update(people).where(people.c.id == person.id).values(token_hash=None, revoked=True))
+    connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
+    return named(connection, name)
+
+
+def lets_in(connection: Connection, token: str, now: datetime) -> RowMapping | None:
+    """The row of whom `token` lets in, if anybody."""
+    query = select(people).where(people.c.token_hash == hashed(token), people.c.revoked.is_(False))
+    row = connection.execute(query).mappings().first()
+    return None if row is None or now >= row["expires_at"] else row
+
+
+def begin_session(connection: Connection, token: str, now: datetime) -> tuple[str, Visitor] | None:
+    """A session for whom `token` lets in, if anybody."""
+    row = lets_in(connection, token, now)
+    if row is None:
+        return None
+    session = secrets.token_urlsafe(32)
+    gone = (sessions.c.started_at < now - LONGEST) | (sessions.c.seen_at < now - IDLE)
+    connection.execute(delete(sessions).where(sessions.c.person_id == row["id"], gone))
+    values = {"hash": hashed(session), "person_id": row["id"], "language": row["language"]}
+    connection.execute(insert(sessions).values(**values, started_at=now, seen_at=now))
+    connection.execute(update(people).where(people.c.id == row["id"]).values(seen_at=now))
+    visitor = find_visitor(connection, session, now)
+    return None if visitor is None else (session, visitor[0])
+
+
+def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[Visitor, bool] | None:
+    """Whose `session` it is, and whether it is time to note that they were here; ``None`` if it lets nobody in."""
+    query = select(people, sessions.c.started_at, sessions.c.seen_at.label("here"), sessions.c.language.label("chosen"))
+    query = query.join(sessions, sessions.c.person_id == people.c.id)
+    query = query.where(sessions.c.hash == hashed(session), people.c.revoked.is_(False))
+    row = connection.execute(query).mappings().first()
+    if row is None:
+        return None
+    expires = min(row["here"] + IDLE, row["started_at"] + LONGEST)
+    if now >= expires:
+        return None
+    csrf = hashlib.sha256(f"form:{session}".encode("utf-8", "replace")).hexdigest()
+    return Visitor(person_of(row), csrf, row["chosen"], expires), now - row["here"] >= _NOTED_EVERY
+
+
+def note_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:
+    """They were here."""
+    connection.execute(update(sessions).where(sessions.c.hash == hashed(session)).values(seen_at=now))
+    connection.execute(update(people).where(people.c.id == person.id).values(seen_at=now))
+
+
+def end_session(connection: Connection, session: str) -> None:
+    """`session` lets nobody in any more."""
+    connection.execute(delete(sessions).where(sessions.c.hash == hashed(session)))
+
+
+def choose_language(connection: Connection, session: str, language: str) -> None:
+    """The language of `session`, and of those that its person begins later."""
+    query = select(sessions.c.person_id).where(sessions.c.hash == hashed(session))
+    person = connection.execute(query).scalar_one_or_none()
+    if person is not None:
+        chosen = storable(language)[:35]
+        connection.execute(update(sessions).where(sessions.c.hash == hashed(session)).values(language=chosen))
+        connection.execute(update(people).where(people.c.id == person).values(language=chosen))
+
+
+def _tidy(name: str) -> str:
+    return unicodedata.normalize("NFC", storable(name)).strip()

@@ -1,0 +1,124 @@
+"""Projects and their tasks as rows, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from benchbuilder.ballots.cleaning import dump, load
+from benchbuilder.ballots.records import Project
+from benchbuilder.ballots.schema import projects, tasks, wordings
+from benchbuilder.judging.shown import Asked, everything_asked, wording_key
+from benchbuilder.ports.votes import ShownParagraph, Subject, Task
+from benchbuilder.spec.review import ProjectSpec
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is needed of a project to take votes about its tasks."""
+
+    id: int
+    name: str
+    seed: int
+    spec: ProjectSpec
+
+    def asked(self, *shown: Task) -> dict[Subject, Asked]:
+        """Every judgement that is wanted about the tasks `shown`."""
+        return everything_asked(shown, self.spec)
+
+
+def spec_text(spec: ProjectSpec) -> str:
+    """`spec` without what only some kinds of projects have."""
+    data = spec.model_dump(mode="json", by_alias=True)
+    return dump({name: value for name, value in data.items() if name in ProjectSpec.model_fields})
+
+
+@lru_cache(maxsize=64)
+def _spec(text: str) -> ProjectSpec:
+    return ProjectSpec.model_validate(load(text))
+
+
+def find_work(connection: Connection, project: str | int) -> Work | None:
+    """The project with that name or id."""
+    query = select(projects.c.id, projects.c.name, projects.c.seed, projects.c.spec)
+    column = projects.c.name if isinstance(project, str) else projects.c.id
+    row = connection.execute(query.where(column == project)).first()
+    return None if row is None else Work(row.id, row.name, row.seed, _spec(row.spec))
+
+
+def find_projects(connection: Connection, name: str = "") -> list[Project]:
+    """All projects by name, or just the one called `name`."""
+    query = select(projects).order_by(projects.c.name)
+    rows = connection.execute(query.where(projects.c.name == name) if name else query)
+    return [Project(row.name, _spec(row.spec), row.guideline, row.language, row.seed) for row in rows]
+
+
+def save_project(connection: Connection, project: Project, now: datetime) -> tuple[Work, bool]:
+    """Keep what `project` says, and every wording that was ever used; whether what is asked, or how, has changed."""
+    values = {"spec": spec_text(project.spec), "guideline": project.guideline, "language": project.language}
+    values |= {"seed": project.seed}
+    old = connection.execute(select(projects).where(projects.c.name == project.name)).mappings().first()
+    if old is None:
+        connection.execute(insert(projects).values(name=project.name, **values))
+    elif any(old[name] != value for name, value in values.items()):
+        connection.execute(update(projects).where(projects.c.id == old["id"]).values(values))
+    work = find_work(connection, project.name)
+    if work is None:
+        raise AssertionError("it was just saved")
+    _save_wordings(connection, work, now)
+    return work, old is None or old["spec"] != values["spec"]
+
+
+def _save_wordings(connection: Connection, work: Work, now: datetime) -> None:
+    query = select(wordings.c.wording, wordings.c.question).where(wordings.c.project_id == work.id)
+    known = {(row.wording, row.question) for row in connection.execute(query)}
+    for name, question in work.spec.asked().items():
+        wording = wording_key(question)
+        if (wording, name) not in known:
+            row = {"project_id": work.id, "wording": wording, "question": name, "since": now}
+            connection.execute(insert(wordings).values(**row, definition=dump(question.model_dump(mode="json"))))
+
+
+def task_values(task: Task) -> dict[str, Any]:
+    """What a row of `tasks` says of `task`."""
+    paragraphs = [[p.key, p.base, p.title, p.text] for p in task.paragraphs]
+    return {
+        "key": task.key,
+        "shown": dump({"fields": task.fields, "paragraphs": paragraphs}),
+        "about": dump(task.about),
+        "expected": dump(task.expected),
+        "gold": bool(task.expected),
+    }
+
+
+def task_of(row: Any) -> Task:
+    """The task that a row of `tasks` stands for."""
+    return Task(
+        row.key,
+        *_shown(row.shown),
+        about=tuple((name, text) for name, text in load(row.about)),
+        expected=tuple((name, value) for name, value in load(row.expected)),
+    )
+
+
+def blind_task_of(row: Any) -> Task:
+    """The same, of which annotators and adjudicators may not know where it comes from, nor that it is gold."""
+    return Task(row.key, *_shown(row.shown))
+
+
+def _shown(text: str) -> tuple[tuple[tuple[str, str], ...], tuple[ShownParagraph, ...]]:
+    shown = load(text)
+    fields = tuple((name, text) for name, text in shown["fields"])
+    return fields, tuple(ShownParagraph(*paragraph) for paragraph in shown["paragraphs"])
+
+
+def live_tasks(connection: Connection, work: Work, *, retired: bool = False) -> Iterator[tuple[Any, Task]]:
+    """Rows and tasks in the order in which they were laid out; with `retired`, also those that are not asked now."""
+    query = select(tasks).where(tasks.c.project_id == work.id).order_by(tasks.c.ordinal, tasks.c.id)
+    for row in connection.execute(query if retired else query.where(tasks.c.live)):
+        yield row, task_of(row)

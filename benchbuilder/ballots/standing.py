@@ -1,0 +1,76 @@
+"""Where a project stands, for the lead: who did how much, how fast, and how well on gold tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from benchbuilder.ballots import desk, disputes
+from benchbuilder.ballots.casting import ballot_of
+from benchbuilder.ballots.people import everybody
+from benchbuilder.ballots.projects import Work, task_of
+from benchbuilder.ballots.records import GoldAnswer, Person, Share, Standing
+from benchbuilder.ballots.schema import assignments, current, tasks
+from benchbuilder.judging.shown import wording_key
+from benchbuilder.judging.values import in_dispute
+from benchbuilder.ports.votes import Ballot, Subject, Task
+
+
+def standing(connection: Connection, work: Work) -> Standing:
+    """Counts, and everybody's share."""
+    rows = connection.execute(select(tasks).where(tasks.c.project_id == work.id)).all()
+    live = {row.id for row in rows if row.live and not row.gold}
+    query = select(assignments.c.task_id, assignments.c.state, func.count())
+    query = query.where(assignments.c.project_id == work.id, assignments.c.place.is_not(None))
+    done, given = Counter[int](), Counter[int]()
+    for task, state, count in connection.execute(query.group_by(assignments.c.task_id, assignments.c.state)):
+        given[task] += count
+        done[task] += count if state == "done" else 0
+    each = work.spec.per_task
+    gold = [task_of(row) for row in rows if row.live and row.gold]
+    votes = _gold_votes(connection, work, [row.id for row in rows if row.live and row.gold])
+    return Standing(
+        tasks=len(live),
+        complete=sum(done[task] >= each for task in live),
+        gold=len(gold),
+        retired=sum(not row.live for row in rows),
+        disputes=disputes.waiting(connection, work.name),
+        short=sum(max(0, each - given[task]) for task in live),
+        shares=tuple(_share(connection, work, person, gold, votes) for person in everybody(connection)),
+    )
+
+
+def _gold_votes(connection: Connection, work: Work, ids: list[int]) -> Ballot:
+    return ballot_of(connection, (current.c.project_id == work.id) & current.c.task_id.in_(ids))
+
+
+def _share(connection: Connection, work: Work, person: Person, gold: list[Task], votes: Ballot) -> Share:
+    progress = disputes.progress if person.role == "adjudicator" else desk.progress
+    query = select(assignments.c.seconds).where(
+        assignments.c.person_id == person.id, assignments.c.project_id == work.id, assignments.c.live,
+        assignments.c.state == "done",
+    )  # fmt: skip
+    seconds: list[Any] = list(connection.scalars(query.order_by(assignments.c.done_event, assignments.c.id)))
+    return Share(
+        person=person,
+        progress=progress(connection, person, work.name),
+        seconds=tuple(seconds),
+        hasty=sum(time < (work.spec.min_seconds or 0) for time in seconds),
+        gold=tuple(answer for task in gold for answer in _answers(work, person, task, votes)),
+    )
+
+
+def _answers(work: Work, person: Person, task: Task, votes: Ballot) -> list[GoldAnswer]:
+    questions = work.spec.asked("claim")
+    found: list[GoldAnswer] = []
+    for name, expected in task.expected:
+        question = questions.get(name)
+        if question is None:
+            continue
+        value = votes.votes.get(Subject(task.key, wording_key(question)), {}).get(person.code)
+        if value is not None:
+            right = value == expected if question.answer == "text" else not in_dispute(question, [value, expected])
+            found.append(GoldAnswer(task.key, name, expected, value, right))
+    return found

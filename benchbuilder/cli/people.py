@@ -1,0 +1,88 @@
+"""``benchbuild people``: who may work in the review app, and their invite links."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchbuilder.ballots.records import Person
+from benchbuilder.cli.desk import app_session, open_desk
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.retelling import harmless
+
+_ACTIONS = ("invite", "link", "revoke", "ls")
+_ROLES = ("annotator", "adjudicator", "lead")
+_NAME = re.compile(r"[^\s=/~+][^\s=/]{0,59}")
+ADDRESS = "http://127.0.0.1:8765"
+"""Where the app is served unless it is told otherwise."""
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "action", choices=_ACTIONS,
+        help="invite somebody, make a new link for somebody, revoke an invitation, or list everybody",
+    )  # fmt: skip
+    parser.add_argument(
+        "overrides", nargs="*", metavar="NAME key=value", help="names of people, recipe=NAME and any override"
+    )
+    parser.add_argument("--role", choices=_ROLES, default="annotator", help="what they do (default: annotator)")
+    parser.add_argument("--days", type=int, default=30, help="how long a link works (default: 30 days)")
+    parser.add_argument("--url", default=ADDRESS, help=f"where people reach the app (default: {ADDRESS})")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Do it; links are shown once, as only their hashes are kept."""
+    names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
+    args.overrides = [word for word in args.overrides if word not in names]
+    _check(args, names)
+    with open_desk(app_session(args, console)) as desk:
+        ballots = desk.ballots
+        for name in names:
+            if args.action == "revoke":
+                ballots.revoke(name)
+                _say(console, f"{name}: link and sessions end now; votes stay, open work goes to others")
+                continue
+            invite = ballots.invite if args.action == "invite" else None
+            person, token = invite(name, args.role, args.days) if invite else ballots.reinvite(name, args.days)
+            _say(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
+            _say(console, f"  {args.url.rstrip('/')}/enter/{token}")
+        if args.action in ("invite", "link"):
+            _say(console, "give each link to its person alone: it is all that is needed to work in their name, and it "
+                 "is not shown again (`people link NAME` makes a new one)")  # fmt: skip
+        if args.action == "ls":
+            _list(ballots.people(), console)
+    return 0
+
+
+def _check(args: argparse.Namespace, names: list[str]) -> None:
+    where = f"command line: people {args.action}"
+    if args.action != "ls" and not names:
+        raise RecipeError([Problem("nobody was named", where=where, hint=f"benchbuild people {args.action} NAME ...")])
+    if wrong := [name for name in names if not _NAME.fullmatch(name)]:
+        raise RecipeError([Problem(f"{wrong[0]!r} cannot be a name", where=where,
+                                   allowed="up to 60 characters without white space, = and /")])  # fmt: skip
+    if not 1 <= args.days <= 3650:
+        raise RecipeError([Problem("--days is a number of days", where=where, found=str(args.days),
+                                   allowed="1 to 3650")])  # fmt: skip
+
+
+def _list(people: list[Person], console: Console) -> None:
+    if not people:
+        _say(console, "nobody was invited yet: benchbuild people invite NAME --role annotator recipe=...")
+        return
+    table = Table("name", "role", "code", "link works until", "last seen", box=SIMPLE_HEAD, pad_edge=False,
+                  header_style="bold")  # fmt: skip
+    for person in people:
+        until = "revoked" if person.revoked else f"{person.expires_at:%Y-%m-%d}"
+        seen = f"{person.seen_at:%Y-%m-%d %H:%M}" if person.seen_at else "never"
+        table.add_row(harmless(person.name), person.role, person.code, until, seen)
+    console.print(table)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,122 @@
+"""``benchbuild review``: serve the review app, in which experts judge."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+from urllib.parse import urlsplit
+
+from rich.console import Console
+
+from benchbuilder.ballots.definitions import project_of, with_gold
+from benchbuilder.build import build
+from benchbuilder.cli.desk import Desk, app_session, open_desk
+from benchbuilder.cli.session import Session, add_overrides, watching
+from benchbuilder.errors import DataError, Problem, RecipeError
+from benchbuilder.retelling import counted, harmless
+from benchbuilder.worklists import work_list
+
+PORT = 8765
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_overrides(parser)
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=PORT, help=f"the port to listen on (default: {PORT})")
+    parser.add_argument(
+        "--url", default="",
+        help="where people reach the app, if it stands behind a proxy: https://review.example.org",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Lay out what there is to judge, and serve until Ctrl-C."""
+    address = args.url or f"http://{_bracketed(args.host)}:{args.port}"
+    hosts, secure = _hosts(args, address)
+    session = app_session(args, console)
+    for warning in session.warnings:
+        _say(console, f"warning: {warning}")
+    _bring_up_to_date(session, args.overrides, console)
+    with open_desk(session) as desk:
+        _lay_out_reviews(desk, console)
+        _tell(desk, console)
+
+        from benchbuilder.review.app import create_app
+        from benchbuilder.review.serving import serve
+
+        strings = {} if desk.annotation is None else {name: ref.file for name, ref in desk.annotation.strings.items()}
+        app = create_app(desk.ballots, strings, secure=secure, hosts=hosts)
+        serve(app, args.host, args.port, ready=lambda _: _say(console, f"serving at {address} (Ctrl-C stops)"))
+    return 0
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], bool]:
+    """The names under which the app answers, and whether it is reached by TLS."""
+    if not 1 <= args.port <= 65535:
+        raise RecipeError([Problem("--port is a number from 1 to 65535", where="command line: --port",
+                                   found=str(args.port))])  # fmt: skip
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise RecipeError([Problem("--url is an address without a path", where=f"command line: --url {args.url}",
+                                   allowed="https://review.example.org")])  # fmt: skip
+    own = {parts.hostname, args.host, "127.0.0.1", "localhost", "::1"}
+    return tuple(sorted(host for host in own if not _everywhere(host))), parts.scheme == "https"
+
+
+def _everywhere(host: str) -> bool:
+    """Whether `host` stands for all addresses of the machine."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _bring_up_to_date(session: Session, words: list[str], console: Console) -> None:
+    """Build what the candidates are made of, unless that would ask a model that has to be paid or waited for."""
+    plan, store = session.plan, session.store
+    statuses = plan.statuses(store)
+    asking = [name for name, status in statuses.items() if status.state != "reused" and plan.nodes[name].asks]
+    if asking:
+        raise DataError(
+            f"{', '.join(asking)} would ask a model",
+            why="the review app shows what is built, and asks no model itself",
+            next="build first, with the same words and annotation=app; `benchbuild plan` says what it costs",
+        )
+    with watching(console) as watcher:
+        build(plan, store, session.loaded.yaml, watcher, words=words)
+
+
+def _lay_out_reviews(desk: Desk, console: Console) -> None:
+    recipe, store = desk.session.plan.recipe, desk.session.store
+    node = desk.session.plan.nodes[recipe.items]
+    sealed = store.manifest(recipe.items, node.key)
+    items = None if sealed is None else store.rows(sealed)
+    for name, spec in recipe.reviews.items():
+        tasks = work_list(name, spec, items, recipe.seed)
+        if tasks is None:
+            wants = "the items are not built yet" if spec.rows.items else "no file of rows is named"
+            _say(console, f"{name}: left out, {wants}")
+            continue
+        desk.ballots.lay_out(project_of(name, spec, recipe.language, recipe.seed), with_gold(tasks, spec))
+
+
+def _tell(desk: Desk, console: Console) -> None:
+    """What there is to judge, and who is there to do it."""
+    for project in desk.ballots.projects():
+        _say(console, f"{project.name}: {counted(len(desk.ballots.tasks(project.name)), 'task')}")
+    people = [person for person in desk.ballots.people() if not person.revoked]
+    roles = ("annotator", "adjudicator", "lead")
+    there = {role: sum(person.role == role for person in people) for role in roles}
+    _say(console, "people: " + ", ".join(counted(n, role) for role, n in there.items()))
+    need = max((project.spec.per_task for project in desk.ballots.projects()), default=0)
+    if there["annotator"] < need:
+        _say(console, f"{counted(need, 'annotator')} are needed: benchbuild people invite NAME --role annotator")
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)

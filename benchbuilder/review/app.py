@@ -1,0 +1,55 @@
+"""The app: what its parts are and in which order they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from benchbuilder.ballots.database import Ballots
+from benchbuilder.review import annotating, entering, lead, pages
+from benchbuilder.review.language import languages
+from benchbuilder.review.security import Shield
+from benchbuilder.review.visits import Site
+
+
+def create_app(ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, hosts: Sequence[str]) -> FastAPI:
+    """The app over `ballots`.
+
+    `strings` are files with the words of the interface by language, beside those that the app brings (DataError if
+    one is wrong). `secure` says that browsers come by HTTPS: cookies are sent by nothing else. `hosts` are the names
+    by which it may be asked for, ``*`` for all.
+    """
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        exception_handlers={
+            HTTPException: pages.on_http_error,
+            RequestValidationError: pages.on_bad_request,
+            Exception: pages.on_bug,
+        },
+    )
+    app.state.site = Site(ballots, languages(strings), secure)
+    for part in (pages, entering, annotating, lead):
+        app.include_router(part.router)
+    app.mount("/static", _Kept(directory=str(files("benchbuilder.review").joinpath("static"))))
+    app.add_middleware(Shield, hosts=hosts, secure=secure, refuse=pages.problem)
+    return app
+
+
+class _Kept(StaticFiles):
+    """Static files that browsers may keep: their addresses change with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=604800"
+        return response

@@ -1,0 +1,52 @@
+"""How often somebody may try a token."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+PER_ADDRESS = 20
+OVERALL = 400
+WINDOW_S = 300.0
+_ADDRESSES = 10_000
+
+
+class Attempts:
+    """Counts failures over the last `window_s` seconds, by client address and in all.
+
+    Only failures count: colleagues who share an address do not lock each other out. Memory is bounded: of more than
+    10,000 addresses the one that failed longest ago is forgotten, and the limit overall still holds.
+    """
+
+    def __init__(
+        self,
+        per_address: int = PER_ADDRESS,
+        overall: int = OVERALL,
+        window_s: float = WINDOW_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._per_address, self._overall, self._window_s, self._clock = per_address, overall, window_s, clock
+        self._failures: OrderedDict[str, list[float]] = OrderedDict()
+        self._all: list[float] = []
+        self._lock = threading.Lock()
+
+    def exhausted(self, address: str) -> bool:
+        """Whether nothing from `address` is looked at for the moment."""
+        with self._lock:
+            since = self._clock() - self._window_s
+            self._all = [at for at in self._all if at > since]
+            mine = [at for at in self._failures.get(address, ()) if at > since]
+            return len(mine) >= self._per_address or len(self._all) >= self._overall
+
+    def failed(self, address: str) -> None:
+        """Count one failure."""
+        with self._lock:
+            now = self._clock()
+            since = now - self._window_s
+            mine = [at for at in self._failures.pop(address, ()) if at > since]
+            self._failures[address] = [*mine, now][-self._per_address :]
+            self._all = [*self._all, now][-self._overall :]
+            while len(self._failures) > _ADDRESSES:
+                self._failures.popitem(last=False)
