@@ -185,7 +185,7 @@ def _apply(connection: Connection, work: Work, held: Mapping[Any, Any], places: 
         for pair, row in held.items()
         if (row.place, row.live) != (places.get(pair), pair in places)
     ]
-    bulk.remove(connection, assignments, gone)
+    bulk.remove(connection, gone)
     left = set(gone)
-    bulk.place(connection, [row for row in moved if row["id"] not in left])
+    bulk.change(connection, assignments, [row for row in moved if row["id"] not in left])
     bulk.add(connection, assignments, new)

@@ -2,56 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, insert, text, update
-from sqlalchemy import bindparam as bind
+from sqlalchemy import Connection, Table, bindparam, delete, insert, text, update
 
+from benchbuilder.ballots.cleaning import dump
+from benchbuilder.ballots.schema import assignments
+
+Rows = Sequence[Mapping[str, Any]]
 _CHUNK = 400
 
 
-def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(rows), _CHUNK):
-        yield rows[start : start + _CHUNK]
-
-
-def add(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+def add(connection: Connection, table: Table, rows: Rows) -> None:
     """Insert `rows`, all with the same columns."""
-    if rows and connection.dialect.name == "sqlite":
-        connection.execute(insert(table), rows)
-    elif rows:
-        for chunk in _chunks(rows):
-            connection.execute(insert(table).values(list(chunk)))
-
-
-def change(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Update rows by their ``id``, all with the same columns."""
-    if rows:
-        columns = {name: bind(f"new_{name}") for name in rows[0] if name != "id"}
-        statement = update(table).where(table.c.id == bind("old_id")).values(columns)
-        connection.execute(
-            statement, [{"old_id" if k == "id" else f"new_{k}": v for k, v in row.items()} for row in rows]
-        )
-
-
-def remove(connection: Connection, table: Table, ids: Sequence[int]) -> None:
-    """Delete rows by their ids."""
-    for chunk in _chunks(ids):
-        connection.execute(delete(table).where(table.c.id.in_(chunk)))
-
-
-def place(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Put assignments in their places: rows with ``id``, ``place`` and ``live``."""
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        connection.execute(text("UPDATE assignments SET place = :place, live = :live WHERE id = :id"), rows)
+        connection.execute(insert(table), [dict(row) for row in rows])
         return
-    statement = text(
-        "UPDATE assignments a SET place = v.place, live = v.live FROM unnest("
-        "CAST(:ids AS bigint[]), CAST(:places AS integer[]), CAST(:lives AS boolean[])"
-        ") AS v(id, place, live) WHERE a.id = v.id"
+    columns = ", ".join(rows[0])
+    _from_json(connection, f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM {_rows(table)}", rows)
+
+
+def change(connection: Connection, table: Table, rows: Rows) -> None:
+    """Update rows by their ``id``, all with the same columns."""
+    if not rows:
+        return
+    names = [name for name in rows[0] if name != "id"]
+    if connection.dialect.name == "sqlite":
+        new = {name: bindparam(f"new_{name}") for name in names}
+        renamed = [{f"new_{name}": value for name, value in row.items()} for row in rows]
+        connection.execute(update(table).where(table.c.id == bindparam("new_id")).values(new), renamed)
+        return
+    columns = ", ".join(f"{name} = v.{name}" for name in names)
+    _from_json(
+        connection, f"UPDATE {table.name} SET {columns} FROM {_rows(table)} AS v WHERE {table.name}.id = v.id", rows
     )
-    columns = {"ids": "id", "places": "place", "lives": "live"}
-    connection.execute(statement, {name: [row[column] for row in rows] for name, column in columns.items()})
+
+
+def remove(connection: Connection, ids: Sequence[int]) -> None:
+    """Delete assignments by their ids."""
+    for start in range(0, len(ids), _CHUNK):
+        connection.execute(delete(assignments).where(assignments.c.id.in_(ids[start : start + _CHUNK])))
+
+
+def _rows(table: Table) -> str:
+    return f"json_populate_recordset(CAST(NULL AS {table.name}), CAST(:rows AS json))"
+
+
+def _from_json(connection: Connection, statement: str, rows: Rows) -> None:
+    """All rows in one message: one after another they would each wait for the server."""
+    connection.execute(text(statement), {"rows": dump([dict(row) for row in rows])})

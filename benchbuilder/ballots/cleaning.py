@@ -14,7 +14,8 @@ _LONGEST_NOTE = 4000
 
 def dump(data: object) -> str:
     """JSON in one spelling, so that the same data is the same text."""
-    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()
 
 
 def load(text: str) -> Any:

@@ -309,7 +309,7 @@ class Ballots:
             balance.balance(connection, work)
             return report
 
-    def snapshot_for_lead(self, project: str) -> Standing:
+    def standing(self, project: str) -> Standing:
         """Counts, and everybody's share with their times and their answers to gold tasks."""
         with self._transactions.reading() as connection:
             return standing.standing(connection, self._work(connection, project))

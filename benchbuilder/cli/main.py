@@ -82,6 +82,10 @@ COMMANDS: dict[str, Command] = {
         "people", "invite experts to the review app, list them, make new links, revoke them",
         ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
     ),
+    "votes": Command(
+        "votes", "write votes for other tools (Label Studio, Argilla, sheets), bring votes in from them",
+        ("benchbuild votes export label_studio recipe=care_mi", "benchbuild votes formats"),
+    ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",
         ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from benchbuilder.doors.collecting import json_bytes
-from benchbuilder.doors.controls import NOTE, PROJECT, SUBJECTS, TASK, Control, controls, row_data, subjects
+from benchbuilder.doors.controls import NOTE, PROJECT, SUBJECTS, TASK, Control, controls, reordered, row_data, subjects
 from benchbuilder.doors.label_studio_config import anchors, options, shown_fields
 from benchbuilder.doors.losses import about_judging, about_votes, by_task
 from benchbuilder.doors.people import User, Users, users_of, uuid_of, write_users
@@ -235,4 +235,6 @@ class _Writer:
             *about_judging(self.material),
             *about_votes(self.material),
         ]
+        if reordered(self.material.project.spec):
+            losses.append(Loss("the order of the guiding questions: those about paragraphs come after all others"))
         return losses + [loss for loss in counted if loss.count]

@@ -56,6 +56,12 @@ def controls(spec: JudgingSpec, tasks: Sequence[Task]) -> list[Control]:
     return found
 
 
+def reordered(spec: JudgingSpec) -> bool:
+    """Whether the controls ask in another order than the recipe: a question about evidence stands before another."""
+    about = [question.subject for question in spec.asked().values()]
+    return about != sorted(about)
+
+
 def subjects(task: Task, flat: Sequence[Control]) -> dict[str, Subject]:
     """What each control is about, by its schema; those about paragraphs that `task` does not have are left out."""
     keys = [task.key, *(paragraph.key for paragraph in task.paragraphs)]

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from benchbuilder.doors.collecting import json_bytes
-from benchbuilder.doors.controls import NOTE, Control, controls, row_data, subjects
+from benchbuilder.doors.controls import NOTE, Control, controls, reordered, row_data, subjects
 from benchbuilder.doors.label_studio_config import HOTKEYS, anchors, display, labelling_config, options, shown_fields
 from benchbuilder.doors.losses import about_judging, about_votes, by_task, only
 from benchbuilder.doors.people import User, Users, number_of, users_of, write_users
@@ -20,7 +20,7 @@ from benchbuilder.spec.judging import GuidingQuestion
 GOLD = "gold"
 """The code of the user who gives the expected answers of planted tasks; no person has it."""
 
-CONFIG, TASKS, USERS = "labeling_config.xml", "tasks.json", "users.csv"
+CONFIG, TASKS, USERS, GUIDELINE = "labeling_config.xml", "tasks.json", "users.csv", "instructions.md"
 
 
 def write_label_studio(material: Material, users: Users | None = None) -> Export:
@@ -39,6 +39,8 @@ def write_label_studio(material: Material, users: Users | None = None) -> Export
         TASKS: json_bytes(rows),
         USERS: write_users(table),
     }
+    if guideline := material.project.guideline:
+        files[GUIDELINE] = guideline.encode()
     return Export(files, _losses(material, flat, writer))
 
 
@@ -171,6 +173,8 @@ def _losses(material: Material, flat: Sequence[Control], writer: _Writer) -> lis
     shown += [spec.paragraph, *shown_fields(spec, material.tasks).values()]
     choices = sum(len(options(c.question)) for c in flat if c.question.answer in ("binary", "scale"))
     numbers = [vote for vote in material.counting() if _off_step(spec.asked(), vote)]
+    if reordered(spec):
+        losses.append(Loss("the order of the guiding questions: those about paragraphs come after all others"))
     counted = [
         Loss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
         Loss("controls about paragraphs that only some tasks have: they cannot be required", optional),

@@ -87,7 +87,7 @@ def read_users(name: str, data: bytes) -> tuple[Users, list[str]]:
     except (UnicodeDecodeError, csv.Error):
         return Users([]), [f"{name}: it is no CSV in UTF-8"]
     header = [cell.strip().lower() for cell in lines[0]] if lines else []
-    if missing := [column for column in _COLUMNS if column not in header and column != "email"]:
+    if missing := [column for column in _COLUMNS if column not in header and column not in ("email", "code")]:
         return Users([]), [f"{name}:1: no column is called {', '.join(missing)}"]
     users: list[User] = []
     problems: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -163,15 +163,3 @@ class Brought:
             why="\n         ".join(shown),
             next="correct them, then run the same command again; no vote was counted",
         )
-
-
-def votes_of(history: Iterable[VoteEvent], events: Iterable[Event]) -> list[Vote]:
-    """The history of the database as votes in its order, each with the seconds of its submission."""
-    seconds = {event.id: event.seconds for event in events}
-    return [
-        Vote(
-            line.person, line.code, line.role, line.subject, line.question, line.value, line.note, line.at,
-            seconds.get(line.event), line.door,
-        )
-        for line in sorted(history, key=lambda line: line.id)
-    ]  # fmt: skip

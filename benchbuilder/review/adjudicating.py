@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -118,7 +119,8 @@ def _submit(visit: Visit, work: Project, dispute: Dispute, form: Form) -> Respon
         if outcome in ("retired", "foreign"):
             return _gone(visit, work, 0)
         reasonless = outcome == "reasonless"
-        errors = {REASON if reasonless else "": visit.texts("adjudicate.reasonless" if reasonless else "error.incomplete")}
+        field, key = (REASON, "adjudicate.reasonless") if reasonless else ("", "error.incomplete")
+        errors = {field: visit.texts(key)}
     _keep(visit, dispute, form)
     return _show(visit, work, dispute, draft_of(form), errors)
 
@@ -173,6 +175,7 @@ def _show(
         reason_error=(errors or {}).get(REASON, ""),
         complaints=_complaints(found, errors or {}, visit),
         places={paragraph.key: place for place, paragraph in enumerate(dispute.task.paragraphs, start=1)},
+        now=stamp(datetime.now(UTC)),
         store=_store_key(visit, work, dispute),
         drafted_at=stamp(dispute.draft.saved_at) if dispute.draft is not None and not errors else "",
         saved=bool(visit.request.query_params.get("saved")),

@@ -202,13 +202,20 @@ def _show(
         note_error=(errors or {}).get(NOTE, ""),
         pace=pace(visit.texts, work, progress),
         seconds_left=left,
-        wide=any(e.question.answer == "text" and e.question.lines > 1 for e in (*sheet.before, *sheet.after)),
+        wide=_needs_room(sheet),
         now=stamp(datetime.now(UTC)),
         store=_store_key(visit, work, task),
         drafted_at=stamp(task.draft.saved_at) if task.draft is not None and not errors else "",
         saved=_counted(visit.request, "saved"),
         undone=_counted(visit.request, "undone"),
     )
+
+
+def _needs_room(sheet: Sheet) -> bool:
+    """Whether the questions need half of a wide page: long texts, or bands and nothing else to look at."""
+    questions = [entry.question for entry in (*sheet.before, *sheet.after)]
+    long = any(question.answer == "text" and question.lines > 1 for question in questions)
+    return long or (not sheet.beside and any(question.anchors() for question in questions))
 
 
 def _complaints(sheet: Sheet, errors: Mapping[str, str], visit: Visit) -> list[tuple[str, str, str]]:
@@ -218,7 +225,8 @@ def _complaints(sheet: Sheet, errors: Mapping[str, str], visit: Visit) -> list[t
     for entry in sheet.entries():
         if entry.field in errors:
             place = numbers.get(entry.subject.key)
-            label = f"{entry.question.label} ({place})" if place else entry.question.label
+            label = entry.question.label
+            label = visit.texts("error.nth", label=label, n=place) if place else label
             found.append((entry.field, label, errors[entry.field]))
     if NOTE in errors:
         found.append((NOTE, visit.texts("task.note"), errors[NOTE]))

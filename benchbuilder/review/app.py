@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from benchbuilder.ballots.database import Ballots
-from benchbuilder.review import annotating, entering, lead, pages
+from benchbuilder.review import adjudicating, annotating, entering, lead, pages
 from benchbuilder.review.language import languages
 from benchbuilder.review.security import Shield
 from benchbuilder.review.visits import Site
@@ -39,7 +39,7 @@ def create_app(ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, h
         },
     )
     app.state.site = Site(ballots, languages(strings), secure)
-    for part in (pages, entering, annotating, lead):
+    for part in (pages, entering, annotating, adjudicating, lead):
         app.include_router(part.router)
     app.mount("/static", _Kept(directory=str(files("benchbuilder.review").joinpath("static"))))
     app.add_middleware(Shield, hosts=hosts, secure=secure, refuse=pages.problem)

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from benchbuilder.ballots.cleaning import as_typed, field_name
 from benchbuilder.ballots.records import Dispute, Submission
 from benchbuilder.ports.votes import ShownParagraph, Value
-from benchbuilder.review.forms import LONGEST_NOTE, Entry, active_seconds, checked
+from benchbuilder.review.forms import LONGEST_NOTE, NOTE, Entry, active_seconds, checked
 from benchbuilder.review.language import Texts
 from benchbuilder.review.visits import Form
 from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 
 ERROR_KINDS = ("ambiguous_text", "guideline_gap", "annotator_error", "edge_case", "other")
 CONFIDENCE = ("high", "medium", "low")
-REASON = "reason"
+REASON = NOTE
+"""The field with the reason is called like that of an annotator's remark, which the script of the page knows."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +136,12 @@ def draft_of(form: Form) -> dict[str, str]:
 
 
 def texts_of(dispute: Dispute) -> dict[str, str]:
-    """The texts of the form: the draft, else what was decided before."""
+    """The texts of the form: the draft, else what was decided before.
+
+    In the draft of a decision that was taken back, the reason stands under its own name.
+    """
     if dispute.draft is not None:
-        return dict(dispute.draft.data)
+        data = dict(dispute.draft.data)
+        return data | {REASON: data.get(REASON) or data.get("reason", "")}
     decided = {field_name(subject): as_typed(value) for subject, value in dispute.decided.items()}
     return decided | {REASON: dispute.reason}

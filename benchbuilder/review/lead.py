@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from benchbuilder.ballots.records import Project
 from benchbuilder.judging.standing import TaskStanding
-from benchbuilder.review.lead_view import Glossary, Worker, workers
+from benchbuilder.review.lead_view import Glossary, Worker, columns, workers
 from benchbuilder.review.standings import Snapshot, standings_of
 from benchbuilder.review.visits import Visit, signed_in
 from benchbuilder.votes.cells import escape
@@ -31,7 +31,7 @@ def overview(request: Request) -> Response:
     """Every project with how much of it is done."""
     visit = signed_in(request, "lead")
     projects = [(project, visit.ballots.standing(project.name)) for project in visit.ballots.projects()]
-    return visit.page("lead.j2", projects=projects)
+    return visit.page("lead.j2", projects=projects, say=Glossary)
 
 
 @router.get("/{name}")
@@ -48,7 +48,7 @@ def project(request: Request, name: str) -> Response:
         at=snapshot.at,
         standing=standing,
         staff=snapshot.staff,
-        scales={scale: rows for scale, rows in scales.items() if rows},
+        scales={scale: (columns(rows), rows) for scale, rows in scales.items() if rows},
         counts={fate: standing.count(fate) for fate in ("kept", "dropped", "open")},
         reasons=reasons,
         workers=workers(snapshot.staff.shares, spec),
@@ -108,9 +108,7 @@ def people_csv(request: Request, name: str) -> Response:
     _, snapshot = _look(request, name)
     head = ("code", "name", "role", "done", "open", "skipped", "flagged", "median_seconds", "seconds_10", "seconds_90",
             "hasty", "tasks_per_hour", "gold_right", "gold_judged")  # fmt: skip
-    return _csv(
-        f"{_safe(name)}-people.csv", head, map(_cells, workers(snapshot.staff.shares, snapshot.project.spec))
-    )
+    return _csv(f"{_safe(name)}-people.csv", head, map(_cells, workers(snapshot.staff.shares, snapshot.project.spec)))
 
 
 def _look(request: Request, name: str) -> tuple[Visit, Snapshot]:

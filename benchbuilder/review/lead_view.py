@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchbuilder.ballots.records import Person, Progress, Share
-from benchbuilder.judging.standing import TaskStanding
-from benchbuilder.judging.standing_agreement import Figure, QuestionStanding
+from benchbuilder.judging.standing import Fate, Standing, TaskStanding
+from benchbuilder.judging.standing_agreement import MEASURES, Figure, QuestionStanding
 from benchbuilder.judging.standing_people import Gold, Pace, pace
 from benchbuilder.judging.survivors import EVIDENCE_GATE
 from benchbuilder.review.language import Texts
@@ -28,7 +28,8 @@ class Worker:
 
 
 def workers(shares: Iterable[Share], spec: ProjectSpec) -> list[Worker]:
-    """Those who have a part in the project."""
+    """Those who have a part in the project: its annotators, and its adjudicators if there is something to decide."""
+    roles = ("annotator", "adjudicator") if spec.rule == "adjudicate" else ("annotator",)
     return [
         Worker(
             share.person,
@@ -37,7 +38,14 @@ def workers(shares: Iterable[Share], spec: ProjectSpec) -> list[Worker]:
             Gold(sum(answer.right for answer in share.gold), len(share.gold)),
         )
         for share in shares
+        if share.person.role in roles
     ]
+
+
+def columns(rows: Iterable[QuestionStanding]) -> list[str]:
+    """The measures that a table of `rows` has columns for."""
+    found = {name for row in rows for name in row.measures}
+    return [name for name in MEASURES if name in found]
 
 
 class Glossary:
@@ -63,6 +71,16 @@ class Glossary:
         exact = task.gate in self._questions and self._questions[task.gate].answer == "binary"
         key = "lead.because_exact" if exact else "lead.because_least"
         return self._t(key, gate=self.gate(task.gate), decided=f"{task.decided:.4g}", needed=f"{task.needed:g}")
+
+    @staticmethod
+    def fate(standing: Standing, fate: Fate) -> str:
+        """What to call what becomes of tasks: where nothing is dropped, a task is not kept but judged."""
+        return "judged" if fate == "kept" and not standing.gating else fate
+
+    @staticmethod
+    def measure(row: QuestionStanding, name: str) -> str:
+        """What to call a measure of `row`: there is more than one kappa."""
+        return f"kappa_{row.kappa_kind}" if name == "kappa" else name
 
     def value(self, name: str, figure: Figure) -> str:
         """A measure as a number, or why there is none."""

@@ -19,6 +19,11 @@ router = APIRouter()
 
 _LOCAL = re.compile(r"/(?:[\w.-]+(?:/[\w.-]+)*)?", re.ASCII)
 _LATEST_S = 86_400
+_LATE = """\
+.late[hidden] { display: block; visibility: hidden; max-height: 0; padding-block: 0; margin: 0; overflow: hidden;
+  animation: late 0s linear SECONDSs forwards; }
+@keyframes late { to { visibility: visible; max-height: 20rem; padding-block: .35rem; margin: 0 0 .5rem; } }
+"""
 
 
 @router.get("/")
@@ -90,8 +95,7 @@ def late(seconds: str) -> Response:
     """A style sheet that shows what is late after so many seconds, for browsers without scripts."""
     if not seconds.isascii() or not seconds.isdigit() or len(seconds) > 5 or int(seconds) > _LATEST_S:
         raise HTTPException(404)
-    css = f".late[hidden]{{display:block;visibility:hidden;animation:late 0s linear {int(seconds)}s forwards}}\n"
-    css += "@keyframes late{to{visibility:visible}}\n"
+    css = _LATE.replace("SECONDS", str(int(seconds)))
     return Response(css, media_type="text/css", headers={"Cache-Control": "private, max-age=86400"})
 
 

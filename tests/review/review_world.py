@@ -57,7 +57,7 @@ def task(fields: dict[str, str], paragraphs: tuple[tuple[str, str], ...] = (), *
 
 
 def claims_spec(**changes: Any) -> ProjectSpec:
-    questions = yaml.safe_load((RECIPES / "annotation" / "files.yaml").read_text(encoding="utf-8"))["questions"]
+    questions = yaml.safe_load((RECIPES / "questions" / "zh_claims.yaml").read_text(encoding="utf-8"))["questions"]
     data: dict[str, Any] = {
         "kind": "app", "title": "标注：母婴健康陈述", "questions": questions, "bootstrap": BOOTSTRAP, "per_task": 2,
         "heading": "问题", "paragraph": "段落", "suggested_seconds": 300, "min_evidence": 3,

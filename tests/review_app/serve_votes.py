@@ -1,0 +1,32 @@
+"""Serves the review app over a database that stands already, in a process that tests may kill.
+
+    python serve_votes.py URL [--port N] [--log]
+
+With ``--log``, everything that any library logs goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+from benchbuilder.ballots.database import Ballots
+from benchbuilder.review.app import create_app
+from benchbuilder.review.serving import serve
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--log", action="store_true")
+    args = parser.parse_args()
+    if args.log:
+        logging.basicConfig(level=logging.DEBUG)
+    with Ballots.open(args.url) as ballots:
+        app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
+        serve(app, "127.0.0.1", args.port, ready=lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    main()
