@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, exists, insert, select
 
 from benchbuilder.ballots import bulk
 from benchbuilder.ballots.cleaning import dump, load
@@ -51,19 +51,26 @@ def cast(
 
     They must differ from those that count.
     """
-    for subject, value in values.items():
-        text = None if value is None else dump(value)
-        row = {**place._asdict(), "key": subject.key, "wording": subject.wording}
-        told = {"event_id": event, "question": questions[subject], "value": text, "door": door, "at": now}
-        made = connection.execute(insert(votes).values(**row, **told))
-        connection.execute(
-            delete(current).where(
-                current.c.task_id == place.task_id, current.c.person_id == place.person_id,
-                current.c.key == subject.key, current.c.wording == subject.wording,
-            )
-        )  # fmt: skip
-        if text is not None and made.inserted_primary_key:
-            connection.execute(insert(current).values(**row, value=text, vote_id=made.inserted_primary_key[0]))
+    if not values:
+        return
+    told = {**place._asdict(), "event_id": event, "door": door, "at": now}
+    rows = [
+        {
+            **told, "key": subject.key, "wording": subject.wording, "question": questions[subject],
+            "value": None if value is None else dump(value),
+        }
+        for subject, value in values.items()
+    ]  # fmt: skip
+    connection.execute(insert(votes), rows)
+    again = exists().where(
+        votes.c.event_id == event, votes.c.key == current.c.key, votes.c.wording == current.c.wording
+    )
+    theirs = (current.c.task_id == place.task_id, current.c.person_id == place.person_id)
+    connection.execute(delete(current).where(*theirs, again))
+    names = ["project_id", "task_id", "person_id", "key", "wording", "value"]
+    query = select(*(votes.c[name] for name in names), votes.c.id)
+    query = query.where(votes.c.event_id == event, votes.c.value.is_not(None))
+    connection.execute(insert(current).from_select([*names, "vote_id"], query))
 
 
 def same(one: Value | None, other: Value | None) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -80,7 +79,6 @@ def _understood(url: str) -> URL:
 
 
 def _sqlite(url: URL) -> Engine:
-    Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
         url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS,
         connect_args={"timeout": _PATIENCE_SECONDS, "check_same_thread": False, "isolation_level": None},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from benchbuilder.ballots.engine import Transactions
 from benchbuilder.errors import DataError
@@ -41,11 +42,11 @@ def migrate(transactions: Transactions) -> None:
             why=str(error),
             next="pip install --upgrade benchbuilder",
         ) from error
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.Error, OSError) as error:
         raise DataError(
             "the database of votes cannot be opened",
             where=transactions.where,
-            why=str(error.orig),
+            why=str(error.orig if isinstance(error, DBAPIError) else error),
             next="check that it is there, that it is a database, and that you may write to it",
         ) from error
 
@@ -67,15 +68,17 @@ def _version(connection: Connection) -> str | None:
 
 def _write_ahead(transactions: Transactions) -> None:
     """Write ahead, so that those who read need not wait; SQLite does not itself wait to change to that."""
+    Path(transactions.url.database or "").parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
-        raw = transactions.engine.raw_connection()
         try:
-            raw.cursor().execute("PRAGMA journal_mode = WAL")
-            return
-        except transactions.engine.dialect.loaded_dbapi.OperationalError as error:
+            raw = transactions.engine.raw_connection()
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL")
+                return
+            finally:
+                raw.close()
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
-                raise OperationalError("PRAGMA journal_mode = WAL", None, error) from error
+                raise
             time.sleep(_PAUSE_SECONDS)
-        finally:
-            raw.close()

@@ -112,11 +112,13 @@ def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[V
     row = connection.execute(query).mappings().first()
     if row is None:
         return None
-    expires = min(row["here"] + IDLE, row["started_at"] + LONGEST)
-    if now >= expires:
+    last = row["started_at"] + LONGEST
+    if now >= min(row["here"] + IDLE, last):
         return None
+    due = now - row["here"] >= _NOTED_EVERY
+    expires = min((now if due else row["here"]) + IDLE, last)
     csrf = hashlib.sha256(f"form:{session}".encode("utf-8", "replace")).hexdigest()
-    return Visitor(person_of(row), csrf, row["chosen"], expires), now - row["here"] >= _NOTED_EVERY
+    return Visitor(person_of(row), csrf, row["chosen"], expires), due
 
 
 def note_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:

@@ -206,6 +206,7 @@ votes = Table(
     Column("door", Text, nullable=False),
     Column("at", Moment, nullable=False),
     Index("votes_of_project", "project_id", "id"),
+    Index("votes_of_event", "event_id"),
     sqlite_autoincrement=True,
 )
 

@@ -93,7 +93,11 @@ def _export(
     desk: Desk, project: Project, name: str, users: Users | None, args: argparse.Namespace, console: Console
 ) -> None:
     folder = Path(args.output) if args.output else desk.session.store.workplace / "export" / project.name / name
-    export = FORMATS[name].writes(_material(desk, project), users)
+    writes = FORMATS[name].writes
+    if writes is None:
+        raise RecipeError([Problem(f"{name} is only read", where="command line: votes export",
+                                   hint="the build with annotation=files writes packets")])  # fmt: skip
+    export = writes(_material(desk, project), users)
     folder.mkdir(parents=True, exist_ok=True)
     for file, data in export.files.items():
         (folder / file).write_bytes(data)

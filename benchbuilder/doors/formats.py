@@ -11,6 +11,7 @@ from benchbuilder.doors.argilla_import import read_argilla
 from benchbuilder.doors.history import read_history, write_history
 from benchbuilder.doors.label_studio import write_label_studio
 from benchbuilder.doors.label_studio_import import read_label_studio
+from benchbuilder.doors.packets import read_packet
 from benchbuilder.doors.people import Users
 from benchbuilder.doors.records import Brought, Export, Material
 from benchbuilder.doors.sheets import read_sheet, write_csv, write_xlsx
@@ -36,11 +37,11 @@ class Reads(Protocol):
 class Format:
     """A format: the suffix of the file that is read back, whether it needs a table of users, what it cannot carry.
 
-    What is lost of the votes at hand, with numbers, comes with each export.
+    What is lost of the votes at hand, with numbers, comes with each export. One without `writes` is only read.
     """
 
     suffix: str
-    writes: Writes
+    writes: Writes | None
     reads: Reads
     users: bool
     cannot: tuple[str, ...]
@@ -74,5 +75,6 @@ FORMATS: dict[str, Format] = {
         users=False,
         cannot=("names", "when annotators voted and their remarks", "earlier votes", "planted tasks"),
     ),
+    "packets": Format(".xlsx or .csv", None, read_packet, users=False, cannot=("times", "adjudicators' reasons")),
     "history": Format(".jsonl", write_history, read_history, users=False, cannot=("names", "drafts")),
 }  # fmt: skip

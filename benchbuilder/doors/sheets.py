@@ -40,17 +40,21 @@ def write_csv(material: Material, users: Users | None = None) -> Export:  # noqa
 def write_xlsx(material: Material, users: Users | None = None) -> Export:  # noqa: ARG001
     """All votes as XLSX. A text that no cell can hold is left out, and told."""
     lines = _lines(material)
-    value = lines[0].index("value")
+    value, note = lines[0].index("value"), lines[0].index("note")
     long = 0
     for line in lines[1:]:
         for index, cell in enumerate(line):
             if len(xlsx_text(cell)) > LONGEST_CELL:
                 long += 1
-                line[index] = _TOO_LONG if index != value else ""
+                line[index] = "" if index in (value, note) else _TOO_LONG
     numbers = {lines[0].index(name) for name in ("paragraph", "seconds", "counts")}
     numeric = [[index in numbers or (index == value and _is_number(material, line)) for index in range(len(line))]
                for line in lines]  # fmt: skip
-    book = table_bytes("votes", [[xlsx_text(cell) for cell in line] for line in lines], numeric)
+    cells = [
+        [cell if plain_number else xlsx_text(cell) for cell, plain_number in zip(line, marks, strict=True)]
+        for line, marks in zip(lines, numeric, strict=True)
+    ]
+    book = table_bytes("votes", cells, numeric)
     losses = _losses(material)
     if long:
         losses.append(Loss("texts that are too long for a cell: they are left out, and stand in CSV", long))

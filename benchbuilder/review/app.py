@@ -27,17 +27,10 @@ def create_app(ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, h
     one is wrong). `secure` says that browsers come by HTTPS: cookies are sent by nothing else. `hosts` are the names
     by which it may be asked for, ``*`` for all.
     """
-    app = FastAPI(
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        exception_handlers={
-            HTTPException: pages.on_http_error,
-            RequestValidationError: pages.on_bad_request,
-            Exception: pages.on_bug,
-        },
-    )
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.add_exception_handler(HTTPException, pages.on_http_error)
+    app.add_exception_handler(RequestValidationError, pages.on_bad_request)
+    app.add_exception_handler(Exception, pages.on_bug)
     app.state.site = Site(ballots, languages(strings), secure)
     for part in (pages, entering, annotating, adjudicating, lead):
         app.include_router(part.router)

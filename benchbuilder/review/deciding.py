@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from benchbuilder.ballots.cleaning import as_typed, field_name
 from benchbuilder.ballots.records import Dispute, Submission
+from benchbuilder.judging.overriding import overrides
 from benchbuilder.ports.votes import ShownParagraph, Value
 from benchbuilder.review.forms import LONGEST_NOTE, NOTE, Entry, active_seconds, checked
 from benchbuilder.review.language import Texts
 from benchbuilder.review.visits import Form
-from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
+from benchbuilder.spec.judging import JudgingSpec
 
 ERROR_KINDS = ("ambiguous_text", "guideline_gap", "annotator_error", "edge_case", "other")
 CONFIDENCE = ("high", "medium", "low")
@@ -82,21 +83,6 @@ def _shown(dispute: Dispute) -> str:
         f"{field_name(subject)} {sorted(map(repr, dispute.peers.get(subject, ())))}" for subject, _ in dispute.subjects
     )
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=12).hexdigest()
-
-
-def overrides(question: GuidingQuestion, value: Value, given: Sequence[Value | None]) -> bool:
-    """Whether a decision goes against every judge: none gave it, or it lies outside of the range of their scalars.
-
-    >>> grade = GuidingQuestion(order=1, subject="claim", label="a", text="b", answer="scalar")
-    >>> overrides(grade, 0.6, (0.2, 0.9)), overrides(grade, 0.1, (0.2, 0.9))
-    (False, True)
-    """
-    numbers = [float(each) for each in given if each is not None and not isinstance(each, str)]
-    if isinstance(value, str) or not numbers:
-        return True
-    if question.answer == "scalar":
-        return not min(numbers) - 1e-9 <= value <= max(numbers) + 1e-9
-    return float(value) not in numbers
 
 
 def submission_of(found: Matters, form: Form, t: Texts) -> tuple[Submission, dict[str, str]]:

@@ -104,7 +104,7 @@ class Glossary:
             label=row.question.label,
             percent=self.value("percent", row.measures["percent"]),
             kappa=self.value("kappa", row.measures["kappa"]),
-            ac1=self.value("ac1", row.measures["ac1"]),
+            gwet=self.value("ac1", row.measures["ac1"]),
             answer=f"{answer:g}",
             share=f"{share * 100:.0f} %",
         )

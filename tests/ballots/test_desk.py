@@ -59,7 +59,9 @@ def test_answers_and_notes_are_kept(world: World):
     assert [tuple(comment) for comment in ballot.comments] == [("A1", task.key, "请复核")]
 
 
-@pytest.mark.parametrize("changed", [{"sound": 2}, {"grade": 4}, {"degree": 1.5}, {"sound": "1"}, {"remark": "x" * 4001}])
+@pytest.mark.parametrize(
+    "changed", [{"sound": 2}, {"grade": 4}, {"degree": 1.5}, {"sound": "1"}, {"remark": "x" * 4001}]
+)
 def test_what_is_no_answer_is_not_kept(world: World, changed: dict):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(1), spec_of("sound", "grade", "degree", "remark"))

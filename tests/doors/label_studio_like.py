@@ -34,7 +34,7 @@ def minimal(export):
     """The same as JSON_MIN: a row an annotation; single choices and texts unwrapped, numbers not."""
     rows = []
     for task in export:
-        shell = {"annotator": "{}", "annotation_id": None, "created_at": None, "updated_at": None, "lead_time": None}
+        shell = {"annotator": None, "annotation_id": None, "created_at": None, "updated_at": None, "lead_time": None}
         if not task["annotations"]:
             rows.append(copy.deepcopy(task["data"]) | {"id": task["id"]} | shell)
         kept = [one for one in task["annotations"] if not one["was_cancelled"]]

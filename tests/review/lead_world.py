@@ -25,7 +25,9 @@ def spec_of(**changes: Any) -> Any:
 
 
 def gold() -> Task:
-    return task({"text": "叶酸应从何时开始补充？", "right": "孕前三个月", "wrong": "孕六个月"}, expected=(("fluent", 1),))
+    return task(
+        {"text": "叶酸应从何时开始补充？", "right": "孕前三个月", "wrong": "孕六个月"}, expected=(("fluent", 1),)
+    )
 
 
 def lead_world(folder: Path, count: int = 4, **changes: Any) -> World:

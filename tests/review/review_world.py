@@ -206,7 +206,9 @@ class World:
 
     def browser(self, name: str = "", role: Any = "annotator", *, enter: bool = True) -> Browser:
         """A fresh browser of the person called `name`, who is invited if need be."""
-        client = TestClient(self.app, base_url="http://testserver", follow_redirects=False, headers={"Accept-Language": "en"})
+        client = TestClient(
+            self.app, base_url="http://testserver", follow_redirects=False, headers={"Accept-Language": "en"}
+        )
         person = None
         if name and name not in self.links:
             person, self.links[name] = self.ballots.invite(name, role)
@@ -226,5 +228,7 @@ def make_world(url: str, projects: list[tuple[Project, list[Task]]] | None = Non
     ]
     for project, tasks in projects or default:
         ballots.lay_out(project, tasks)
-    made = create_app(ballots, app.pop("strings", {}), secure=app.pop("secure", False), hosts=["testserver", "127.0.0.1"])
+    made = create_app(
+        ballots, app.pop("strings", {}), secure=app.pop("secure", False), hosts=["testserver", "127.0.0.1"]
+    )
     return World(ballots, clock, made)

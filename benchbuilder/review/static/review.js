@@ -168,7 +168,7 @@
   const send = (action, options = {}) => {
     const body = new URLSearchParams([...new FormData(form), ["action", action]]);
     const headers = { Accept: "application/json" };
-    return fetch(form.action, { method: "POST", body, headers, redirect: "manual", ...options });
+    return fetch(form.getAttribute("action"), { method: "POST", body, headers, redirect: "manual", ...options });
   };
   const clock = (time) => new Date(time).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
   let timer = 0;

@@ -29,9 +29,11 @@ def upgrade() -> None:
 
 def _guard_sqlite() -> None:
     for table in _APPEND_ONLY:
-        for change in ("UPDATE", "DELETE"):
+        guards = {"update": "UPDATE", "delete": "DELETE", "replace": "INSERT"}
+        for name, change in guards.items():
+            there = f"WHEN EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)" if name == "replace" else ""
             op.execute(
-                f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
+                f"CREATE TRIGGER {table}_no_{name} BEFORE {change} ON {table} {there} "
                 f"BEGIN SELECT RAISE(ABORT, '{table} can only be added to'); END"
             )
 
@@ -217,6 +219,7 @@ def _votes() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("votes_of_project", "votes", ["project_id", "id"])
+    op.create_index("votes_of_event", "votes", ["event_id"])
 
     op.create_table(
         "current_votes",

@@ -1,0 +1,1 @@
+"""The review app in a real browser."""
