@@ -45,6 +45,11 @@ class PostgresServer:
         _run(self.programs, "createdb", "-h", str(self.folder), "-p", str(self.port), "-U", _USER, name)
         return self.url(name)
 
+    def drop(self, url: str) -> None:
+        """Forget a database, whoever still uses it."""
+        name = url.rsplit("/", 1)[1]
+        _run(self.programs, "dropdb", "--force", "-h", str(self.folder), "-p", str(self.port), "-U", _USER, name)
+
 
 def _programs() -> Path | None:
     """The folder with the newest of Debian's servers, or the one on the path."""
@@ -106,6 +111,8 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: PostgresServer) -> str:
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """URL of a new, empty database."""
-    return postgres_server.create()
+    url = postgres_server.create()
+    yield url
+    postgres_server.drop(url)

@@ -26,12 +26,18 @@ class Place(NamedTuple):
     person_id: int
 
 
+def plausible(seconds: float | None) -> float | None:
+    """`seconds`, if that is a time that something can take (up to a year)."""
+    return seconds if seconds is not None and 0 <= seconds <= 366 * 86_400 else None
+
+
 def note_event(
     connection: Connection, place: Place, kind: EventKind, now: datetime, *, seconds: float | None = None,
     active: float | None = None, detail: Mapping[str, object] | None = None,
 ) -> int:  # fmt: skip
     """Add an event; its id."""
-    values = {"kind": kind, "at": now, "seconds": seconds, "active_seconds": active, "detail": dump(detail or {})}
+    values = {"kind": kind, "at": now, "seconds": plausible(seconds), "active_seconds": plausible(active)}
+    values["detail"] = dump(detail or {})
     made = connection.execute(insert(events).values(**place._asdict(), **values))
     return int(made.inserted_primary_key[0]) if made.inserted_primary_key else 0
 

@@ -13,7 +13,7 @@ from benchbuilder.ballots.casting import cast, note_event, same, settle, values_
 from benchbuilder.ballots.cleaning import load, short, storable
 from benchbuilder.ballots.projects import Work, blind_task_of, find_work
 from benchbuilder.ballots.records import Assignment, Listed, Outcome, Person, Progress, Submission
-from benchbuilder.ballots.schema import assignments, drafts, events, projects, tasks
+from benchbuilder.ballots.schema import assignments, bounded, drafts, events, projects, tasks
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.values import allowed
 from benchbuilder.ports.votes import Subject, Value
@@ -30,7 +30,7 @@ def next_number(connection: Connection, person: Person, project: str, after: int
     for state in ("open", "skipped"):
         query = select(func.min(assignments.c.place)).where(_theirs(person, project), assignments.c.live)
         query = query.where(assignments.c.state == state)
-        for condition in (assignments.c.place > after, assignments.c.place <= after):
+        for condition in (assignments.c.place > bounded(after), assignments.c.place <= bounded(after)):
             number = connection.execute(query.where(condition)).scalar()
             if number is not None:
                 return int(number)
@@ -39,7 +39,7 @@ def next_number(connection: Connection, person: Person, project: str, after: int
 
 def look_up(connection: Connection, person: Person, project: str, number: int, *, lock: bool = False) -> Any | None:
     """The assignment with `number`."""
-    return holding.find(connection, person, _theirs(person, project), assignments.c.place == number, lock=lock)
+    return holding.find(connection, person, _theirs(person, project), assignments.c.place == bounded(number), lock=lock)
 
 
 def as_assignment(connection: Connection, person: Person, row: Any, changed: Mapping[str, Any]) -> Assignment:
@@ -73,12 +73,12 @@ def listing(
     query = select(*columns, tasks.c.shown, drafts.c.assignment_id.label("draft"))
     query = query.join(tasks, tasks.c.id == assignments.c.task_id)
     query = query.outerjoin(drafts, drafts.c.assignment_id == assignments.c.id)
-    query = query.where(_theirs(person, project), assignments.c.place >= start)
+    query = query.where(_theirs(person, project), assignments.c.place >= bounded(start))
     if state == "flagged":
         query = query.where(assignments.c.flagged)
     elif state:
         query = query.where(assignments.c.live, assignments.c.state == state)
-    rows = connection.execute(query.order_by(assignments.c.place).limit(count))
+    rows = connection.execute(query.order_by(assignments.c.place).limit(bounded(count)))
     return [
         Listed(row.place, row.task_id, row.state, row.flagged, row.draft is not None, load(row.shown)["fields"][0][1])
         for row in rows
@@ -146,7 +146,7 @@ def submit(
     connection: Connection, person: Person, task_id: int, submission: Submission, now: datetime
 ) -> Outcome:  # fmt: skip
     """Keep their votes about a task. Handing in the same twice, without having looked at it again, is once."""
-    row = holding.find(connection, person, assignments.c.task_id == task_id, lock=True)
+    row = holding.find(connection, person, assignments.c.task_id == bounded(task_id), lock=True)
     if row is None or row.role != "annotator":
         return "foreign"
     work = find_work(connection, row.project_id)

@@ -21,7 +21,7 @@ from benchbuilder.ballots.casting import (
 from benchbuilder.ballots.cleaning import load, short
 from benchbuilder.ballots.projects import Work, blind_task_of, find_work
 from benchbuilder.ballots.records import Dispute, Outcome, Person, Progress, Submission
-from benchbuilder.ballots.schema import WAITS, assignments, current, events, people, projects, tasks
+from benchbuilder.ballots.schema import WAITS, assignments, bounded, current, events, people, projects, tasks
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.verdicts import decide as verdicts_of
 from benchbuilder.ports.votes import Ballot, Subject, Task, Value
@@ -71,7 +71,7 @@ def find_matter(connection: Connection, person: Person, project: str, task_id: i
 ):  # fmt: skip
     """A task that waits, or that `person` decided; ``None`` if it is neither, or they are not an adjudicator."""
     query = select(tasks).join(projects, projects.c.id == tasks.c.project_id)
-    query = query.where(tasks.c.id == task_id, tasks.c.live)
+    query = query.where(tasks.c.id == bounded(task_id), tasks.c.live)
     if project:
         query = query.where(projects.c.name == project)
     row = connection.execute(query.with_for_update(of=tasks) if lock else query).first()

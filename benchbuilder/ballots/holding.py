@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from benchbuilder.ballots.casting import Place, note_event
 from benchbuilder.ballots.cleaning import dump, load, short, storable
 from benchbuilder.ballots.records import Draft, Person
-from benchbuilder.ballots.schema import assignments, drafts, people, projects, tasks
+from benchbuilder.ballots.schema import assignments, bounded, drafts, people, projects, tasks
 
 PAUSE = timedelta(minutes=30)
 """A longer time without a sign of life was spent elsewhere."""
@@ -115,7 +115,7 @@ def drop_draft(connection: Connection, row: Any) -> None:
 
 def save_draft(connection: Connection, person: Person, task_id: int, data: Mapping[str, str], now: datetime) -> bool:
     """Keep what they entered."""
-    row = find(connection, person, assignments.c.task_id == task_id, assignments.c.live, lock=True)
+    row = find(connection, person, assignments.c.task_id == bounded(task_id), assignments.c.live, lock=True)
     if row is None or not keep_draft(connection, row, data, now):
         return False
     values = {"alive_at": now, "spent": row.spent + spent(row, now)} if row.alive_at is not None else {}
@@ -125,7 +125,7 @@ def save_draft(connection: Connection, person: Person, task_id: int, data: Mappi
 
 def skip(connection: Connection, person: Person, task_id: int, now: datetime) -> bool:
     """Put the task off; one that they are done with stays done."""
-    row = find(connection, person, assignments.c.task_id == task_id, assignments.c.live, lock=True)
+    row = find(connection, person, assignments.c.task_id == bounded(task_id), assignments.c.live, lock=True)
     if row is None:
         return False
     if row.state != "done":
@@ -137,7 +137,7 @@ def skip(connection: Connection, person: Person, task_id: int, now: datetime) ->
 
 def flag(connection: Connection, person: Person, task_id: int, on: bool, why: str, now: datetime) -> bool:
     """Mark the task for the lead, or take the mark away."""
-    row = find(connection, person, assignments.c.task_id == task_id, assignments.c.live, lock=True)
+    row = find(connection, person, assignments.c.task_id == bounded(task_id), assignments.c.live, lock=True)
     if row is None:
         return False
     if row.flagged != on:

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from benchbuilder.ballots import desk
-from benchbuilder.ballots.casting import Place, cast, note_event, same, settle, values_of
+from benchbuilder.ballots.casting import Place, cast, note_event, plausible, same, settle, values_of
 from benchbuilder.ballots.cleaning import short
 from benchbuilder.ballots.layout import review_states
-from benchbuilder.ballots.people import everybody
+from benchbuilder.ballots.people import everybody, tidy
 from benchbuilder.ballots.projects import Work, live_tasks
 from benchbuilder.ballots.records import Imported, ImportReport, Person
 from benchbuilder.ballots.schema import assignments
@@ -98,7 +98,7 @@ def _sort(
     sorting = Sorting()
     for vote in imported:
         at = f"{vote.where}: " if vote.where else ""
-        person, what = people.get(vote.person), asked.get(vote.subject)
+        person, what = people.get(tidy(vote.person)), asked.get(vote.subject)
         if person is None:
             sorting.problems.append(f"{at}nobody called {vote.person!r} is invited")
         elif person.role != vote.role or vote.role == "lead":
@@ -128,8 +128,8 @@ def _collect(sorting: Sorting, batch: Batch, vote: Imported, at: str) -> None:
     note = short(vote.note)
     if note and note not in batch.notes:
         batch.notes.append(note)
-    if vote.seconds is not None:
-        batch.seconds = max(batch.seconds or 0.0, vote.seconds)
+    if plausible(vote.seconds) is not None:
+        batch.seconds = max(batch.seconds or 0.0, vote.seconds or 0.0)
     said: dict[str, Any] = {
         "reason": short(vote.reason), "confidence": short(vote.confidence), "guideline_gap": vote.guideline_gap,
         "error_kinds": [short(kind) for kind in vote.error_kinds],

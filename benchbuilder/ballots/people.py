@@ -39,7 +39,7 @@ def everybody(connection: Connection) -> list[Person]:
 
 def named(connection: Connection, name: str) -> Person:
     """The person called `name`; DataError if there is none."""
-    row = connection.execute(select(people).where(people.c.name == _tidy(name))).mappings().first()
+    row = connection.execute(select(people).where(people.c.name == tidy(name))).mappings().first()
     if row is None:
         known = ", ".join(person.name for person in everybody(connection)) or "nobody"
         raise DataError(f"there is no person called {name!r}", next=f"invited so far: {known}")
@@ -48,21 +48,21 @@ def named(connection: Connection, name: str) -> Person:
 
 def add(connection: Connection, name: str, role: Role, days: int, now: datetime) -> tuple[Person, str]:
     """A new person and their token; DataError if the name is taken or is no name."""
-    tidy = _tidy(name)
-    if not tidy or len(tidy) > _LONGEST_NAME or any(unicodedata.category(sign)[0] == "C" for sign in tidy):
+    called = tidy(name)
+    if not called or len(called) > _LONGEST_NAME or any(unicodedata.category(sign)[0] == "C" for sign in called):
         raise DataError(f"nobody can be called {name!r}", next=f"a name has 1 to {_LONGEST_NAME} signs in one line")
     if role not in _LETTERS:
         raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_LETTERS)}")
     taken = {person.name.casefold() for person in everybody(connection)}
-    if tidy.casefold() in taken:
-        raise DataError(f"somebody is called {tidy!r} already", next="take another name, or invite them again")
+    if called.casefold() in taken:
+        raise DataError(f"somebody is called {called!r} already", next="take another name, or invite them again")
     same_role = select(func.count()).select_from(people).where(people.c.role == role)
     code = f"{_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
     token = secrets.token_urlsafe(32)
-    values = {"name": tidy, "role": role, "code": code, "token_hash": hashed(token), "invited_at": now}
+    values = {"name": called, "role": role, "code": code, "token_hash": hashed(token), "invited_at": now}
     values |= {"expires_at": now + timedelta(days=days), "revoked": False, "language": ""}
     connection.execute(insert(people).values(values))
-    return named(connection, tidy), token
+    return named(connection, called), token
 
 
 def renew(connection: Connection, name: str, days: int, now: datetime) -> tuple[Person, str]:
@@ -142,5 +142,6 @@ def choose_language(connection: Connection, session: str, language: str) -> None
         connection.execute(update(people).where(people.c.id == person).values(language=chosen))
 
 
-def _tidy(name: str) -> str:
+def tidy(name: str) -> str:
+    """`name` in one spelling."""
     return unicodedata.normalize("NFC", storable(name)).strip()

@@ -27,6 +27,8 @@ from sqlalchemy import (
     literal_column,
 )
 
+from benchbuilder.ballots.cleaning import storable
+
 metadata = MetaData(
     naming_convention={
         "pk": "%(table_name)s_pk",
@@ -56,6 +58,17 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class Words(TypeDecorator[str]):
+    """Text, stored and looked for without what no database takes: NUL and halves of surrogate pairs."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """As it can be stored."""
+        return None if value is None else storable(value)
+
+
 Number = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -71,11 +84,11 @@ people = Table(
     "people",
     metadata,
     _id(),
-    Column("name", Text, nullable=False, unique=True),
-    Column("role", Text, nullable=False),
-    Column("code", Text, nullable=False, unique=True),
-    Column("token_hash", Text, unique=True),
-    Column("language", Text, nullable=False, default=""),
+    Column("name", Words, nullable=False, unique=True),
+    Column("role", Words, nullable=False),
+    Column("code", Words, nullable=False, unique=True),
+    Column("token_hash", Words, unique=True),
+    Column("language", Words, nullable=False, default=""),
     Column("invited_at", Moment, nullable=False),
     Column("expires_at", Moment, nullable=False),
     Column("revoked", Boolean, nullable=False, default=False),
@@ -85,9 +98,9 @@ people = Table(
 sessions = Table(
     "sessions",
     metadata,
-    Column("hash", Text, primary_key=True),
+    Column("hash", Words, primary_key=True),
     _ref(people.c.id, "person_id"),
-    Column("language", Text, nullable=False, default=""),
+    Column("language", Words, nullable=False, default=""),
     Column("started_at", Moment, nullable=False),
     Column("seen_at", Moment, nullable=False),
     Index("sessions_of_person", "person_id"),
@@ -97,10 +110,10 @@ projects = Table(
     "projects",
     metadata,
     _id(),
-    Column("name", Text, nullable=False, unique=True),
-    Column("spec", Text, nullable=False),
-    Column("guideline", Text, nullable=False),
-    Column("language", Text, nullable=False),
+    Column("name", Words, nullable=False, unique=True),
+    Column("spec", Words, nullable=False),
+    Column("guideline", Words, nullable=False),
+    Column("language", Words, nullable=False),
     Column("seed", BigInteger, nullable=False),
 )
 
@@ -108,9 +121,9 @@ wordings = Table(
     "wordings",
     metadata,
     _ref(projects.c.id, "project_id", primary_key=True),
-    Column("wording", Text, primary_key=True),
-    Column("question", Text, primary_key=True),
-    Column("definition", Text, nullable=False),
+    Column("wording", Words, primary_key=True),
+    Column("question", Words, primary_key=True),
+    Column("definition", Words, nullable=False),
     Column("since", Moment, nullable=False),
 )
 
@@ -119,11 +132,11 @@ tasks = Table(
     metadata,
     _id(),
     _ref(projects.c.id, "project_id"),
-    Column("key", Text, nullable=False),
+    Column("key", Words, nullable=False),
     Column("ordinal", Integer, nullable=False),
-    Column("shown", Text, nullable=False),
-    Column("about", Text, nullable=False),
-    Column("expected", Text, nullable=False),
+    Column("shown", Words, nullable=False),
+    Column("about", Words, nullable=False),
+    Column("expected", Words, nullable=False),
     Column("gold", Boolean, nullable=False),
     Column("live", Boolean, nullable=False),
     Column("open_disputes", Integer, nullable=False, default=0),
@@ -148,9 +161,9 @@ assignments = Table(
     _ref(people.c.id, "person_id"),
     Column("place", Integer),
     Column("live", Boolean, nullable=False, default=True),
-    Column("state", Text, nullable=False, default="open"),
+    Column("state", Words, nullable=False, default="open"),
     Column("flagged", Boolean, nullable=False, default=False),
-    Column("note", Text, nullable=False, default=""),
+    Column("note", Words, nullable=False, default=""),
     Column("opened_at", Moment),
     Column("alive_at", Moment),
     Column("seconds", Float, nullable=False, default=0.0),
@@ -171,7 +184,7 @@ drafts = Table(
     Column(
         "assignment_id", Number, ForeignKey(assignments.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
     ),
-    Column("data", Text, nullable=False),
+    Column("data", Words, nullable=False),
     Column("saved_at", Moment, nullable=False),
 )
 
@@ -182,11 +195,11 @@ events = Table(
     _ref(projects.c.id, "project_id"),
     _ref(tasks.c.id, "task_id"),
     _ref(people.c.id, "person_id"),
-    Column("kind", Text, nullable=False),
+    Column("kind", Words, nullable=False),
     Column("at", Moment, nullable=False),
     Column("seconds", Float),
     Column("active_seconds", Float),
-    Column("detail", Text, nullable=False, default="{}"),
+    Column("detail", Words, nullable=False, default="{}"),
     Index("events_of_project", "project_id", "id"),
     sqlite_autoincrement=True,
 )
@@ -199,11 +212,11 @@ votes = Table(
     _ref(tasks.c.id, "task_id"),
     _ref(people.c.id, "person_id"),
     _ref(events.c.id, "event_id"),
-    Column("key", Text, nullable=False),
-    Column("wording", Text, nullable=False),
-    Column("question", Text, nullable=False),
-    Column("value", Text),
-    Column("door", Text, nullable=False),
+    Column("key", Words, nullable=False),
+    Column("wording", Words, nullable=False),
+    Column("question", Words, nullable=False),
+    Column("value", Words),
+    Column("door", Words, nullable=False),
     Column("at", Moment, nullable=False),
     Index("votes_of_project", "project_id", "id"),
     Index("votes_of_event", "event_id"),
@@ -215,12 +228,17 @@ current = Table(
     metadata,
     _ref(tasks.c.id, "task_id", primary_key=True),
     _ref(people.c.id, "person_id", primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("wording", Text, primary_key=True),
+    Column("key", Words, primary_key=True),
+    Column("wording", Words, primary_key=True),
     _ref(projects.c.id, "project_id"),
-    Column("value", Text, nullable=False),
+    Column("value", Words, nullable=False),
     Column("vote_id", Number, nullable=False),
     Index("current_of_project", "project_id"),
 )
 
 APPEND_ONLY = ("events", "votes")
+
+
+def bounded(number: int) -> int:
+    """`number`, or 0, which is the number of nothing, if it is larger than any can be."""
+    return number if 0 < number < 2**31 else 0

@@ -20,7 +20,8 @@ from benchbuilder.ports.votes import Ballot, Subject, Task
 
 def standing(connection: Connection, work: Work) -> Standing:
     """Counts, and everybody's share."""
-    rows = connection.execute(select(tasks).where(tasks.c.project_id == work.id)).all()
+    query = select(tasks.c.id, tasks.c.live, tasks.c.gold).where(tasks.c.project_id == work.id)
+    rows = connection.execute(query).all()
     live = {row.id for row in rows if row.live and not row.gold}
     query = select(assignments.c.task_id, assignments.c.state, func.count())
     query = query.where(assignments.c.project_id == work.id, assignments.c.place.is_not(None))
@@ -29,8 +30,10 @@ def standing(connection: Connection, work: Work) -> Standing:
         given[task] += count
         done[task] += count if state == "done" else 0
     each = work.spec.per_task
-    gold = [task_of(row) for row in rows if row.live and row.gold]
-    votes = _gold_votes(connection, work, [row.id for row in rows if row.live and row.gold])
+    golden = connection.execute(select(tasks).where(tasks.c.project_id == work.id, tasks.c.live, tasks.c.gold)).all()
+    gold = [task_of(row) for row in golden]
+    ids = [row.id for row in golden]
+    votes = ballot_of(connection, (current.c.project_id == work.id) & current.c.task_id.in_(ids))
     return Standing(
         tasks=len(live),
         complete=sum(done[task] >= each for task in live),
@@ -40,10 +43,6 @@ def standing(connection: Connection, work: Work) -> Standing:
         short=sum(max(0, each - given[task]) for task in live),
         shares=tuple(_share(connection, work, person, gold, votes) for person in everybody(connection)),
     )
-
-
-def _gold_votes(connection: Connection, work: Work, ids: list[int]) -> Ballot:
-    return ballot_of(connection, (current.c.project_id == work.id) & current.c.task_id.in_(ids))
 
 
 def _share(connection: Connection, work: Work, person: Person, gold: list[Task], votes: Ballot) -> Share:

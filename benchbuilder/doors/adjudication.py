@@ -48,8 +48,8 @@ class _Writer:
     def __init__(self, material: Material, tasks: list[Task]) -> None:
         self.material = material
         self.flat = controls(material.project.spec, material.tasks)
-        self.asked: Mapping[Subject, Asked] = {s: a for s, a in material.asked().items() if a.claim in {
-            task.key for task in tasks}}  # fmt: skip
+        keys = {task.key for task in tasks}
+        self.asked: Mapping[Subject, Asked] = {s: a for s, a in material.asked().items() if a.claim in keys}
         self.ballot = Ballot()
         self.decisions: dict[Subject, Vote] = {}
         for vote in material.counting():

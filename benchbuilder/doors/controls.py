@@ -33,6 +33,7 @@ class Control:
     question: GuidingQuestion
     paragraph: int
     required: bool
+    wording: str
 
     @property
     def schema(self) -> str:
@@ -48,11 +49,11 @@ class Control:
 def controls(spec: JudgingSpec, tasks: Sequence[Task]) -> list[Control]:
     """The controls that it takes for the task with most paragraphs: about the task first, then by paragraph."""
     counts = [len(task.paragraphs) for task in tasks] or [0]
-    found = [Control(name, q, 0, q.required) for name, q in spec.asked("claim").items()]
+    found = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.asked("claim").items()]
+    evidence = [(name, q, wording_key(q)) for name, q in spec.asked("evidence").items()]
     for number in range(1, max(counts) + 1):
-        found += [
-            Control(name, q, number, q.required and number <= min(counts)) for name, q in spec.asked("evidence").items()
-        ]
+        everywhere = number <= min(counts)
+        found += [Control(name, q, number, q.required and everywhere, wording) for name, q, wording in evidence]
     return found
 
 
@@ -67,7 +68,7 @@ def subjects(task: Task, flat: Sequence[Control]) -> dict[str, Subject]:
     keys = [task.key, *(paragraph.key for paragraph in task.paragraphs)]
     texts = [task.text, *(paragraph.text for paragraph in task.paragraphs)]
     return {
-        control.schema: Subject(keys[control.paragraph], wording_key(control.question), texts[control.paragraph])
+        control.schema: Subject(keys[control.paragraph], control.wording, texts[control.paragraph])
         for control in flat
         if control.paragraph < len(keys)
     }

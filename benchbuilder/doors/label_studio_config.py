@@ -23,7 +23,7 @@ def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], flat: Sequence[Co
     keys = iter(HOTKEYS)
     for name, label in shown_fields(spec, tasks).items():
         _header(view, label)
-        SubElement(view, "Text", name=f"text_{name}", value=f"$text_{name}")
+        SubElement(view, "Text", name=f"text_{name}", value=f"$text_{name}", valueType="text")
     target = next(iter(view.iter("Text"))).get("name", "")
     for control in flat:
         if not control.paragraph:
@@ -51,8 +51,8 @@ def shown_fields(spec: ProjectSpec, tasks: Sequence[Task]) -> dict[str, str]:
 
 def _paragraph(view: Element, spec: ProjectSpec, number: int) -> None:
     _header(view, f"{spec.paragraph} {number}")
-    SubElement(view, "Text", name=f"source_{number}", value=f"$source_{number}")
-    SubElement(view, "Text", name=f"paragraph_{number}", value=f"$paragraph_{number}")
+    SubElement(view, "Text", name=f"source_{number}", value=f"$source_{number}", valueType="text")
+    SubElement(view, "Text", name=f"paragraph_{number}", value=f"$paragraph_{number}", valueType="text")
 
 
 def _control(view: Element, control: Control, target: str, keys: Iterator[str]) -> None:

@@ -16,6 +16,7 @@ from benchbuilder.doors.losses import about_judging
 from benchbuilder.doors.people import Users
 from benchbuilder.doors.records import Brought, Export, Loss, Material, Vote
 from benchbuilder.doors.tables import csv_lines, table_bytes
+from benchbuilder.errors import DataError
 from benchbuilder.ports.votes import Subject
 from benchbuilder.votes.cells import escape, unescape
 from benchbuilder.votes.sheets import csv_bytes
@@ -23,10 +24,12 @@ from benchbuilder.votes.sheets import csv_bytes
 CSV, XLSX = "votes.csv", "votes.xlsx"
 LONGEST_CELL = 32_767
 """Characters that a cell of XLSX holds."""
+MOST_ROWS = 2**20
 
 _TAIL = ("question", "value", "note", "code", "role", "at", "seconds", "door", "counts", "key", "wording")
 _NEEDED = ("task", "question", "value", "code", "key", "wording")
 _TOO_LONG = "[…]"
+_EXPONENT = re.compile(r"[0-9](\.[0-9]{1,20})?[eE]-[0-9]{1,3}")
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\uFFFE\uFFFF]|_(?=x[0-9A-Fa-f]{4}_)")
 
@@ -40,6 +43,8 @@ def write_csv(material: Material, users: Users | None = None) -> Export:  # noqa
 def write_xlsx(material: Material, users: Users | None = None) -> Export:  # noqa: ARG001
     """All votes as XLSX. A text that no cell can hold is left out, and told."""
     lines = _lines(material)
+    if len(lines) > MOST_ROWS:
+        raise DataError(f"{len(lines) - 1} votes are more than a sheet of XLSX has rows", next="export them as csv")
     value, note = lines[0].index("value"), lines[0].index("note")
     long = 0
     for line in lines[1:]:
@@ -157,9 +162,18 @@ def _read_row(where: str, cells: Mapping[str, str], collector: Collector) -> Non
         collector.problem(where, f"{changed} is not the text that {subject.key} stands for: were cells moved?")
     else:
         collector.answer(
-            rater, subject, cells.get("value", ""), where=where, what=cells.get("question", ""),
-            note=cells.get("note", ""), seconds=to_seconds(cells.get("seconds", "")),
+            rater, subject, _value(cells.get("value", ""), subject, collector),
+            where=where, what=cells.get("question", ""), note=cells.get("note", ""),
+            seconds=to_seconds(cells.get("seconds", "")),
         )  # fmt: skip
+
+
+def _value(cell: str, subject: Subject, collector: Collector) -> str:
+    """The cell of a value; a number with an exponent, as spreadsheet programs write small ones, without it."""
+    question = collector.question(subject)
+    if question is None or question.answer == "text" or not _EXPONENT.fullmatch(cell.strip()):
+        return cell
+    return plain(float(cell))
 
 
 def to_seconds(text: str) -> float | None:

@@ -31,18 +31,18 @@ def table_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Se
     if not isinstance(sheet, WriteOnlyWorksheet):
         raise TypeError("a write-only workbook has write-only sheets")
     sheet.freeze_panes = "A2"
+    bold = Font(bold=True)
     for number, line in enumerate(lines):
         cells: list[Any] = []
         for text, is_number in zip(line, numeric[number], strict=True):
-            cell = WriteOnlyCell(sheet)
-            if is_number and number and text:
-                cell.value = float(text)
-            elif text:
-                cell.value = text
+            if not number or text.startswith(("#", "=")):  # else taken for errors and formulas
+                cell = WriteOnlyCell(sheet, text)
                 cell.data_type = "s"
-            if not number:
-                cell.font = Font(bold=True)
-            cells.append(cell)
+                if not number:
+                    cell.font = bold
+                cells.append(cell)
+            else:
+                cells.append(float(text) if is_number and text else text or None)
         sheet.append(cells)
     stream = io.BytesIO()
     book.save(stream)

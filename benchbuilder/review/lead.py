@@ -117,7 +117,7 @@ def _look(request: Request, name: str) -> tuple[Visit, Snapshot]:
     found: Project | None = visit.ballots.project(name)
     if found is None:
         raise HTTPException(404)
-    return visit, standings_of(visit.ballots).of(found)
+    return visit, standings_of(visit.ballots).of(visit.ballots, found)
 
 
 def _filtered(found: Sequence[TaskStanding], fate: str, gate: str) -> Sequence[TaskStanding]:

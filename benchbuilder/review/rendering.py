@@ -66,6 +66,7 @@ def _environment() -> Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     filters: dict[str, Any] = environment.filters
     filters.update(markdown=markdown, value=as_typed, stamp=stamp, clock=clock)

@@ -63,13 +63,12 @@ class Standings:
     as it took, so that those who look do not slow down those who judge.
     """
 
-    def __init__(self, ballots: Ballots) -> None:
-        self._ballots = ballots
+    def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
         self._turn = threading.Lock()
 
-    def of(self, project: Project) -> Snapshot:
-        """The snapshot of `project`."""
+    def of(self, ballots: Ballots, project: Project) -> Snapshot:
+        """The snapshot of `project`; `ballots` is always the same database."""
         with self._turn:
             kept = self._kept.setdefault(project.name, _Kept())
         with kept.turn:
@@ -77,31 +76,32 @@ class Standings:
             if held is not None and held.project == project and time.monotonic() < kept.until:
                 return held
             started = time.monotonic()
-            kept.snapshot = found = self._take(project, kept)
+            kept.snapshot = found = _take(ballots, project, kept)
             now = time.monotonic()
             kept.until = now + _REST * (now - started) if now - started > _COSTLY_S else 0.0
             return found
 
-    def _take(self, project: Project, kept: _Kept) -> Snapshot:
-        at = datetime.now(UTC)
-        tasks = tuple(task for _, task in self._ballots.tasks(project.name) if not task.expected)
-        if kept.snapshot is None or kept.snapshot.project != project or tasks != kept.tasks:
-            kept.tasks, kept.asked = tasks, everything_asked(tasks, project.spec)
-        samples = FEW if len(kept.asked) > MANY else project.spec.bootstrap.samples
-        ballot = self._ballots.ballot(project.name)
-        return Snapshot(
-            project=project,
-            standing=standing(
-                project.spec, tasks, ballot, samples=min(samples, project.spec.bootstrap.samples), asked=kept.asked
-            ),
-            staff=self._ballots.standing(project.name),
-            flags=flags_of(self._ballots.events(project.name), tasks),
-            at=at,
-        )
+
+def _take(ballots: Ballots, project: Project, kept: _Kept) -> Snapshot:
+    at, spec = datetime.now(UTC), project.spec
+    everything = [task for _, task in ballots.tasks(project.name)]
+    tasks = tuple(task for task in everything if not task.expected)
+    if kept.snapshot is None or kept.snapshot.project != project or tasks != kept.tasks:
+        kept.tasks, kept.asked = tasks, everything_asked(tasks, spec)
+    samples = min(FEW, spec.bootstrap.samples) if len(kept.asked) > MANY else spec.bootstrap.samples
+    staff = ballots.standing(project.name)
+    marked = any(share.progress.flagged for share in staff.shares)
+    return Snapshot(
+        project=project,
+        standing=standing(spec, tasks, ballots.ballot(project.name), samples=samples, asked=kept.asked),
+        staff=staff,
+        flags=flags_of(ballots.events(project.name), everything) if marked else (),
+        at=at,
+    )
 
 
 def flags_of(events: Iterable[Event], tasks: Iterable[Task]) -> tuple[Flag, ...]:
-    """The marks that nobody took away, newest first."""
+    """The marks on `tasks` that nobody took away, newest first."""
     texts = {task.key: task.text for task in tasks}
     marked: dict[tuple[str, str], Event] = {}
     for event in events:
@@ -111,8 +111,9 @@ def flags_of(events: Iterable[Event], tasks: Iterable[Task]) -> tuple[Flag, ...]
             marked.pop((event.task, event.code), None)
     newest = sorted(marked.values(), key=lambda event: -event.id)
     return tuple(
-        Flag(event.task, texts.get(event.task, ""), event.person, str(event.detail.get("why", "")), event.at)
+        Flag(event.task, texts[event.task], event.person, str(event.detail.get("why", "")), event.at)
         for event in newest
+        if event.task in texts
     )
 
 
@@ -124,5 +125,5 @@ def standings_of(ballots: Ballots) -> Standings:
     """The snapshots of a database, the same for all requests."""
     with _turn:
         if ballots not in _by_ballots:
-            _by_ballots[ballots] = Standings(ballots)
+            _by_ballots[ballots] = Standings()
         return _by_ballots[ballots]

@@ -32,7 +32,7 @@ class Site:
 
     def cookie(self, name: str) -> str:
         """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone."""
-        return f"__Host-{name}" if self.secure else name
+        return f"__Host-review_{name}" if self.secure else f"review_{name}"
 
 
 class Refusal(HTTPException):

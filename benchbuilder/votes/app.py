@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from pydantic import model_validator
+
 from benchbuilder.ballots.definitions import CLAIMS, FILE, database_url, project_of, with_gold
 from benchbuilder.errors import InstallationError
 from benchbuilder.judging.verdicts import count_missing
@@ -14,6 +16,8 @@ from benchbuilder.ports.votes import Ballot, Instructions, Subject, Task, Votes,
 from benchbuilder.spec.base import FileRef, KindSpec, Knob
 from benchbuilder.spec.judging import JudgingSpec
 from benchbuilder.spec.review import ProjectSpec
+
+_FIELDS = ("text", "right", "wrong")
 
 if TYPE_CHECKING:
     from benchbuilder.ballots.database import Ballots
@@ -29,6 +33,12 @@ class AppSpec(ProjectSpec):
 
     strings: Annotated[dict[str, FileRef], Knob()] = {}
     database_env: Annotated[str | None, Knob()] = None
+
+    @model_validator(mode="after")
+    def _candidates(self) -> AppSpec:
+        if set(self.shown()) != set(_FIELDS):
+            raise ValueError(f"fields: a candidate shows just {', '.join(_FIELDS)}; each needs a label")
+        return self
 
 
 class AppVotes(Votes):

@@ -20,7 +20,7 @@ def test_a_task_is_shown_without_where_it_comes_from(world: World):
 
 
 def test_nobody_gets_at_what_is_not_theirs(world: World):
-    first, second = world.annotators(2)
+    first, _ = world.annotators(2)
     world.lay_out(tasks_of(3))
     assert world.ballots.assignment(first, "p", 0) is None
     assert world.ballots.assignment(first, "p", 4) is None

@@ -13,12 +13,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from ballot_world import World, tasks_of
 
+from benchbuilder.ballots import desk
 from benchbuilder.ballots.database import Ballots
 from benchbuilder.ballots.schema import metadata
 from benchbuilder.errors import DataError
 
 _OPEN = """
 import sys
+from benchbuilder.ballots import desk
 from benchbuilder.ballots.database import Ballots
 sys.stdin.readline()
 with Ballots.open(sys.argv[1]) as ballots:
@@ -129,8 +131,6 @@ def test_a_path_with_signs_of_all_sorts(tmp_path: Path):
 
 
 def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch):
-    from benchbuilder.ballots import desk  # noqa: PLC0415
-
     first, second = world.annotators(2)
     world.lay_out(tasks_of(1))
     world.submit(first, sound=0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -124,11 +125,7 @@ def test_votes_come_in_while_people_and_tasks_change(world: World):
     naive = replayed(world.ballots, "p")
     assert (everything.votes, everything.decisions) == (naive.votes, naive.decisions)
     world.ballots.balance("p")
-    judges: dict[int, int] = {}
-    for person in world.ballots.people():
-        if person.role == "annotator":
-            numbers = world.numbers(person)
-            assert numbers == list(range(1, len(numbers) + 1))
-            for id_ in world.ids(person):
-                judges[id_] = judges.get(id_, 0) + 1
+    annotators = [person for person in world.ballots.people() if person.role == "annotator"]
+    assert all(world.numbers(person) == list(range(1, len(world.ids(person)) + 1)) for person in annotators)
+    judges = Counter(id_ for person in annotators for id_ in world.ids(person))
     assert {judges[id_] for id_, _ in world.ballots.tasks("p")} <= {2, 3}

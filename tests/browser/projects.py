@@ -89,3 +89,26 @@ def rating_tasks(count: int) -> list[Task]:
         )
         for n in range(count)
     ]
+
+
+def form_spec(**changes: Any) -> ProjectSpec:
+    """Seven fields about a dialogue, the last one optional."""
+    names = ["Complaint", "Since when", "Weeks", "History", "Drugs", "Advice", "Doubts"]
+    questions: dict[str, dict[str, Any]] = {
+        name.lower().replace(" ", "_"): {
+            "order": place, "subject": "claim", "answer": "text", "label": name, "text": f"{name}: what is said?",
+            "lines": 1 if place < 4 else 3, "required": name != "Doubts", "max_chars": 80 if place < 4 else 4000,
+        }
+        for place, name in enumerate(names, start=1)
+    }  # fmt: skip
+    more: dict[str, Any] = {
+        "title": "Dialogues", "rule": "mean", "per_task": 1, "heading": "Dialogue", "fields": {"dialogue": "Dialogue"},
+    }  # fmt: skip
+    return spec_of(questions, **{**more, **changes})
+
+
+def form_tasks(count: int) -> list[Task]:
+    return [
+        make_task([("dialogue", f"Patient: my head hurts, since {n + 2} days.\nDoctor: rest, and drink water.")])
+        for n in range(count)
+    ]

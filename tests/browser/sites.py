@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from benchbuilder.ballots.database import Ballots
-from benchbuilder.ballots.records import Assignment, Person, Project, Role
+from benchbuilder.ballots.records import Assignment, Person, Project, Role, Submission
 from benchbuilder.judging.shown import everything_asked
 from benchbuilder.ports.votes import Subject, Task, Value
 from benchbuilder.spec.review import ProjectSpec
@@ -168,3 +168,23 @@ def in_steps(page: Page) -> list[str]:
         "all => all.map(q => [q.dataset.step, q.dataset.name])"
     )
     return [name for _, name in sorted(steps, key=lambda pair: int(pair[0]))]
+
+
+def answer_by_keys(seat: Seat, values: Mapping[Subject, Value]) -> None:
+    """Press the digit of each of `values`, which are all that the page asks, in the order in which it asks."""
+    typed = {field(subject): str(value) for subject, value in values.items()}
+    order = in_steps(seat.page)
+    assert set(order) == set(typed)
+    seat.press(*(typed[name] for name in order))
+
+
+def answer(site: Site, name: str, number: int, spec: ProjectSpec, project: str = "p", **values: Value) -> None:
+    """Somebody submits their task `number`: `values` by question, 1 where nothing is said; not by a page."""
+    found = site.ballots.assignment(site.people[name], project, number)
+    assert found is not None
+    questions = spec.asked()
+    given = {
+        subject: values.get(question, "text" if questions[question].answer == "text" else 1)
+        for subject, question in subjects(found.task, spec).items()
+    }
+    assert site.ballots.submit(site.people[name], found.task_id, Submission(given, note="记一笔")) == "kept"

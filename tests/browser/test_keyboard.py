@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from browser.projects import claim_tasks, claims_spec
-from browser.sites import Seat, Site, field, in_steps, subjects
+from browser.sites import Seat, Site, answer, field, in_steps, subjects
 from playwright.sync_api import expect
 
 SPEC = claims_spec()
@@ -176,3 +176,42 @@ def test_enter_submits_nothing_while_an_answer_is_missing(site: Site):
     seat.press("0")
     submit(seat, "Enter", "")
     assert list(site.votes()["Ana"].values()) == [1, 1, 1, 1, 0]
+
+
+def test_an_adjudicator_works_by_keyboard_too(site: Site):
+    for name in ("Ana", "Ben"):
+        site.invite(name)
+    site.lay_out(SPEC, claim_tasks(2))
+    for number in (1, 2):
+        answer(site, "Ana", number, SPEC, single=0)
+        answer(site, "Ben", number, SPEC)
+    seat = site.seat("Judy", "adjudicator")
+    page = seat.page
+    page.goto(seat.link)
+    with seat.loading():
+        seat.press("Enter")
+    seat.tab_to(page.get_by_role("link", name="Decide"))
+    with seat.loading():
+        seat.press("Enter")
+    first = page.url
+    with seat.loading():
+        seat.press("s")
+    assert page.url != first
+    with seat.loading():
+        seat.press("g")
+    seat.press("1")
+    expect(page.locator("button[value=submit]")).to_be_focused()
+    with seat.loading():
+        seat.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Only what you skipped is left")
+    assert list(site.votes()["Judy"].values()) == [1]
+    seat.tab_to(page.get_by_role("link", name="Go on with the skipped ones"))
+    with seat.loading():
+        seat.press("Enter")
+    assert page.url == first
+    seat.press("0")
+    with seat.loading():
+        seat.press("Enter")
+    assert sorted(site.votes()["Judy"].values()) == [0, 1]
+    kinds = [event.kind for event in site.ballots.events("p") if event.person == "Judy" and event.kind != "open"]
+    assert kinds == ["skip", "flag", "submit", "submit"]

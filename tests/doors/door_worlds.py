@@ -15,7 +15,9 @@ BOOT = {"samples": 100, "level": 0.95, "seed": 1}
 START = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 QUESTIONS = {
     "factual": {"order": 1, "subject": "claim", "label": "① 属实", "text": "题干是否没有事实错误？"},
-    "support": {"order": 2, "subject": "evidence", "label": "② 支持", "text": "这一段能否支持答案？", "required": False},
+    "support": {
+        "order": 2, "subject": "evidence", "label": "② 支持", "text": "这一段能否支持答案？", "required": False,
+    },
     "clarity": {
         "order": 3, "subject": "claim", "label": "③ 清楚", "text": "表述有多清楚？", "answer": "scale",
         "options": {1: "看不懂", 2: "勉强", 3: "清楚 <b>&\"'"},
@@ -33,7 +35,15 @@ PEOPLE = (
     Rater("د. سارة", "A2", "annotator"),
     Rater("Meta, M.", "J1", "adjudicator"),
 )
-NASTY = ("=HYPERLINK(\"http://x\",\"点\")", "שלום עולם", "line\nline\r\nline", "  ", "'+1", "𠮷\u200f\u0007", "</Text>$x")
+NASTY = (
+    '=HYPERLINK("http://x","点")',
+    "שלום עולם",
+    "line\nline\r\nline",
+    "  ",
+    "'+1",
+    "𠮷\u200f\u0007",
+    "</Text>$x",
+)
 
 
 def spec_of(questions=None, **changes):
@@ -66,7 +76,13 @@ def tasks_of():
     ]  # fmt: skip
 
 
-ANSWERS = {"factual": (1, 0), "support": (0, 1), "clarity": (3, 1), "correct": (0.75, 0.05), "advice": ("改成…", "-x\ny")}
+ANSWERS = {
+    "factual": (1, 0),
+    "support": (0, 1),
+    "clarity": (3, 1),
+    "correct": (0.75, 0.05),
+    "advice": ("改成…", "-x\ny"),
+}
 
 
 def votes_of(spec, tasks, people=PEOPLE):

@@ -12,7 +12,8 @@ def exported(tasks):
         for annotation in task["annotations"]:
             annotation_id += 1
             annotations.append(
-                {"id": annotation_id, "task": number, "project": 5, "unique_id": f"u{annotation_id}", "last_action": None,
+                {"id": annotation_id, "task": number, "project": 5, "unique_id": f"u{annotation_id}",
+                 "last_action": None,
                  "created_at": "2026-11-03T08:00:00.000000Z", "updated_at": "2026-11-03T08:00:00.000000Z",
                  "draft_created_at": None, "import_id": annotation_id, "parent_prediction": None} | annotation
             )  # fmt: skip

@@ -53,7 +53,8 @@ def test_what_an_adjudicator_decided():
     assert row["labels"] == {"factual": 0, "correct": 0.9}
     assert row["source"] == "adjudicated"
     assert (row["adjudicator"], row["confidence"], row["notes"]) == ("J1", "high", "看指南")
-    assert (row["error_taxonomy"], row["guideline_update_flag"], row["time_spent_ms"]) == (["guideline_gap"], True, 41500)
+    assert (row["error_taxonomy"], row["guideline_update_flag"]) == (["guideline_gap"], True)
+    assert row["time_spent_ms"] == 41500
     assert row["provenance"]["factual"] == {
         "source": "adjudicated", "votes": {"A1": 1, "A2": 0}, "adjudicator": "J1", "decision": 0,
     }  # fmt: skip
@@ -76,19 +77,15 @@ def test_names_of_people_stand_nowhere():
     assert "secret-model-7b" not in text
 
 
-@settings(SLOW, max_examples=60)
+@settings(SLOW, max_examples=30)
 @given(materials())
 def test_votes_and_decisions_come_back(material):
     content = write_adjudication(material).files["adjudication.jsonl"]
     brought = read_adjudication("a.jsonl", content, material)
     assert brought.problems == []
     assert as_set(replace(vote, note="") for vote in brought.votes) == as_set(
-        replace(vote, note="") for vote in _one_decision_each(material)
+        replace(vote, note="") for vote in material.votes
     )
-
-
-def _one_decision_each(material):
-    return material.votes  # there is one adjudicator
 
 
 def test_what_an_adjudicator_said_comes_back():
@@ -120,7 +117,7 @@ def test_what_is_wrong_is_told(change, what):
     assert any(what in problem for problem in brought.problems), brought.problems
 
 
-@SLOW
+@settings(SLOW, max_examples=60)
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.text(max_size=3), lambda x: st.lists(x, max_size=2)
                     | st.dictionaries(st.sampled_from(["votes", "decision", "adjudicator", "A1"]), x, max_size=3)),
        st.sampled_from(sorted(NAMES)))  # fmt: skip
@@ -133,9 +130,8 @@ def test_whatever_stands_there_nothing_breaks(junk, place):
 
 def test_what_is_lost():
     planted = task_of("x", "y", expected=(("factual", 1),))
-    material = small(
-        {"A1": {"factual": 1, "correct": 0.7}, "A2": {"factual": 1, "correct": 0.8}, "J1": {"factual": 1}}, extra=[planted]
-    )
+    answers = {"A1": {"factual": 1, "correct": 0.7}, "A2": {"factual": 1, "correct": 0.8}, "J1": {"factual": 1}}
+    material = small(answers, extra=[planted])
     votes = [replace(material.votes[0], note="n"), *material.votes[1:]]
     again = [replace(votes[0], value=0, at=START - timedelta(days=1)), *votes]
     material = replace(material, votes=again, skips=[Skip(PEOPLE[0], material.tasks[0].key, START)])

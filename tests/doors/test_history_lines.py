@@ -134,7 +134,7 @@ def test_each_format_goes_there_and_back(name):
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_file_are_problems_or_nothing(name, content):
     form = FORMATS[name]

@@ -27,7 +27,8 @@ for folder in map(Path, sys.argv[1:]):
             for one in task[part]:
                 shape(**one)
                 ids += [result["id"] for result in one["result"]]
-                wrong += [f"{where} {part}: {error}" for error in interface.validate_prediction(one, return_errors=True)]
+                found = interface.validate_prediction(one, return_errors=True)
+                wrong += [f"{where} {part}: {error}" for error in found]
                 if not interface.validate_annotation(one):
                     wrong.append(f"{where} {part}: not valid")
     if len(set(ids)) < len(ids):

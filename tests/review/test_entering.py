@@ -23,7 +23,7 @@ def test_a_link_opens_a_session_and_does_not_wear_out(world: World) -> None:
     assert ann.get("/").status_code == 403, "looking at the link does not sign in"
     entered = ann.enter()
     assert (entered.status_code, entered.headers["location"]) == (303, "/")
-    cookie = next(c for c in entered.headers.get_list("set-cookie") if c.startswith("session="))
+    cookie = next(c for c in entered.headers.get_list("set-cookie") if c.startswith("review_session="))
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
     assert ann.get("/").status_code == 200
@@ -35,8 +35,8 @@ def test_without_a_session_pages_are_closed(world: World, path: str) -> None:
     page = world.browser().get(path)
     assert page.status_code == 403
     assert "invite link" in page.text
-    assert world.browser().get(path, headers={"Cookie": "session=forged"}).status_code == 403
-    assert world.browser().get(path, headers={"Cookie": "session=" + "x" * 5000}).status_code == 403
+    assert world.browser().get(path, headers={"Cookie": "review_session=forged"}).status_code == 403
+    assert world.browser().get(path, headers={"Cookie": "review_session=" + "x" * 5000}).status_code == 403
 
 
 @pytest.mark.parametrize("token", ["forged", "x" * 400, "%00", "%F0%9F%98%80", "a%0d%0aSet-Cookie:b", "../static"])
@@ -87,12 +87,12 @@ def test_sessions_end_by_themselves(world: World) -> None:
 
 def test_leaving_ends_the_session_and_says_so(world: World) -> None:
     ann = world.browser("Ann")
-    cookie = ann.client.cookies["session"]
+    cookie = ann.client.cookies["review_session"]
     left = ann.post("/leave")
     assert left.status_code == 200
     assert "You have left" in left.text
     assert ann.get("/").status_code == 403
-    assert world.browser().get("/", headers={"Cookie": f"session={cookie}"}).status_code == 403
+    assert world.browser().get("/", headers={"Cookie": f"review_session={cookie}"}).status_code == 403
 
 
 def test_roles_see_their_own_pages(world: World) -> None:

@@ -86,13 +86,13 @@ def test_why_tasks_are_kept_dropped_or_open(world):
     judge.submit(f"/adjudicate/claims/{second}", "0", note="beide irren")
     lead = world.browser("Lead", "lead")
     text = plain(lead.get("/lead/claims/tasks").text)
-    assert "4 tasks." in text
+    assert "Tasks: 4." in text
     assert re.search(r"1 子痫前期\S+ kept", text)
     assert "2 妊娠期高血压的血压升高首次出现于什么时候？ ① 答案唯一: decided 0, needed 1 dropped" in text
     assert re.search(r"3 控制子痫\S+ kept", text)
-    assert "10 judgements missing open" in text
+    assert "judgements missing: 10 open" in text
     dropped = plain(lead.get("/lead/claims/tasks?fate=dropped&gate=single_answer").text)
-    assert "1 tasks." in dropped
+    assert "Tasks: 1." in dropped
     assert plain(lead.get("/lead/claims/tasks?start=100").text).count("None.") == 1
     rows = list(csv.DictReader(io.StringIO(lead.get("/lead/claims/tasks.csv").content.decode("utf-8-sig"))))
     assert [(row["number"], row["fate"], row["gate"], row["decided"], row["needed"]) for row in rows] == [
@@ -118,11 +118,11 @@ def test_a_long_list_has_pages(tmp_path):
 def test_survivors_are_those_of_the_votes_so_far(world):
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
     table = text.partition("Survivors under other thresholds")[2].partition("People")[0]
-    assert "Of the 1 tasks on which everything is decided (3 are open)" in table
+    assert "everything is decided (1; open: 3)" in table
     assert "at least 3 in force 1 1 1" in table
     vote(world, NAMES[1], 3)
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
-    assert "Of the 2 tasks on which everything is decided (2 are open)" in text
+    assert "everything is decided (2; open: 2)" in text
 
 
 def test_a_project_without_gates_and_without_disputes(tmp_path):
@@ -147,8 +147,8 @@ def test_cells_are_no_formulas(tmp_path):
 
 def test_missing_people_are_told(tmp_path):
     world = lead_world(tmp_path, per_task=3)
-    assert "4 judgements have nobody to make them" in plain(world.browser("L", "lead").get("/lead").text)
-    assert "4 judgements have nobody to make them" in plain(world.browser("L").get("/lead/claims").text)
+    assert "Judgements that nobody is there to make: 4." in plain(world.browser("L", "lead").get("/lead").text)
+    assert "Judgements that nobody is there to make: 4." in plain(world.browser("L").get("/lead/claims").text)
 
 
 def test_the_prevalence_paradox_is_explained(tmp_path):
@@ -165,12 +165,12 @@ def test_the_prevalence_paradox_is_explained(tmp_path):
 def test_costly_snapshots_hold_for_a_while(world, monkeypatch):
     monkeypatch.setattr(standings, "_COSTLY_S", 0.0)
     monkeypatch.setattr(standings, "_REST", 1000)
-    kept = standings.Standings(world.ballots)
+    kept = standings.Standings()
     project = world.ballots.project("claims")
-    assert kept.of(project) is kept.of(project)
+    assert kept.of(world.ballots, project) is kept.of(world.ballots, project)
     monkeypatch.setattr(standings, "_COSTLY_S", 1000.0)
-    fresh = standings.Standings(world.ballots)
-    assert fresh.of(project) is not fresh.of(project)
+    fresh = standings.Standings()
+    assert fresh.of(world.ballots, project) is not fresh.of(world.ballots, project)
     assert standings.standings_of(world.ballots) is standings.standings_of(world.ballots)
 
 

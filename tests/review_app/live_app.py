@@ -24,8 +24,8 @@ _START_S = 60
 class Server:
     """A running app. `said` is what it wrote to stdout and stderr, all its lives long."""
 
-    def __init__(self, url: str, folder: Path, *, log: bool = False) -> None:
-        self._command = [sys.executable, "-W", "error", str(SCRIPT), url, *(["--log"] if log else [])]
+    def __init__(self, url: str, folder: Path, *options: str) -> None:
+        self._command = [sys.executable, "-W", "error", str(SCRIPT), url, *options]
         self._output = folder / "server.log"
         self._process: subprocess.Popen[str] | None = None
         self.port = 0
@@ -71,9 +71,9 @@ class Server:
 
 
 @contextmanager
-def serving(url: str, folder: Path, *, log: bool = False) -> Iterator[Server]:
-    """The app over the database at `url` for as long as the context lasts."""
-    server = Server(url, folder, log=log)
+def serving(url: str, folder: Path, *options: str) -> Iterator[Server]:
+    """The app over the database at `url` for as long as the context lasts; `options` are those of the script."""
+    server = Server(url, folder, *options)
     try:
         server.start()
         yield server

@@ -1,14 +1,15 @@
 """Serves the review app over a database that stands already, in a process that tests may kill.
 
-    python serve_votes.py URL [--port N] [--log]
+    python serve_votes.py URL [--port N] [--log] [--at TIME]
 
-With ``--log``, everything that any library logs goes to stderr.
+With ``--log``, everything that any library logs goes to stderr. With ``--at``, its clock stands still.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+from datetime import UTC, datetime
 
 from benchbuilder.ballots.database import Ballots
 from benchbuilder.review.app import create_app
@@ -20,10 +21,11 @@ def main() -> None:
     parser.add_argument("url")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--log", action="store_true")
+    parser.add_argument("--at", type=datetime.fromisoformat)
     args = parser.parse_args()
     if args.log:
         logging.basicConfig(level=logging.DEBUG)
-    with Ballots.open(args.url) as ballots:
+    with Ballots.open(args.url, lambda: args.at or datetime.now(UTC)) as ballots:
         app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
         serve(app, "127.0.0.1", args.port, ready=lambda address: print(address, flush=True))
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 from files_spec import RECIPES, app_spec
 from judged_world import World
+from pydantic import ValidationError
 
 from benchbuilder.ballots.definitions import CLAIMS, FILE, database_url, make_task, with_gold
 from benchbuilder.ballots.records import Submission
@@ -150,6 +151,11 @@ def test_planted_tasks_that_cannot_be_used(tmp_path, line, told):
     shown = make_task([("text", "asked"), ("right", "r"), ("wrong", "w")])
     with pytest.raises(DataError, match="(?s)1 lines of planted.*" + told.replace("[", r"\[")):
         with_gold([shown], spec)
+
+
+def test_candidates_are_shown_whole():
+    with pytest.raises(ValidationError, match="a candidate shows just text, right, wrong"):
+        app_spec(fields={"text": "Q", "right": "R", "wrong": None})
 
 
 def test_a_shared_database_is_named_by_the_environment(tmp_path):

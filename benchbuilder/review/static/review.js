@@ -168,13 +168,16 @@
   const send = (action, options = {}) => {
     const body = new URLSearchParams([...new FormData(form), ["action", action]]);
     const headers = { Accept: "application/json" };
-    return fetch(form.getAttribute("action"), { method: "POST", body, headers, redirect: "manual", ...options });
+    const signal = AbortSignal.timeout(20000);
+    return fetch(form.getAttribute("action"), { method: "POST", body, headers, signal, redirect: "manual", ...options });
   };
-  const clock = (time) => new Date(time).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+  const clock = (time) => new Date(time).toLocaleTimeString(document.documentElement.lang, { timeStyle: "short", hourCycle: "h23" });
   let timer = 0;
   let dirtyAt = 0;
   let leaving = false;
-  const save = async (options) => {
+  let saving = null;
+  const save = (options) => (saving = saveNow(options));
+  const saveNow = async (options) => {
     clearTimeout(timer);
     const at = dirtyAt;
     if (!at || leaving) return;
@@ -187,7 +190,7 @@
       } else say(said(answer.status === 403 ? "signedOut" : answer.status === 413 ? "tooBig" : "unsaved"), true);
     } catch {
       say(said("unsaved"), true);
-      timer = setTimeout(save, 15000);
+      timer = setTimeout(() => save(), 15000);
     }
   };
   const touched = () => {
@@ -195,7 +198,7 @@
     remember(dirtyAt);
     showCounts();
     clearTimeout(timer);
-    timer = setTimeout(save, 800);
+    timer = setTimeout(() => save(), 800);
   };
   form.addEventListener("input", touched);
   form.addEventListener("change", touched);
@@ -240,6 +243,7 @@
     remember(at);
     say(said("sending"));
     leaving = true;
+    await Promise.race([saving, new Promise((done) => setTimeout(done, 3000))]); // or a draft could overtake it
     try {
       const answer = await send(action);
       if (answer.status === 403) say(said("signedOut"), true);
