@@ -32,8 +32,6 @@ _SETTINGS = {
 class PostgresServer:
     """A running server: `url` of its first database, and how to make more."""
 
-    programs: Path
-    folder: Path
     port: int
 
     def url(self, database: str = "postgres") -> str:
@@ -42,13 +40,21 @@ class PostgresServer:
     def create(self) -> str:
         """URL of a new, empty database."""
         name = f"t{uuid.uuid4().hex[:12]}"
-        _run(self.programs, "createdb", "-h", str(self.folder), "-p", str(self.port), "-U", _USER, name)
+        self._tell(f"CREATE DATABASE {name}")
         return self.url(name)
 
     def drop(self, url: str) -> None:
         """Forget a database, whoever still uses it."""
-        name = url.rsplit("/", 1)[1]
-        _run(self.programs, "dropdb", "--force", "-h", str(self.folder), "-p", str(self.port), "-U", _USER, name)
+        self._tell(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)")
+
+    def _tell(self, statement: str) -> None:
+        from pg8000.native import Connection
+
+        connection = Connection(_USER, host="127.0.0.1", port=self.port, database="postgres")
+        try:
+            connection.run(statement)
+        finally:
+            connection.close()
 
 
 def _programs() -> Path | None:
@@ -84,7 +90,7 @@ def running(*, durable: bool = False) -> Iterator[PostgresServer]:
     if os.geteuid() == 0 and shutil.which("runuser") is None:
         pytest.skip("PostgreSQL does not start as root, and runuser is not there")
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
-    server = PostgresServer(programs, folder, _free_port())
+    server = PostgresServer(_free_port())
     data = str(folder / "data")
     if os.geteuid() == 0:
         shutil.chown(folder, _USER, _USER)

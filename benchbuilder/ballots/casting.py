@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 
 from benchbuilder.ballots import bulk
 from benchbuilder.ballots.cleaning import dump, load
@@ -16,6 +16,10 @@ from benchbuilder.ballots.schema import current, events, people, tasks, votes
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.verdicts import Verdicts, decide
 from benchbuilder.ports.votes import Ballot, Subject, Task, Value
+
+_VALUES = select(current.c.key, current.c.wording, current.c.value).where(
+    current.c.task_id == bindparam("task"), current.c.person_id == bindparam("person")
+)
 
 
 class Place(NamedTuple):
@@ -44,9 +48,8 @@ def note_event(
 
 def values_of(connection: Connection, place: Place) -> dict[Subject, Value]:
     """The votes of a person about a task that count."""
-    query = select(current.c.key, current.c.wording, current.c.value)
-    query = query.where(current.c.task_id == place.task_id, current.c.person_id == place.person_id)
-    return {Subject(row.key, row.wording): load(row.value) for row in connection.execute(query)}
+    rows = connection.execute(_VALUES, {"task": place.task_id, "person": place.person_id})
+    return {Subject(row.key, row.wording): load(row.value) for row in rows}
 
 
 def cast(

@@ -170,13 +170,13 @@ class Ballots:
         """Their task with `number`; with `opening`, the time that they take begins to run, if it does not yet."""
         now = self._clock()
         with self._transactions.reading() as connection:
-            row = desk.look_up(connection, person, project, number)
+            row = holding.find_number(connection, person, project, number)
             if row is None or not row.task_live:
                 return None
             if not opening or not holding.must_open(row, now):
                 return desk.as_assignment(connection, person, row, {})
         with self._transactions.writing() as connection:
-            row = desk.look_up(connection, person, project, number, lock=True)
+            row = holding.find_number(connection, person, project, number, lock=True)
             if row is None or not row.task_live:
                 return None
             return desk.as_assignment(connection, person, row, holding.open(connection, row, now))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, func, select
+from sqlalchemy import Connection, bindparam, case, func, select
 
 from benchbuilder.ballots import cleaning, holding
 from benchbuilder.ballots.casting import cast, note_event, same, settle, values_of
@@ -18,48 +18,62 @@ from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.values import allowed
 from benchbuilder.ports.votes import Subject, Value
 
-
-def _theirs(person: Person, project: str) -> ColumnElement[bool]:
-    """Assignments of `person` in `project`."""
-    id_ = select(projects.c.id).where(projects.c.name == project).scalar_subquery()
-    return (assignments.c.person_id == person.id) & (assignments.c.project_id == id_)
+_PROJECT = select(projects.c.id).where(projects.c.name == bindparam("project")).scalar_subquery()
+_THEIRS = (assignments.c.person_id == bindparam("person")) & (assignments.c.project_id == _PROJECT)
+_NEXT = [
+    select(func.min(assignments.c.place)).where(
+        _THEIRS, assignments.c.live, assignments.c.state == bindparam("state"), condition
+    )
+    for condition in (assignments.c.place > bindparam("after"), assignments.c.place <= bindparam("after"))
+]
+_TOTAL = select(func.max(assignments.c.place)).where(_THEIRS)
+_STATES = (
+    select(assignments.c.state, func.count(), func.sum(case((assignments.c.flagged, 1), else_=0)))
+    .where(_THEIRS, assignments.c.live, assignments.c.place.is_not(None))
+    .group_by(assignments.c.state)
+)
+_MIDDLE = (
+    select(assignments.c.seconds)
+    .where(_THEIRS, assignments.c.live, assignments.c.state == "done")
+    .order_by(assignments.c.seconds)
+    .offset(bindparam("skipped"))
+    .limit(bindparam("most"))
+)
+_LAST_DONE = (
+    select(assignments.c.id)
+    .where(_THEIRS, assignments.c.done_event.is_not(None), assignments.c.live, assignments.c.state == "done")
+    .order_by(assignments.c.done_event.desc())
+    .limit(1)
+)
 
 
 def next_number(connection: Connection, person: Person, project: str, after: int) -> int | None:
     """The first open task after number `after`, the first open one, then the same of those put off."""
+    named = {"person": person.id, "project": project, "after": bounded(after)}
     for state in ("open", "skipped"):
-        query = select(func.min(assignments.c.place)).where(_theirs(person, project), assignments.c.live)
-        query = query.where(assignments.c.state == state)
-        for condition in (assignments.c.place > bounded(after), assignments.c.place <= bounded(after)):
-            number = connection.execute(query.where(condition)).scalar()
+        for query in _NEXT:
+            number = connection.execute(query, {**named, "state": state}).scalar()
             if number is not None:
                 return int(number)
     return None
 
 
-def look_up(connection: Connection, person: Person, project: str, number: int, *, lock: bool = False) -> Any | None:
-    """The assignment with `number`."""
-    return holding.find(connection, person, _theirs(person, project), assignments.c.place == bounded(number), lock=lock)
-
-
 def as_assignment(connection: Connection, person: Person, row: Any, changed: Mapping[str, Any]) -> Assignment:
-    """What `look_up` found, as its annotator has it; `changed` is what was written since."""
+    """What `holding.find_number` found, as its annotator has it; `changed` is what was written since."""
     told = {**row._mapping, **changed}
-    query = select(func.max(assignments.c.place)).where(
-        assignments.c.person_id == person.id, assignments.c.project_id == row.project_id
-    )
+    total = connection.execute(_TOTAL, {"person": person.id, "project": row.name}).scalar()
     return Assignment(
         id=row.id,
         project=row.name,
         task=blind_task_of(row),
         task_id=row.task_id,
         number=row.place,
-        total=int(connection.execute(query).scalar() or 0),
+        total=int(total or 0),
         state=row.state,
         flagged=row.flagged,
         answers=values_of(connection, holding.place_of(row)),
         note=row.note,
-        draft=holding.draft_of(connection, row),
+        draft=holding.draft_of(row),
         opened_at=told["opened_at"],
         seconds=round(told["seconds"] + (0.0 if row.state == "done" else told["spent"]), 3),
     )
@@ -73,12 +87,13 @@ def listing(
     query = select(*columns, tasks.c.shown, drafts.c.assignment_id.label("draft"))
     query = query.join(tasks, tasks.c.id == assignments.c.task_id)
     query = query.outerjoin(drafts, drafts.c.assignment_id == assignments.c.id)
-    query = query.where(_theirs(person, project), assignments.c.place >= bounded(start))
+    query = query.where(_THEIRS, assignments.c.place >= bounded(start))
     if state == "flagged":
         query = query.where(assignments.c.flagged)
     elif state:
         query = query.where(assignments.c.live, assignments.c.state == state)
-    rows = connection.execute(query.order_by(assignments.c.place).limit(bounded(count)))
+    query = query.order_by(assignments.c.place).limit(bounded(count))
+    rows = connection.execute(query, {"person": person.id, "project": project})
     return [
         Listed(row.place, row.task_id, row.state, row.flagged, row.draft is not None, load(row.shown)["fields"][0][1])
         for row in rows
@@ -87,27 +102,24 @@ def listing(
 
 def progress(connection: Connection, person: Person, project: str) -> Progress:
     """How far they are."""
-    mine = (_theirs(person, project), assignments.c.live, assignments.c.place.is_not(None))
-    flagged = func.sum(case((assignments.c.flagged, 1), else_=0))
-    query = select(assignments.c.state, func.count(), flagged).where(*mine).group_by(assignments.c.state)
-    states = {state: (int(count), int(marked)) for state, count, marked in connection.execute(query)}
+    rows = connection.execute(_STATES, {"person": person.id, "project": project})
+    states = {state: (int(count), int(marked)) for state, count, marked in rows}
     done = states.get("done", (0, 0))[0]
     return Progress(
         done=done,
         open=states.get("open", (0, 0))[0],
         skipped=states.get("skipped", (0, 0))[0],
         flagged=sum(marked for _, marked in states.values()),
-        median_seconds=median_seconds(connection, _theirs(person, project), done),
+        median_seconds=median_seconds(connection, person, project, done),
     )
 
 
-def median_seconds(connection: Connection, condition: ColumnElement[bool], done: int) -> float | None:
-    """The median time of the `done` assignments of which `condition` holds."""
+def median_seconds(connection: Connection, person: Person, project: str, done: int) -> float | None:
+    """The median time of what they are done with, of which there are `done`."""
     if not done:
         return None
-    query = select(assignments.c.seconds).where(condition, assignments.c.live, assignments.c.state == "done")
-    query = query.order_by(assignments.c.seconds).offset((done - 1) // 2).limit(2 - done % 2)
-    middle = connection.scalars(query).all()
+    named = {"person": person.id, "project": project, "skipped": (done - 1) // 2, "most": 2 - done % 2}
+    middle = connection.scalars(_MIDDLE, named).all()
     return round(sum(middle) / len(middle), 3) if middle else None
 
 
@@ -146,7 +158,7 @@ def submit(
     connection: Connection, person: Person, task_id: int, submission: Submission, now: datetime
 ) -> Outcome:  # fmt: skip
     """Keep their votes about a task. Handing in the same twice, without having looked at it again, is once."""
-    row = holding.find(connection, person, assignments.c.task_id == bounded(task_id), lock=True)
+    row = holding.find(connection, person, task_id, lock=True)
     if row is None or row.role != "annotator":
         return "foreign"
     work = find_work(connection, row.project_id)
@@ -181,10 +193,8 @@ def settle_one(connection: Connection, work: Work, task_id: int) -> None:
 
 def last_done(connection: Connection, person: Person, project: str) -> Any | None:
     """The assignment that they were done with last, by what they submitted."""
-    query = select(assignments.c.id).where(_theirs(person, project), assignments.c.done_event.is_not(None))
-    query = query.where(assignments.c.live, assignments.c.state == "done")
-    id_ = connection.execute(query.order_by(assignments.c.done_event.desc()).limit(1)).scalar()
-    return None if id_ is None else holding.find(connection, person, assignments.c.id == id_, lock=True)
+    id_ = connection.execute(_LAST_DONE, {"person": person.id, "project": project}).scalar()
+    return None if id_ is None else holding.find_assignment(connection, person, id_)
 
 
 def take_back(connection: Connection, row: Any, asked: Mapping[Subject, Asked], now: datetime) -> None:

@@ -15,13 +15,13 @@ from benchbuilder.ballots.casting import (
     cast,
     in_dispute,
     note_event,
-    same,
     share_agreed,
 )
 from benchbuilder.ballots.cleaning import load, short
 from benchbuilder.ballots.projects import Work, blind_task_of, find_work
 from benchbuilder.ballots.records import Dispute, Outcome, Person, Progress, Submission
 from benchbuilder.ballots.schema import WAITS, assignments, bounded, current, events, people, projects, tasks
+from benchbuilder.judging.overriding import overrides
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.verdicts import decide as verdicts_of
 from benchbuilder.ports.votes import Ballot, Subject, Task, Value
@@ -95,18 +95,17 @@ def find_matter(connection: Connection, person: Person, project: str, task_id: i
 
 def hold(connection: Connection, person: Person, matter: Matter) -> Any:
     """The adjudicator's assignment of the task; there is one from when they first look at it."""
-    condition = assignments.c.task_id == matter.row.id
-    row = holding.find(connection, person, condition, lock=True)
+    row = holding.find(connection, person, matter.row.id, lock=True)
     if row is None:
         values = {"project_id": matter.work.id, "task_id": matter.row.id, "person_id": person.id, "live": True}
         connection.execute(insert(assignments).values(**values, state="open", flagged=False, note=""))
-        row = holding.find(connection, person, condition, lock=True)
+        row = holding.find(connection, person, matter.row.id, lock=True)
     return row
 
 
 def held(connection: Connection, person: Person, task_id: int) -> Any | None:
     """The adjudicator's assignment, if there is one."""
-    return holding.find(connection, person, assignments.c.task_id == task_id)
+    return holding.find(connection, person, task_id)
 
 
 def as_dispute(connection: Connection, matter: Matter, row: Any | None) -> Dispute:
@@ -129,7 +128,7 @@ def as_dispute(connection: Connection, matter: Matter, row: Any | None) -> Dispu
         agreement=matter.agreement,
         decided=decided,
         reason=str(said.get("reason", "")),
-        draft=holding.draft_of(connection, row) if row is not None else None,
+        draft=holding.draft_of(row) if row is not None else None,
         remaining=waiting(connection, matter.work.name),
     )
 
@@ -170,8 +169,9 @@ def decide(
 
 
 def _overrides(matter: Matter, values: Mapping[Subject, Value]) -> bool:
+    questions = matter.work.spec.asked()
     return any(
-        not any(same(value, peer) for peer in matter.ballot.votes.get(subject, {}).values())
+        overrides(questions[matter.disputed[subject]], value, list(matter.ballot.votes.get(subject, {}).values()))
         for subject, value in values.items()
     )
 
@@ -223,5 +223,5 @@ def progress(connection: Connection, person: Person, project: str) -> Progress:
         open=waiting(connection, project) - skipped,
         skipped=skipped,
         flagged=sum(n for _, flagged, _, n in rows if flagged),
-        median_seconds=desk.median_seconds(connection, mine, int(connection.execute(timed).scalar_one())),
+        median_seconds=desk.median_seconds(connection, person, project, int(connection.execute(timed).scalar_one())),
     )

@@ -86,7 +86,12 @@ def _sqlite(url: URL) -> Engine:
 
     def connected(connection: Any, _: Any) -> None:
         cursor = connection.cursor()
-        for pragma in ("foreign_keys = ON", "synchronous = FULL", f"busy_timeout = {_PATIENCE_SECONDS * 1000}"):
+        for pragma in (
+            "foreign_keys = ON",
+            "synchronous = FULL",
+            "cache_size = -65536",
+            f"busy_timeout = {_PATIENCE_SECONDS * 1000}",
+        ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from benchbuilder.ballots.casting import Place, note_event
 from benchbuilder.ballots.cleaning import dump, load, short, storable
@@ -19,19 +19,48 @@ _NOTED_EVERY = timedelta(minutes=1)
 _LARGEST_DRAFT = 200_000
 
 
-def find(connection: Connection, person: Person, *conditions: ColumnElement[bool], lock: bool = False) -> Any | None:
-    """The assignment of `person` of which all `conditions` hold, with its task (``key``, ``shown``, ``task_live``).
+_WHICH = {
+    "task": assignments.c.task_id == bindparam("task"),
+    "number": (projects.c.name == bindparam("project")) & (assignments.c.place == bindparam("number")),
+    "id": assignments.c.id == bindparam("id"),
+}
+_FOUND = (
+    select(
+        assignments, tasks.c.key, tasks.c.shown, tasks.c.gold, tasks.c.live.label("task_live"), people.c.role,
+        projects.c.name, drafts.c.data.label("draft"), drafts.c.saved_at,
+    )
+    .join(tasks, tasks.c.id == assignments.c.task_id)
+    .join(people, people.c.id == assignments.c.person_id)
+    .join(projects, projects.c.id == assignments.c.project_id)
+    .outerjoin(drafts, drafts.c.assignment_id == assignments.c.id)
+    .where(assignments.c.person_id == bindparam("person"), people.c.revoked.is_(False))
+)  # fmt: skip
+_FIND = {by: _FOUND.where(condition) for by, condition in _WHICH.items()}
+_LOCK = {by: query.with_for_update(of=(tasks, assignments)) for by, query in _FIND.items()}
 
-    With `lock`, nobody else changes either until the transaction ends. ``None`` if there is none, or if `person` was
-    shut out.
+
+def find(connection: Connection, person: Person, task_id: int, *, lock: bool = False) -> Any | None:
+    """The assignment of a task to `person`: its row with the task's ``key``, ``shown`` and ``task_live``, and the draft.
+
+    With `lock`, nobody else changes task or assignment until the transaction ends. ``None`` if there is none, or if
+    `person` was shut out.
     """
-    columns = (tasks.c.key, tasks.c.shown, tasks.c.gold, tasks.c.open_disputes, tasks.c.agreement)
-    query = select(assignments, *columns, tasks.c.live.label("task_live"), people.c.role, projects.c.name)
-    query = query.join(tasks, tasks.c.id == assignments.c.task_id)
-    query = query.join(people, people.c.id == assignments.c.person_id)
-    query = query.join(projects, projects.c.id == assignments.c.project_id)
-    query = query.where(assignments.c.person_id == person.id, people.c.revoked.is_(False), *conditions)
-    return connection.execute(query.with_for_update(of=(tasks, assignments)) if lock else query).first()
+    query = (_LOCK if lock else _FIND)["task"]
+    return connection.execute(query, {"person": person.id, "task": bounded(task_id)}).first()
+
+
+def find_number(
+    connection: Connection, person: Person, project: str, number: int, *, lock: bool = False
+) -> Any | None:  # fmt: skip
+    """The same, of what they have under `number` in `project`."""
+    query = (_LOCK if lock else _FIND)["number"]
+    named = {"person": person.id, "project": project, "number": bounded(number)}
+    return connection.execute(query, named).first()
+
+
+def find_assignment(connection: Connection, person: Person, id_: int) -> Any | None:
+    """The same, by the id of the assignment, and locked."""
+    return connection.execute(_LOCK["id"], {"person": person.id, "id": id_}).first()
 
 
 def place_of(row: Any) -> Place:
@@ -88,11 +117,9 @@ def seconds_of(row: Any, values: Mapping[str, Any]) -> float:
 # --- drafts
 
 
-def draft_of(connection: Connection, row: Any) -> Draft | None:
+def draft_of(row: Any) -> Draft | None:
     """What they entered and have not submitted."""
-    query = select(drafts.c.data, drafts.c.saved_at).where(drafts.c.assignment_id == row.id)
-    found = connection.execute(query).first()
-    return None if found is None else Draft(load(found.data), found.saved_at)
+    return None if row.draft is None else Draft(load(row.draft), row.saved_at)
 
 
 def keep_draft(connection: Connection, row: Any, data: Mapping[str, str], now: datetime) -> bool:
@@ -115,8 +142,8 @@ def drop_draft(connection: Connection, row: Any) -> None:
 
 def save_draft(connection: Connection, person: Person, task_id: int, data: Mapping[str, str], now: datetime) -> bool:
     """Keep what they entered."""
-    row = find(connection, person, assignments.c.task_id == bounded(task_id), assignments.c.live, lock=True)
-    if row is None or not keep_draft(connection, row, data, now):
+    row = find(connection, person, task_id, lock=True)
+    if row is None or not row.live or not keep_draft(connection, row, data, now):
         return False
     values = {"alive_at": now, "spent": row.spent + spent(row, now)} if row.alive_at is not None else {}
     change(connection, row, opened_at=row.opened_at or now, **values)
@@ -125,8 +152,8 @@ def save_draft(connection: Connection, person: Person, task_id: int, data: Mappi
 
 def skip(connection: Connection, person: Person, task_id: int, now: datetime) -> bool:
     """Put the task off; one that they are done with stays done."""
-    row = find(connection, person, assignments.c.task_id == bounded(task_id), assignments.c.live, lock=True)
-    if row is None:
+    row = find(connection, person, task_id, lock=True)
+    if row is None or not row.live:
         return False
     if row.state != "done":
         values = closed(row, now)
@@ -137,8 +164,8 @@ def skip(connection: Connection, person: Person, task_id: int, now: datetime) ->
 
 def flag(connection: Connection, person: Person, task_id: int, on: bool, why: str, now: datetime) -> bool:
     """Mark the task for the lead, or take the mark away."""
-    row = find(connection, person, assignments.c.task_id == bounded(task_id), assignments.c.live, lock=True)
-    if row is None:
+    row = find(connection, person, task_id, lock=True)
+    if row is None or not row.live:
         return False
     if row.flagged != on:
         detail = {"why": short(why)} if why.strip() else {}

@@ -8,7 +8,7 @@ import unicodedata
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from benchbuilder.ballots.cleaning import hashed, storable
 from benchbuilder.ballots.records import Person, Role, Visitor
@@ -20,6 +20,11 @@ _LONGEST_NAME = 80
 IDLE = timedelta(hours=12)
 LONGEST = timedelta(days=7)
 _NOTED_EVERY = timedelta(minutes=1)
+_VISITOR = (
+    select(people, sessions.c.started_at, sessions.c.seen_at.label("here"), sessions.c.language.label("chosen"))
+    .join(sessions, sessions.c.person_id == people.c.id)
+    .where(sessions.c.hash == bindparam("session"), people.c.revoked.is_(False))
+)
 
 
 def person_of(row: RowMapping | Any) -> Person:
@@ -106,10 +111,7 @@ def begin_session(connection: Connection, token: str, now: datetime) -> tuple[st
 
 def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[Visitor, bool] | None:
     """Whose `session` it is, and whether it is time to note that they were here; ``None`` if it lets nobody in."""
-    query = select(people, sessions.c.started_at, sessions.c.seen_at.label("here"), sessions.c.language.label("chosen"))
-    query = query.join(sessions, sessions.c.person_id == people.c.id)
-    query = query.where(sessions.c.hash == hashed(session), people.c.revoked.is_(False))
-    row = connection.execute(query).mappings().first()
+    row = connection.execute(_VISITOR, {"session": hashed(session)}).mappings().first()
     if row is None:
         return None
     last = row["started_at"] + LONGEST

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from benchbuilder.ballots.cleaning import dump, load
 from benchbuilder.ballots.records import Project
@@ -43,11 +43,15 @@ def _spec(text: str) -> ProjectSpec:
     return ProjectSpec.model_validate(load(text))
 
 
+_WORK = select(projects.c.id, projects.c.name, projects.c.seed, projects.c.spec)
+_BY_NAME = _WORK.where(projects.c.name == bindparam("project"))
+_BY_ID = _WORK.where(projects.c.id == bindparam("project"))
+
+
 def find_work(connection: Connection, project: str | int) -> Work | None:
     """The project with that name or id."""
-    query = select(projects.c.id, projects.c.name, projects.c.seed, projects.c.spec)
-    column = projects.c.name if isinstance(project, str) else projects.c.id
-    row = connection.execute(query.where(column == project)).first()
+    query = _BY_NAME if isinstance(project, str) else _BY_ID
+    row = connection.execute(query, {"project": project}).first()
     return None if row is None else Work(row.id, row.name, row.seed, _spec(row.spec))
 
 

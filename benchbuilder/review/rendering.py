@@ -39,7 +39,7 @@ def _link(self: RendererHTML, tokens: Sequence[Token], at: int, options: Options
 
 def stamp(at: datetime) -> str:
     """A time in UTC as HTML and scripts read it."""
-    return _utc(at).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _utc(at).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def clock(at: datetime) -> str:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 PICTURES = Path(__file__).resolve().parent / "pictures"
 PROGRAM = str(Path(sys.executable).with_name("benchbuild"))
 WORDS = ["recipe=care_mi", "annotation=app", "steps.items.sample=6"]
-ADDRESS = "http://127.0.0.1:8766"
+PORT = "8766"
 PEOPLE = {"wang": "annotator", "li": "annotator", "chen": "adjudicator", "zhou": "lead"}
 DESK: dict[str, Any] = {"viewport": {"width": 1100, "height": 860}}
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
-ARGUMENTS = ["--no-sandbox", "--force-color-profile=srgb"]
 
 
 def benchbuild(folder: str, *words: str, exits: int = 0) -> str:
@@ -40,10 +39,9 @@ def benchbuild(folder: str, *words: str, exits: int = 0) -> str:
 
 
 @contextmanager
-def served(folder: str) -> Iterator[None]:
+def served(folder: str) -> Generator[None]:
     """The review app, while this is open."""
-    port = ADDRESS.rpartition(":")[2]
-    command = [PROGRAM, "review", "--port", port, *WORDS]
+    command = [PROGRAM, "review", "--port", PORT, *WORDS]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     try:
         if process.stdout is None or not any("serving at" in line for line in process.stdout):
@@ -54,24 +52,19 @@ def served(folder: str) -> Iterator[None]:
         process.wait(20)
 
 
-def picture(page: Page, name: str, height: int = 0) -> None:
-    """Take one of what is seen, or of the page from its top down to `height`, in few colours."""
-    clip: dict[str, Any] = {
-        "full_page": True,
-        "clip": {"x": 0, "y": 0, "width": DESK["viewport"]["width"], "height": height},
-    }
-    seen = page.screenshot(animations="disabled", caret="hide", **(clip if height else {}))
+def picture(page: Page, name: str, **options: Any) -> None:
+    """Take one, in few colours."""
+    seen = page.screenshot(animations="disabled", caret="hide", **options)
     Image.open(io.BytesIO(seen)).quantize(64).save(PICTURES / f"{name}.png", optimize=True)
 
 
-def enter(browser: Browser, link: str, first: str = "", **options: Any) -> Page:
-    """A window in which somebody has opened their link and, with `first`, followed that link of their home page."""
+def enter(browser: Browser, link: str, first: str, **options: Any) -> Page:
+    """A window in which somebody opened their link and followed the link `first` of their home page."""
     page = browser.new_context(**{**DESK, "locale": "en-GB", **options}).new_page()
     page.goto(link)
     page.locator("main form button").click()
-    if first:
-        page.get_by_role("link", name=first).first.click()
-        page.locator("#work").wait_for()
+    page.get_by_role("link", name=first).first.click()
+    page.wait_for_load_state()
     return page
 
 
@@ -87,6 +80,9 @@ def judge(page: Page, objecting: bool = False, stop_before: int = 0) -> None:
 
 def play(browser: Browser, links: dict[str, str]) -> None:
     """The whole tutorial, with pictures on the way."""
+    door = browser.new_page(locale="en-GB", viewport={"width": 620, "height": 300})
+    door.goto(links["wang"])
+    picture(door, "door")
     wang = enter(browser, links["wang"], "Begin")
     judge(wang, stop_before=8)
     picture(wang, "task")
@@ -94,32 +90,29 @@ def play(browser: Browser, links: dict[str, str]) -> None:
         judge(wang)
     li = enter(browser, links["li"], "Begin", **PHONE)
     picture(li, "phone")
-    zhongwen = enter(browser, links["li"], "开始", **PHONE, locale="zh-CN")
-    judge(zhongwen, stop_before=8)
-    picture(zhongwen, "chinese")
+    chinese = enter(browser, links["li"], "开始", **PHONE, locale="zh-CN")
+    judge(chinese, stop_before=8)
+    picture(chinese, "chinese")
     judge(li, objecting=True)
     for _ in range(5):
         judge(li)
     picture(enter(browser, links["chen"], "Decide"), "dispute")
-    lead = enter(browser, links["zhou"])
-    lead.goto(f"{ADDRESS}/lead/claims")
-    picture(lead, "lead", 1500)
+    lead = enter(browser, links["zhou"], "候选题目审核")
+    picture(lead, "lead", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1500})
     judge(enter(browser, links["chen"], "Decide"))
 
 
 def main() -> None:
     """Take all pictures, in an empty folder."""
-    PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
         benchbuild(folder, exits=75)
         links: dict[str, str] = {}
         for name, role in PEOPLE.items():
-            said = benchbuild(folder, "people", "invite", name, "--role", role, "--url", ADDRESS)
+            said = benchbuild(folder, "people", "invite", name, "--role", role, "--url", f"http://127.0.0.1:{PORT}")
             links |= dict(re.findall(r"^(\S+) \(.*\n\s+(http\S+)$", said, re.MULTILINE))
-        with served(folder), sync_playwright() as running:
-            browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
-            play(browser, links)
-            browser.close()
+        chromium = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        with served(folder):
+            play(chromium, links)
         benchbuild(folder)
 
 

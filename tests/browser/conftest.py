@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from browser.sites import Site
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ _TOO_SMALL = """least => {
   for (const e of document.querySelectorAll('a, button, select, summary, textarea, input, label.choice')) {
     if (e.matches('[type=hidden], .choice input, .skip-link, .prose a') || !e.checkVisibility()) continue;
     const { width, height } = e.getBoundingClientRect();
-    if (Math.min(width, height) < least - 0.5)
+    const narrow = e.matches('a:not(.button)') ? 24 : least; // a short word is a short link
+    if (height < least - 0.5 || width < narrow)
       found.push(`${Math.round(width)}x${Math.round(height)} ${e.outerHTML.slice(0, 160)}`);
   }
   return found;
@@ -54,8 +55,11 @@ _COLOURS = """
 
 _SHADE = f"() => {{ {_COLOURS} return light(behind(document.body)); }}"
 
-_TOO_FAINT = """() => {
-""" + _COLOURS + """
+_TOO_FAINT = (
+    """() => {
+"""
+    + _COLOURS
+    + """
   const found = [];
   const check = (element, style, text) => {
     const back = behind(element);
@@ -82,6 +86,7 @@ _TOO_FAINT = """() => {
   }
   return found;
 }"""
+)
 
 
 def too_wide(page: Page) -> list[str]:
@@ -91,7 +96,7 @@ def too_wide(page: Page) -> list[str]:
 
 
 def too_small(page: Page) -> list[str]:
-    """What is there to be hit and is smaller than a finger. Links within running text of a guideline do not count."""
+    """What is there to be hit and is smaller than a finger. Links within a guideline do not count."""
     return page.evaluate(_TOO_SMALL, FINGER_PX)
 
 

@@ -33,6 +33,11 @@ CLAIM_QUESTIONS: dict[str, dict[str, Any]] = {
     "fluent": {"order": 4, "subject": "claim", "label": "④ 语句通顺", "text": "问题和两个答案是否通顺？"},
 }  # fmt: skip
 
+TONE: dict[str, Any] = {
+    "order": 3, "subject": "claim", "label": "Tone", "text": "How does it speak to a patient?", "answer": "scale",
+    "options": {n: f"level {n} of seven" for n in range(1, 8)},
+}  # fmt: skip
+
 
 def spec_of(questions: dict[str, dict[str, Any]], **changes: Any) -> ProjectSpec:
     data: dict[str, Any] = {
@@ -51,7 +56,11 @@ def claims_spec(**changes: Any) -> ProjectSpec:
 def claim_tasks(count: int, paragraphs: int = 2) -> list[Task]:
     def one(number: int) -> Task:
         texts = [
-            ("textbook", f"产科学讲义 {place}", f"妊娠{number}周时的第{place}段：控制子痫抽搐的药物首选硫酸镁，防止坠床和舌咬伤。" * 2)
+            (
+                "textbook",
+                f"产科学讲义 {place}",
+                f"妊娠{number}周时的第{place}段：控制子痫抽搐的药物首选硫酸镁，防止坠床和舌咬伤。" * 2,
+            )
             for place in range(1, paragraphs + 1)
         ]
         question = f"妊娠{number}周的孕妇发生子痫，控制抽搐的药物首选什么？"
@@ -69,11 +78,8 @@ def ratings_spec(**changes: Any) -> ProjectSpec:
     questions: dict[str, dict[str, Any]] = {
         "correctness": scalar(1, "Correctness"),
         "clarity": scalar(2, "Clarity"),
-        "tone": {
-            "order": 3, "subject": "claim", "label": "Tone", "text": "How does it speak to a patient?",
-            "answer": "scale", "options": {n: f"level {n} of seven" for n in range(1, 8)},
-        },
-    }  # fmt: skip
+        "tone": TONE,
+    }
     more: dict[str, Any] = {
         "title": "Rating of answers", "heading": "Answer", "paragraph": "Paragraph",
         "fields": {"question": "Question", "answer": "Answer to rate"},

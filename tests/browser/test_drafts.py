@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import Page, expect
+
 from browser.projects import claim_tasks, claims_spec, form_spec, form_tasks
 from browser.sites import Seat, Site, field, radio, subjects
-from playwright.sync_api import Page, expect
 
 SPEC = claims_spec()
 FORMS = form_spec()

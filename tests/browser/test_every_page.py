@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+
 from browser.measures import is_dark, too_faint, too_small, too_wide
 from browser.projects import (
     GUIDELINE,
@@ -60,7 +61,8 @@ def tour(site: Site, **options: Any) -> Iterator[Page]:
         yield nobody.go(path)
     ana = site.seat("Ana", **options)
     ana.expects("status of 4(04|09|22)")
-    yield ana.page.goto(ana.link) and ana.page
+    ana.page.goto(ana.link)
+    yield ana.page
     yield ana.enter()
     for number in (1, 3, 4, 5):
         yield ana.go(f"/p/claims/{number}")
@@ -75,7 +77,7 @@ def tour(site: Site, **options: Any) -> Iterator[Page]:
     with ana.loading():
         ana.page.locator("button[value=submit]").click()
     yield ana.page
-    for path in ("/p/done", "/p/done/1", "/p/ratings/1", f"/p/forms/{1}", "/lead"):
+    for path in ("/p/done", "/p/done/1", "/p/ratings/1", "/p/forms/1", "/lead"):
         ana.expects("status of 403")
         yield ana.go(path)
     yield from tour_of_judge(site, **options)
@@ -125,7 +127,7 @@ def test_every_page_fits_and_can_be_hit_and_read(site: Site, options: Any, schem
 
 
 SHOWN = {
-    "/", "/help", "/N", "/nowhere", "/enter", "/p/claims/N", "/p/claims/list", "/p/done", "/p/done/N", "/p/ratings/N",
+    "/", "/help", "/N", "/nowhere", "/p/claims/N", "/p/claims/list", "/p/done", "/p/done/N", "/p/ratings/N",
     "/p/forms/N", "/adjudicate/claims/N", "/adjudicate/ratings/N", "/adjudicate/done", "/lead", "/lead/claims",
     "/lead/claims/tasks", "/leave",
 }  # fmt: skip

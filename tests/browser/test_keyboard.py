@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from playwright.sync_api import expect
+
+from benchbuilder.ports.votes import Subject, Task
 from browser.projects import claim_tasks, claims_spec
 from browser.sites import Seat, Site, answer, field, in_steps, subjects
-from playwright.sync_api import expect
 
 SPEC = claims_spec()
 COUNT = 10
@@ -19,13 +21,18 @@ def plan(number: int) -> list[int]:
     return [int(number * (place + 3) % 7 < 4) for place in range(FIELDS)]
 
 
-def submit(seat: Seat, key: str, onto: str) -> None:
-    """Press `key` while the button to submit has the focus, or Ctrl+Enter, and come to the page `onto`."""
-    if key == "Enter":
-        expect(seat.page.locator("button[value=submit]")).to_be_focused()
+def press_on(seat: Seat, key: str, onto: str) -> None:
+    """Press `key`, and come to the page `onto`."""
     with seat.loading():
         seat.press(key)
     assert re.search(rf"/p/p{onto}(\?|$)", seat.page.url), seat.page.url
+
+
+def submit(seat: Seat, key: str, onto: str) -> None:
+    """The same; if the key is Enter, the button to submit has the focus by now."""
+    if key == "Enter":
+        expect(seat.page.locator("button[value=submit]")).to_be_focused()
+    press_on(seat, key, onto)
 
 
 def come_in(seat: Seat) -> None:
@@ -33,13 +40,7 @@ def come_in(seat: Seat) -> None:
     with seat.loading():
         seat.press("Enter")  # the one button of the page has the focus
     seat.tab_to(seat.page.get_by_role("link", name="Begin"))
-    submit_free(seat, "Enter", "/1")
-
-
-def submit_free(seat: Seat, key: str, onto: str) -> None:
-    with seat.loading():
-        seat.press(key)
-    assert re.search(rf"/p/p{onto}(\?|$)", seat.page.url), seat.page.url
+    press_on(seat, "Enter", "/1")
 
 
 def digits(number: int) -> list[str]:
@@ -71,14 +72,14 @@ def test_ten_tasks_by_keyboard_from_the_invite_link_to_the_end(site: Site):
     seat.tab_to(page.locator("#note"))
     page.keyboard.type(NOTE)
     seat.press("Escape")
-    submit_free(seat, "g", "/4")
+    press_on(seat, "g", "/4")
     expect(page.locator("#note")).to_have_value(NOTE)
     expect(page.get_by_role("button", name="Unflag")).to_be_visible()
     seat.press(*digits(4)[1:])
     submit(seat, "Control+Enter", "/5")
 
     # 5: put off
-    submit_free(seat, "s", "/6")
+    press_on(seat, "s", "/6")
 
     # 6: help stands over the page, where no digit answers anything
     seat.press("?")
@@ -90,7 +91,7 @@ def test_ten_tasks_by_keyboard_from_the_invite_link_to_the_end(site: Site):
     submit(seat, "Enter", "/7")
 
     # taken back: what was answered is still there, and all of it is corrected
-    submit_free(seat, "u", "/6")
+    press_on(seat, "u", "/6")
     expect(page.locator("input:checked")).to_have_count(FIELDS)
     for place, digit in enumerate(digits(6)):
         seat.press(*["k"] * (FIELDS - place), digit)
@@ -105,7 +106,7 @@ def test_ten_tasks_by_keyboard_from_the_invite_link_to_the_end(site: Site):
     # the one that was put off
     expect(page.get_by_role("heading", level=1)).to_have_text("Almost done")
     seat.tab_to(page.locator("ul.tasks a"))
-    submit_free(seat, "Enter", "/5")
+    press_on(seat, "Enter", "/5")
     seat.press(*digits(5))
     submit(seat, "Enter", "")
     expect(page.get_by_role("heading", level=1)).to_have_text("All done. Thank you!")
@@ -136,7 +137,7 @@ def holds_what_was_typed(site: Site) -> None:
     assert history == [*(1 - value for value in plan(6)), *[None] * FIELDS, *plan(6)]
 
 
-def in_order(task):
+def in_order(task: Task) -> list[Subject]:
     """What is asked about a task, as the keys go through it: the questions about evidence stand in the middle."""
     order = {name: question.order for name, question in SPEC.asked().items()}
     return sorted(subjects(task, SPEC), key=lambda subject: order[subjects(task, SPEC)[subject]])

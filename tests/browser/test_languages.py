@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser.projects import spec_of
-from browser.sites import Seat, Site, field, radio, subjects
 from playwright.sync_api import Locator, expect
 
 from benchbuilder.ballots.definitions import make_task
+from browser.projects import spec_of
+from browser.sites import Seat, Site, field, radio, subjects
 
 MATERIAL = {
     "ar": ("هل يُعدّ كبريتات المغنيسيوم (MgSO₄) الخيار الأول في تسمّم الحمل؟", "نعم، 4–6 غ وريدياً.", "rtl"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import Locator, expect
+
 from browser.projects import claim_tasks, claims_spec, rating_tasks, ratings_spec
 from browser.sites import PHONE, Seat, Site, field, radio, subjects
-from playwright.sync_api import Locator, expect
 
 CLAIMS = claims_spec()
 RATINGS = ratings_spec()

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.sites import Seat, Site, answer_by_keys, field, in_steps, subjects
 from playwright.sync_api import expect
 
 from benchbuilder.cli.main import main
 from benchbuilder.loading import load_recipe
 from benchbuilder.ports.votes import Subject, Task
 from benchbuilder.spec.review import ProjectSpec
+from browser.sites import Seat, Site, answer_by_keys, field, in_steps, subjects
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -18,6 +18,8 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 SCRIPT = Path(__file__).with_name("serve_votes.py")
+SESSION = "review_session"
+"""The cookie that holds a session."""
 _START_S = 60
 
 

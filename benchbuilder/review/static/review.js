@@ -208,7 +208,7 @@
   const restore = () => {
     const kept = storeName ? remembered() : null;
     if (!kept) return;
-    const ahead = Date.parse(form.dataset.now) - Date.now();
+    const ahead = Date.parse(form.dataset.now) - Date.now() + 2000; // by how much the server's clock is ahead, at most
     const older = form.dataset.drafted && Date.parse(form.dataset.drafted) > kept.at + ahead;
     const now = entries().filter(([, value]) => value !== "");
     const then = Object.entries(kept.data).filter(([, value]) => value !== "");
