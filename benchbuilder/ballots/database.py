@@ -28,6 +28,7 @@ from benchbuilder.ballots.records import (
     Submission,
     Visitor,
     VoteEvent,
+    Wording,
 )
 from benchbuilder.errors import DataError
 from benchbuilder.ports.votes import Ballot, Task
@@ -290,6 +291,11 @@ class Ballots:
     def events(self, project: str) -> Iterator[Event]:
         """Everything that somebody did, in that order."""
         return history.all_events(self._transactions, project)
+
+    def wordings(self, project: str) -> list[Wording]:
+        """Every wording of every guiding question that was ever asked: what the votes of the history are about."""
+        with self._transactions.reading() as connection:
+            return works.find_wordings(connection, self._work(connection, project))
 
     def digest(self, project: str) -> str:
         """Hash of the votes and decisions that count, on whatever was ever asked, gold aside."""

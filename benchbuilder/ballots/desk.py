@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from benchbuilder.ballots import cleaning, holding
 from benchbuilder.ballots.casting import cast, note_event, same, settle, values_of
 from benchbuilder.ballots.cleaning import load, short, storable
 from benchbuilder.ballots.projects import Work, blind_task_of, find_work
 from benchbuilder.ballots.records import Assignment, Listed, Outcome, Person, Progress, Submission
-from benchbuilder.ballots.schema import assignments, bounded, drafts, events, projects, tasks
+from benchbuilder.ballots.schema import FLAGGED, assignments, bounded, drafts, events, projects, tasks
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.values import allowed
 from benchbuilder.ports.votes import Subject, Value
@@ -27,10 +27,12 @@ _NEXT = [
     for condition in (assignments.c.place > bindparam("after"), assignments.c.place <= bindparam("after"))
 ]
 _TOTAL = select(func.max(assignments.c.place)).where(_THEIRS)
-_STATES = (
-    select(assignments.c.state, func.count(), func.sum(case((assignments.c.flagged, 1), else_=0)))
-    .where(_THEIRS, assignments.c.live, assignments.c.place.is_not(None))
-    .group_by(assignments.c.state)
+_MINE = select(func.count()).select_from(assignments).where(_THEIRS, assignments.c.live)
+_COUNTS = select(
+    _TOTAL.scalar_subquery(),
+    _MINE.where(assignments.c.state == "done").scalar_subquery(),
+    _MINE.where(assignments.c.state == "skipped").scalar_subquery(),
+    _MINE.where(FLAGGED).scalar_subquery(),
 )
 _MIDDLE = (
     select(assignments.c.seconds)
@@ -101,15 +103,16 @@ def listing(
 
 
 def progress(connection: Connection, person: Person, project: str) -> Progress:
-    """How far they are."""
-    rows = connection.execute(_STATES, {"person": person.id, "project": project})
-    states = {state: (int(count), int(marked)) for state, count, marked in rows}
-    done = states.get("done", (0, 0))[0]
+    """How far they are.
+
+    Numbers go from 1 to the last without gaps, so that what is open need not be counted, however much it is.
+    """
+    total, done, skipped, flagged = connection.execute(_COUNTS, {"person": person.id, "project": project}).one()
     return Progress(
         done=done,
-        open=states.get("open", (0, 0))[0],
-        skipped=states.get("skipped", (0, 0))[0],
-        flagged=sum(marked for _, marked in states.values()),
+        open=(total or 0) - done - skipped if person.role == "annotator" else 0,
+        skipped=skipped,
+        flagged=flagged,
         median_seconds=median_seconds(connection, person, project, done),
     )
 

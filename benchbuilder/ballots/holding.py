@@ -40,7 +40,8 @@ _LOCK = {by: query.with_for_update(of=(tasks, assignments)) for by, query in _FI
 
 
 def find(connection: Connection, person: Person, task_id: int, *, lock: bool = False) -> Any | None:
-    """The assignment of a task to `person`: its row with the task's ``key``, ``shown`` and ``task_live``, and the draft.
+    """The assignment of a task to `person`: its row with the task's ``key``, ``shown`` and ``task_live``
+    and the draft.
 
     With `lock`, nobody else changes task or assignment until the transaction ends. ``None`` if there is none, or if
     `person` was shut out.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from benchbuilder.errors import DataError
 _FOLDER = Path(__file__).parent / "migrations"
 _PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.05
+_one_at_a_time = threading.Lock()
+"""Alembic keeps what it is at in a global variable."""
 
 
 def migrate(transactions: Transactions) -> None:
@@ -33,7 +36,7 @@ def migrate(transactions: Transactions) -> None:
         with transactions.reading() as connection:
             if _version(connection) == _head():
                 return
-        with transactions.writing(alone=True) as connection:
+        with _one_at_a_time, transactions.writing(alone=True) as connection:
             command.upgrade(_config(connection), "head")
     except CommandError as error:
         raise DataError(

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from benchbuilder.ballots.cleaning import dump, load
-from benchbuilder.ballots.records import Project
+from benchbuilder.ballots.records import Project, Wording
 from benchbuilder.ballots.schema import projects, tasks, wordings
 from benchbuilder.judging.shown import Asked, everything_asked, wording_key
 from benchbuilder.ports.votes import ShownParagraph, Subject, Task
@@ -86,6 +86,13 @@ def _save_wordings(connection: Connection, work: Work, now: datetime) -> None:
         if (wording, name) not in known:
             row = {"project_id": work.id, "wording": wording, "question": name, "since": now}
             connection.execute(insert(wordings).values(**row, definition=dump(question.model_dump(mode="json"))))
+
+
+def find_wordings(connection: Connection, work: Work) -> list[Wording]:
+    """Every wording that was ever used, from the first on."""
+    query = select(wordings).where(wordings.c.project_id == work.id)
+    rows = connection.execute(query.order_by(wordings.c.since, wordings.c.question, wordings.c.wording))
+    return [Wording(row.wording, row.question, load(row.definition), row.since) for row in rows]
 
 
 def task_values(task: Task) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from benchbuilder.ports.votes import Subject, Task, Value
 from benchbuilder.spec.review import ProjectSpec
@@ -179,6 +179,16 @@ Outcome = Literal["kept", "foreign", "retired", "incomplete", "reasonless"]
 ``incomplete``: a required answer is missing or not allowed. ``reasonless``: an adjudicator overrides every annotator
 without a reason.
 """
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A guiding question as it was asked from `since` on; `key` is the ``wording`` of the votes on it."""
+
+    key: str
+    question: str
+    definition: Mapping[str, Any]
+    since: datetime
 
 
 @dataclass(frozen=True)

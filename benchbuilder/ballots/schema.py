@@ -171,12 +171,19 @@ assignments = Table(
     Column("done_event", Number),
     UniqueConstraint("task_id", "person_id"),
     Index("assignments_in_order", "person_id", "project_id", "place"),
-    Index("assignments_by_state", "person_id", "project_id", "live", "state", "place", "flagged"),
+    Index("assignments_by_state", "person_id", "project_id", "live", "state", "place"),
     Index("assignments_by_time", "person_id", "project_id", "live", "state", "seconds"),
     Index("assignments_done", "person_id", "project_id", "done_event"),
     Index("assignments_of_project", "project_id"),
     sqlite_autoincrement=True,
 )
+
+FLAGGED = assignments.c.flagged.is_(True)
+"""Somebody marked the task; said so that the index of those that are is used."""
+Index(
+    "assignments_flagged", assignments.c.person_id, assignments.c.project_id,
+    sqlite_where=FLAGGED, postgresql_where=FLAGGED,
+)  # fmt: skip
 
 drafts = Table(
     "drafts",

@@ -62,6 +62,7 @@ class _Writer:
                 self.decisions[vote.subject] = vote
         self.rulings = {ruling.task: ruling for ruling in material.rulings}
         self.verdicts: Verdicts = decide(self.asked, self.ballot, material.project.spec)
+        self.open = {*self.verdicts.wanting, *self.verdicts.disputed}
         self.means = 0
 
     def row(self, task: Task) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class _Writer:
         if subject in self.decisions:
             decision = self.decisions[subject]
             said |= {"adjudicator": decision.code, "decision": decision.value}
-        if subject in self.verdicts.wanting or subject in self.verdicts.disputed:
+        if subject in self.open:
             return "unresolved", said
         if subject not in self.verdicts.decided:
             return "", said

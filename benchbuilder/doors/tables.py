@@ -77,9 +77,11 @@ def csv_lines(data: bytes, fits: Callable[[Sequence[str]], bool]) -> list[list[s
                 parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
             except csv.Error:
                 continue
+            if parsed[-1] and fits(parsed[-1][0]):
+                return parsed[-1]
     finally:
         csv.field_size_limit(before)
-    return next((lines for lines in parsed if lines and fits(lines[0])), parsed[0] if parsed else None)
+    return parsed[0] if parsed else None
 
 
 def _decoded(data: bytes, encoding: str) -> str | None:

@@ -97,6 +97,9 @@ def test_a_new_wording_is_asked_again_and_the_old_votes_stay(world: World):
     assert world.submit(first, task_of(0), sound=0) == "kept"
     assert [vote.value for vote in world.ballots.votes("p")] == [1, 1, 0]
     assert len(world.ballots.ballot("p", everything=True).votes) == 2
+    used = {wording.key: wording.definition["text"] for wording in world.ballots.wordings("p")}
+    texts = [used[vote.subject.wording] for vote in world.ballots.votes("p")]
+    assert texts == ["题干本身是否成立？"] * 2 + ["题干本身是不是成立？"]
 
 
 def test_a_new_rule_settles_disputes_again(world: World):

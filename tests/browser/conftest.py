@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 _START_S = 60
+_PATIENCE_MS = 20_000
 
 
 @pytest.fixture(scope="package")
@@ -26,6 +27,7 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("there is no chromium here")
+    playwright.expect.set_options(timeout=_PATIENCE_MS)
     with playwright.sync_playwright() as running:
         rules = "MAP *.localhost 127.0.0.1, EXCLUDE 127.0.0.1, MAP * ~NOTFOUND"
         found = running.chromium.launch(executable_path=path, args=["--no-sandbox", f"--host-resolver-rules={rules}"])

@@ -21,10 +21,11 @@ URLENCODED = "application/x-www-form-urlencoded"
 ACTIONS = ("submit", "draft", "skip", "flag", "unflag")
 ADJUDICATION = ("reason", "confidence", "error_kinds", "guideline_gap")
 NASTY = (
-    "", "\0", "1\0", "\ud800", "\udfff0", "\u202e1", "\ufeff1", "１", "٣", "²", "½", "−1", "-0", "1e0", "1e999", "nan", "inf",
-    "-inf", "0x1", "1_0", "١", " 1 ", "1\r\n", "0.1\t", "0,5", "0.", ".5", "true", "None", "[]", "{}", "9" * 400,
+    "", "\0", "1\0", "\ud800", "\udfff0", "\u202e1", "\ufeff1", "１", "٣", "²", "½", "−1", "-0", "1e0", "1e999", "nan",
+    "inf", "-inf", "0x1", "1_0", "١", " 1 ", "1\r\n", "0.1\t", "0,5", "0.", ".5", "true", "None", "[]", "{}", "9" * 400,
     "0" * 400 + "1", "1" + "0" * 5000, "a" * 4001, "医" * 4001, "😀" * 70_000, "'; DROP TABLE votes; --",
-    "<script>alert(1)</script>", "{{7*7}}", "%s%n", "../../etc/passwd", "a\u0301" * 100, "\u0000\u0001\u001f\u007f\u0085", "\n" * 5000, "\r", "v.", "\\", '"',
+    "<script>alert(1)</script>", "{{7*7}}", "%s%n", "../../etc/passwd",
+    "a\u0301" * 100, "\u0000\u0001\u001f\u007f\u0085", "\n" * 5000, "\r", "v.", "\\", '"',
 )  # fmt: skip
 
 
@@ -162,7 +163,8 @@ def test_bodies_that_are_no_forms(fuzzed: Fuzzed, route: str, role: str, kind: s
 GETS = (
     "/{0}", "/p/{0}", "/p/{0}/list", f"/p/{PROJECT}/{{0}}", f"/p/{PROJECT}/list?state={{0}}&start={{1}}",
     "/late/{0}.css", f"/p/{PROJECT}?saved={{0}}", "/adjudicate/{0}", f"/adjudicate/{PROJECT}/{{0}}",
-    f"/adjudicate/{PROJECT}?again={{0}}", "/lead/{0}", f"/lead/{PROJECT}/tasks?fate={{0}}&gate={{1}}&start={{0}}", "/lead/{0}/tasks.csv", "/static/{0}",
+    f"/adjudicate/{PROJECT}?again={{0}}", "/lead/{0}",
+    f"/lead/{PROJECT}/tasks?fate={{0}}&gate={{1}}&start={{0}}", "/lead/{0}/tasks.csv", "/static/{0}",
     f"/p/{PROJECT}/1?saved={{0}}&undone={{1}}",
 )  # fmt: skip
 

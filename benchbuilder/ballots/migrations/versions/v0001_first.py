@@ -157,11 +157,16 @@ def _assignments() -> None:
         sa.UniqueConstraint("task_id", "person_id", name="assignments_task_id_person_id_unique"),
         sqlite_autoincrement=True,
     )
-    op.create_index(
-        "assignments_by_state", "assignments", ["person_id", "project_id", "live", "state", "place", "flagged"]
-    )
+    op.create_index("assignments_by_state", "assignments", ["person_id", "project_id", "live", "state", "place"])
     op.create_index("assignments_by_time", "assignments", ["person_id", "project_id", "live", "state", "seconds"])
     op.create_index("assignments_done", "assignments", ["person_id", "project_id", "done_event"])
+    op.create_index(
+        "assignments_flagged",
+        "assignments",
+        ["person_id", "project_id"],
+        sqlite_where=sa.text("flagged IS 1"),
+        postgresql_where=sa.text("flagged IS true"),
+    )
     op.create_index("assignments_in_order", "assignments", ["person_id", "project_id", "place"])
     op.create_index("assignments_of_project", "assignments", ["project_id"])
     op.create_table(
