@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import hashlib
 import io
@@ -14,6 +13,7 @@ from pathlib import Path
 from benchbuilder.errors import DataError
 from benchbuilder.exporters.wording import Wording
 from benchbuilder.text.cells import escape, unescape
+from benchbuilder.text.tables import decoded
 
 CRITERIA = ("fluent", "consistent", "no_leak")
 """What a text is judged by: 0 or 1 each, and right if all are 1."""
@@ -188,11 +188,7 @@ def _lines(path: Path, delimiter: str = "") -> list[tuple[int, dict[str, str]]]:
 
 def _decoded(path: Path) -> str:
     """Text as spreadsheet programs save it."""
-    data = path.read_bytes()
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    for encoding in ("utf-16",) if wide else ("utf-8-sig", "gb18030"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise DataError(f"{path} is text in neither UTF-8 nor GB18030", next="save it as CSV in UTF-8")
+    text = decoded(path.read_bytes())
+    if text is None:
+        raise DataError(f"{path} is text in neither UTF-8 nor GB18030", next="save it as CSV in UTF-8")
+    return text

@@ -15,9 +15,10 @@ from benchbuilder.doors.collecting import Collector, places, plain
 from benchbuilder.doors.losses import about_judging
 from benchbuilder.doors.people import Users
 from benchbuilder.doors.records import Brought, Export, Loss, Material, Vote
-from benchbuilder.doors.tables import csv_lines, table_bytes
+from benchbuilder.doors.tables import table_bytes
 from benchbuilder.errors import DataError
 from benchbuilder.ports.votes import Subject
+from benchbuilder.text.tables import csv_lines
 from benchbuilder.votes.cells import escape, unescape
 from benchbuilder.votes.sheets import csv_bytes
 

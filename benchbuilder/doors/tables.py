@@ -1,20 +1,15 @@
-"""Plain tables of text as CSV and XLSX: XLSX equal from run to run, CSV read as spreadsheet programs save it."""
+"""Plain tables of text as XLSX, equal from run to run."""
 
 from __future__ import annotations
 
-import codecs
-import csv
 import io
-import re
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from benchbuilder.votes.workbook import without_dates
+
 _EPOCH = datetime(2000, 1, 1)
-_STAMP = (1980, 1, 1, 0, 0, 0)
-_DELIMITERS = (",", ";", "\t")
-_LARGEST_FIELD = 2**27
 
 
 def table_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
@@ -46,46 +41,4 @@ def table_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Se
         sheet.append(cells)
     stream = io.BytesIO()
     book.save(stream)
-    return _without_dates(stream.getvalue())
-
-
-def _without_dates(data: bytes) -> bytes:
-    """The same archive without the moment of its making."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in sorted(old.namelist()):
-            content = old.read(name)
-            if name == "docProps/core.xml":
-                content = re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>2000-01-01T00:00:00Z", content)
-            info = zipfile.ZipInfo(name, _STAMP)
-            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
-            new.writestr(info, content)
-    return stream.getvalue()
-
-
-def csv_lines(data: bytes, fits: Callable[[Sequence[str]], bool]) -> list[list[str]] | None:
-    """The cells of a CSV whose header `fits`, whatever its delimiter; ``None`` if it cannot be read at all."""
-    encodings = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ("utf-8-sig", "gb18030")
-    text = next((text for encoding in encodings if (text := _decoded(data, encoding)) is not None), None)
-    if text is None:
-        return None
-    parsed: list[list[list[str]]] = []
-    before = csv.field_size_limit(_LARGEST_FIELD)
-    try:
-        for delimiter in _DELIMITERS:
-            try:
-                parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-            except csv.Error:
-                continue
-            if parsed[-1] and fits(parsed[-1][0]):
-                return parsed[-1]
-    finally:
-        csv.field_size_limit(before)
-    return parsed[0] if parsed else None
-
-
-def _decoded(data: bytes, encoding: str) -> str | None:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError:
-        return None
+    return without_dates(stream.getvalue())

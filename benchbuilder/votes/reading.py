@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,12 +11,12 @@ from typing import NamedTuple
 from benchbuilder.ports.votes import Comment, Subject, Value
 from benchbuilder.retelling import clipped
 from benchbuilder.spec.judging import GuidingQuestion
+from benchbuilder.text.tables import csv_lines
 from benchbuilder.votes.cells import folded, judgement, unescape
 
 _MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"^[cp][0-9a-f]{20}$")
 _READ = {"key", "annotator", "text", "note"}
-_DELIMITERS = (",", ";", "\t")
 _OTHER = GuidingQuestion(order=0, subject="claim", label="-", text="-", answer="text", max_chars=100_000)
 """Stands for a wording that is not asked now, whose votes do not count: what stands there is not looked into."""
 
@@ -49,10 +46,10 @@ class Reading:
 def read_file(name: str, data: bytes, into: Reading) -> None:
     """Read the filled sheet `name` (``.csv`` or ``.xlsx``); other people are a problem."""
     if not name.lower().endswith(".xlsx"):
-        lines = _csv_lines(data)
+        lines = csv_lines(data, _is_header)
         if lines is None:
             into.problems.append(f"{name}: it is text in neither UTF-8 nor GB18030, or no CSV")
-        elif not _is_sheet(lines):
+        elif not (lines and _is_header(lines[0])):
             into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
         else:
             read_lines(name, lines, into)
@@ -70,37 +67,13 @@ def read_file(name: str, data: bytes, into: Reading) -> None:
         read_lines(name, lines, into)
 
 
-def _csv_lines(data: bytes) -> list[list[str]] | None:
-    text = _decode(data)
-    if text is None:
-        return None
-    parsed: list[list[list[str]]] = []
-    for delimiter in _DELIMITERS:
-        try:
-            parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-        except csv.Error:
-            continue
-    return next((lines for lines in parsed if _is_sheet(lines)), parsed[0] if parsed else None)
-
-
-def _decode(data: bytes) -> str | None:
-    """Text as spreadsheet programs save it: UTF-8 with or without mark, UTF-16 with mark, or GB18030."""
-    encodings = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ("utf-8-sig", "gb18030")
-    for encoding in encodings:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return None
-
-
 def _markers(header: Sequence[str]) -> dict[int, str]:
     found = {index: _MARKER.search(cell) for index, cell in enumerate(header)}
     return {index: match[1].lower() for index, match in found.items() if match}
 
 
-def _is_sheet(lines: Sequence[Sequence[str]]) -> bool:
-    return bool(lines) and {"key", "annotator"} <= set(_markers(lines[0]).values())
+def _is_header(line: Sequence[str]) -> bool:
+    return {"key", "annotator"} <= set(_markers(line).values())
 
 
 def read_lines(name: str, lines: Sequence[Sequence[str]], into: Reading) -> None:

@@ -57,7 +57,7 @@ def workbook_bytes(
     _fill_guide(book.create_sheet(labels.guide), judging, labels)
     stream = io.BytesIO()
     book.save(stream)
-    return _without_dates(stream.getvalue())
+    return without_dates(stream.getvalue())
 
 
 def _styles() -> list[NamedStyle]:
@@ -179,11 +179,11 @@ def _fill_guide(sheet: Worksheet, judging: JudgingSpec, labels: SheetLabels) -> 
     sheet.protection.sheet = True
 
 
-def _without_dates(data: bytes) -> bytes:
+def without_dates(data: bytes) -> bytes:
     """The same archive without the moment of its making."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
+        for name in sorted(old.namelist()):
             content = old.read(name)
             if name == "docProps/core.xml":
                 content = re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>2000-01-01T00:00:00Z", content)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from browser.projects import claim_tasks, claims_spec, form_spec, form_tasks
@@ -175,5 +177,7 @@ def test_the_banner_waits_for_the_suggested_time(site: Site):
         seat = site.seat("Ana", **options)
         seat.enter()
         page = open_task(seat)
+        if "java_script_enabled" not in options:
+            expect(page.locator("input[name=active]")).to_have_value(re.compile("[1-9]"))  # its clock runs
         expect(page.get_by_role("button", name="Submit")).to_be_visible()
         expect(page.locator("#late")).to_be_hidden()

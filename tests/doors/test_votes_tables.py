@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from benchbuilder.doors.collecting import plain
 from benchbuilder.doors.records import Rater, Ruling, Skip, Suggestion, Vote
 from benchbuilder.doors.sheets import read_sheet, to_seconds, write_csv, write_xlsx, xlsx_text
-from benchbuilder.doors.tables import csv_lines, table_bytes
+from benchbuilder.doors.tables import table_bytes
 from benchbuilder.judging.shown import everything_asked
 from benchbuilder.judging.values import parse_value
+from benchbuilder.text.tables import csv_lines
 from benchbuilder.votes.workbook import read_workbook
 
 SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))

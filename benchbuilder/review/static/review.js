@@ -245,11 +245,12 @@
     leaving = true;
     await Promise.race([saving, new Promise((done) => setTimeout(done, 3000))]); // or a draft could overtake it
     try {
-      const answer = await send(action);
+      const answer = await send(action, { redirect: "follow" });
       if (answer.status === 403) say(said("signedOut"), true);
+      else if (answer.status >= 500) say(said("unsaved"), true);
       else if (answer.ok) {
         forget(at);
-        return location.assign((await answer.json()).next);
+        return location.assign(answer.redirected ? answer.url : (await answer.json()).next);
       } else {
         if (answer.status === 409 || answer.status === 422) forget(at); // the server has kept it as a draft
         return fallback(action);
