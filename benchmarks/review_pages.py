@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -195,11 +196,13 @@ def _timed(times: Times, kind: str, ask: Callable[[], tuple[int, str, str]], sta
 
 
 def phase(users: list[User], what: Callable[[User, Times], None], rounds: int, times: Times) -> None:
-    """All users at once, each of them so many times, and each in a process of its own, so that none waits for others."""
+    """All users at once, each of them so many times, in a process of its own, so that none waits for another."""
     fork = multiprocessing.get_context("fork")
+    together = fork.Barrier(len(users))
     ends = [fork.Pipe(duplex=False) for _ in users]
     children = [
-        fork.Process(target=_work, args=(user, what, rounds, end[1])) for user, end in zip(users, ends, strict=True)
+        fork.Process(target=_work, args=(user, what, rounds, end[1], together))
+        for user, end in zip(users, ends, strict=True)
     ]
     for child in children:
         child.start()
@@ -211,8 +214,11 @@ def phase(users: list[User], what: Callable[[User, Times], None], rounds: int, t
         child.join()
 
 
-def _work(user: User, what: Callable[[User, Times], None], rounds: int, sending: Connection) -> None:
+def _work(
+    user: User, what: Callable[[User, Times], None], rounds: int, sending: Connection, together: Barrier
+) -> None:  # fmt: skip
     times = Times()
+    together.wait()
     for _ in range(rounds):
         what(user, times)
     sending.send(times.seconds)

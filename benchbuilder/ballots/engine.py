@@ -111,5 +111,5 @@ def _postgresql(url: URL) -> Engine:
         raise DataError(
             "PostgreSQL cannot be reached without its driver",
             why=str(error),
-            next="pip install 'benchbuilder[review]'",
+            next="pip install 'benchbuilder[postgres]'",
         ) from error

@@ -181,7 +181,7 @@ assignments = Table(
 FLAGGED = assignments.c.flagged.is_(True)
 """Somebody marked the task; said so that the index of those that are is used."""
 Index(
-    "assignments_flagged", assignments.c.person_id, assignments.c.project_id,
+    "assignments_flagged", assignments.c.person_id, assignments.c.project_id, assignments.c.live,
     sqlite_where=FLAGGED, postgresql_where=FLAGGED,
 )  # fmt: skip
 

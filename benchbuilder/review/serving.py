@@ -52,7 +52,9 @@ class _Server(uvicorn.Server):
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    # Only sockets that say that they speak TCP are sent on without delay by asyncio; else pages take 40 ms longer.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

@@ -33,8 +33,8 @@ class Spy:
     def _note(self, connection, cursor, statement, parameters, context, many):
         self.seen.append((statement, parameters[0] if many else parameters))
 
-    def scans(self) -> list[str]:
-        """Statements that read a large table from end to end, or sort what they find."""
+    def plans(self) -> list[tuple[str, str]]:
+        """Lines of query plans, each with its statement."""
         sqlalchemy.event.remove(self.engine, "before_cursor_execute", self._note)
         found = []
         with self.engine.connect() as connection:
@@ -42,9 +42,13 @@ class Spy:
                 if statement.startswith(("BEGIN", "PRAGMA")):
                     continue
                 plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
-                lines = [line[3] for line in plan]
-                found += [f"{line}: {statement}" for line in lines if re.match(rf"SCAN ({'|'.join(_LARGE)})\b", line)]
+                found += [(line[3], statement) for line in plan]
         return found
+
+    def scans(self) -> list[str]:
+        """Statements that read a large table from end to end."""
+        large = re.compile(rf"SCAN ({'|'.join(_LARGE)})\b")
+        return [f"{line}: {statement}" for line, statement in self.plans() if large.match(line)]
 
 
 def test_pages_scan_nothing(world: World):
@@ -109,3 +113,15 @@ def test_a_large_project_is_no_slower(world: World):
         assert spy.scans() == []
         counts.append(len(spy.seen))
     assert counts[0] == counts[1]
+
+
+def test_what_is_open_or_flagged_is_not_counted_one_by_one(world: World):
+    first, _ = world.annotators(2)
+    world.lay_out(tasks_of(50))
+    spy = Spy(world)
+    world.ballots.progress(first, "p")
+    lines = [line for line, _ in spy.plans() if line.startswith("SEARCH assignments")]
+    assert len(lines) == 4
+    assert [line for line in lines if "state=?" not in line and "assignments_in_order" not in line] == [
+        "SEARCH assignments USING INDEX assignments_flagged (person_id=? AND project_id=? AND live=?)"
+    ]

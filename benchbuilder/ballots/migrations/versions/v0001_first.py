@@ -163,7 +163,7 @@ def _assignments() -> None:
     op.create_index(
         "assignments_flagged",
         "assignments",
-        ["person_id", "project_id"],
+        ["person_id", "project_id", "live"],
         sqlite_where=sa.text("flagged IS 1"),
         postgresql_where=sa.text("flagged IS true"),
     )
