@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
+import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
 
 from benchbuilder.errors import ServiceError
+
+_THREADS = 8
+"""How many requests are worked on at a time: with more, those who write to the database wait longer for their turn."""
+_SWITCH_S = 0.0005
+"""How long a thread may keep others from going on; who writes gives way at every statement, and should be back soon."""
 
 
 def serve(app: FastAPI, host: str, port: int, *, ready: Callable[[str], None]) -> None:
@@ -32,11 +39,14 @@ def serve(app: FastAPI, host: str, port: int, *, ready: Callable[[str], None]) -
     )
     name = f"[{host}]" if ":" in host else host
     server = _Server(config, lambda: ready(f"http://{name}:{listening.getsockname()[1]}/"))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:
+        sys.setswitchinterval(before)
         listening.close()
 
 
@@ -46,6 +56,7 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, *args: Any, **options: Any) -> None:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         await super().startup(*args, **options)
         if not self.should_exit:
             self._ready()

@@ -12,7 +12,9 @@ from benchbuilder.loading import load_recipe
 from benchbuilder.ports.source import SourceSpec
 from benchbuilder.ports.stage import Context, Filter, Gather, Map, Stage
 from benchbuilder.spec.base import StepSpec
+from benchbuilder.spec.judging import JudgingSpec
 from benchbuilder.spec.recipe import Budget, CardSpec, Recipe, RunSpec, Threshold
+from benchbuilder.spec.review import ProjectSpec, ReviewSpec
 from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
 
 HEADER = ("key", "type", "default", "meaning")
@@ -87,8 +89,11 @@ def recipe_schema() -> str:
             skip = ("kind", "from_", *(SourceSpec.model_fields if slot == "source" else ()))
             rows = spec_rows(spec, skip)
             parts += [f"### {slot}: {name}", prose(spec), table(HEADER, rows) or "It has no keys of its own."]
-    parts.append("## Nested keys")
-    skipped = set(top.values())
+    specs.append(ReviewSpec)
+    parts += ["## Reviews (`reviews.NAME`)", "### ReviewSpec"]
+    parts += [prose(cls) for cls in (ReviewSpec, ProjectSpec, JudgingSpec)]
+    parts += [table(HEADER, spec_rows(ReviewSpec, ("kind",))), "## Nested keys"]
+    skipped = {*top.values(), ReviewSpec}
     for cls in sorted((c for c in nested(specs) if c not in skipped), key=lambda cls: cls.__name__):
         parts += [f"### {cls.__name__}", prose(cls), table(HEADER, spec_rows(cls))]
     return "\n\n".join(part for part in parts if part)
