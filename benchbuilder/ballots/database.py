@@ -104,11 +104,15 @@ class Ballots:
         with self._transactions.reading() as connection:
             return people.everybody(connection)
 
+    def admits(self, token: str) -> bool:
+        """Whether `token` lets somebody in."""
+        with self._transactions.reading() as connection:
+            return people.lets_in(connection, token, self._clock()) is not None
+
     def enter(self, token: str) -> tuple[str, Visitor] | None:
         """A new session for whom `token` lets in; ``None`` if it is forged, expired or revoked."""
-        with self._transactions.reading() as connection:
-            if not people.lets_in(connection, token, self._clock()):
-                return None
+        if not self.admits(token):
+            return None
         with self._transactions.writing() as connection:
             return people.begin_session(connection, token, self._clock())
 

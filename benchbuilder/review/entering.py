@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from benchbuilder.review.visits import Form, Refusal, anonymous, go, posted, site_of
+
+T = TypeVar("T")
 
 router = APIRouter()
 
@@ -21,7 +24,7 @@ SESSION_S = 7 * 24 * 3600
 def door(request: Request, token: str) -> Response:
     """A page with one button: programs that look at links in messages do not use them up. 403 for a wrong token."""
     visit = anonymous(request)
-    visit.ballots.leave(_begin(request, token))
+    _checked(request, token, visit.ballots.admits)
     slip = secrets.token_urlsafe(16)
     response = visit.page("enter.j2", token=token, slip=slip)
     response.set_cookie(
@@ -37,7 +40,7 @@ def enter(request: Request, form: Annotated[Form, Depends(posted)]) -> Response:
     slip = request.cookies.get(site.cookie("entering"), "")
     if not slip or not hmac.compare_digest(form("csrf").encode(), slip.encode()):
         raise Refusal(403, "stale_door")
-    session = _begin(request, form("token"))
+    session, _ = _checked(request, form("token"), site.ballots.enter)
     response = go("/")
     response.set_cookie(
         site.cookie("session"), session, max_age=SESSION_S, secure=site.secure, httponly=True, samesite="lax"
@@ -46,14 +49,14 @@ def enter(request: Request, form: Annotated[Form, Depends(posted)]) -> Response:
     return response
 
 
-def _begin(request: Request, token: str) -> str:
-    """A session for `token`; 403 if it opens nothing, 429 if too many did not lately."""
+def _checked(request: Request, token: str, ask: Callable[[str], T | None]) -> T:
+    """What `ask` says of `token`; 403 if it says no, 429 if too many tokens did not let anybody in lately."""
     site = site_of(request)
     address = request.client.host if request.client else ""
     if site.attempts.exhausted(address):
         raise Refusal(429, "too_many")
-    begun = site.ballots.enter(token) if 0 < len(token) <= 200 and token.isascii() else None
-    if begun is None:
+    said = ask(token) if 0 < len(token) <= 200 and token.isascii() else None
+    if not said:
         site.attempts.failed(address)
         raise Refusal(403, "wrong_token")
-    return begun[0]
+    return said
