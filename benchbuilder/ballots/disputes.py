@@ -128,6 +128,7 @@ def as_dispute(connection: Connection, matter: Matter, row: Any | None) -> Dispu
         agreement=matter.agreement,
         decided=decided,
         reason=str(said.get("reason", "")),
+        flagged=row is not None and bool(row.flagged),
         draft=holding.draft_of(row) if row is not None else None,
         remaining=waiting(connection, matter.work.name),
     )

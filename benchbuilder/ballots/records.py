@@ -112,6 +112,7 @@ class Dispute:
     agreement: float
     decided: Mapping[Subject, Value]
     reason: str
+    flagged: bool
     draft: Draft | None
     remaining: int
     """Tasks that wait for an adjudicator, this one included."""

@@ -23,7 +23,7 @@ from benchbuilder.review.deciding import (
     submission_of,
     texts_of,
 )
-from benchbuilder.review.pages import wants_json
+from benchbuilder.review.pages import onto, wants_json
 from benchbuilder.review.rendering import stamp
 from benchbuilder.review.visits import Form, Visit, go, posted, signed_in
 
@@ -86,10 +86,10 @@ def decide(request: Request, project: str, task_id: str, form: Annotated[Form, D
     if action == "skip":
         if not visit.ballots.skip(visit.person, number):
             raise HTTPException(404)
-        return go(_onward(visit, project, number))
+        return onto(visit, _onward(visit, project, number))
     if not visit.ballots.flag(visit.person, number, action == "flag", form(REASON)):
         raise HTTPException(404)
-    return go(f"/adjudicate/{project}/{number}")
+    return onto(visit, f"/adjudicate/{project}/{number}")
 
 
 def _project(visit: Visit, name: str) -> Project:
@@ -115,7 +115,7 @@ def _submit(visit: Visit, work: Project, dispute: Dispute, form: Form) -> Respon
         outcome = visit.ballots.decide(visit.person, dispute.task_id, submission)
         if outcome == "kept":
             path = _onward(visit, work.name, dispute.task_id, saved=True)
-            return JSONResponse({"state": "kept", "next": path}) if wants_json(visit.request) else go(path)
+            return onto(visit, path)
         if outcome in ("retired", "foreign"):
             return _gone(visit, work, 0)
         reasonless = outcome == "reasonless"

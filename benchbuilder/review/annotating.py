@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from benchbuilder.ballots.records import Assignment, Project, Submission
 from benchbuilder.errors import DataError
 from benchbuilder.review.forms import NOTE, Sheet, active_seconds, checked, sheet_of, texts_of
-from benchbuilder.review.pages import all_of, pace, wants_json
+from benchbuilder.review.pages import all_of, onto, pace, wants_json
 from benchbuilder.review.rendering import stamp
 from benchbuilder.review.visits import Form, Visit, go, posted, signed_in
 
@@ -127,15 +127,10 @@ def answer(request: Request, project: str, number: str, form: Annotated[Form, De
     if action == "skip":
         if not visit.ballots.skip(visit.person, task.task_id):
             raise HTTPException(404)
-        return _onto(visit, _onward(visit, project, task.number))
+        return onto(visit, _onward(visit, project, task.number))
     if not visit.ballots.flag(visit.person, task.task_id, action == "flag", form(NOTE)):
         raise HTTPException(404)
-    return _onto(visit, f"/p/{project}/{task.number}")
-
-
-def _onto(visit: Visit, path: str) -> Response:
-    """On to `path`: scripts get the address and go there themselves."""
-    return JSONResponse({"next": path}) if wants_json(visit.request) else go(path)
+    return onto(visit, f"/p/{project}/{task.number}")
 
 
 def _keep(visit: Visit, task: Assignment, form: Form) -> bool:
@@ -164,7 +159,7 @@ def _submit(visit: Visit, work: Project, task: Assignment, form: Form) -> Respon
         submission = Submission(values, note=form(NOTE).strip(), active_seconds=active_seconds(form))
         outcome = visit.ballots.submit(visit.person, task.task_id, submission)
         if outcome == "kept":
-            return _onto(visit, f"{_onward(visit, work.name, task.number)}?saved={task.number}")
+            return onto(visit, f"{_onward(visit, work.name, task.number)}?saved={task.number}")
         if outcome == "retired":
             _keep(visit, task, form)
             return visit.page("changed.j2", 409, project=work, number=0)

@@ -104,6 +104,11 @@ def wants_json(request: Request) -> bool:
     return request.headers.get("accept", "") == "application/json"
 
 
+def onto(visit: Visit, path: str) -> Response:
+    """On to `path`: scripts get the address and go there themselves."""
+    return JSONResponse({"next": path}) if wants_json(visit.request) else go(path)
+
+
 def problem(request: Request, status: int, reason: str = "") -> Response:
     """The plain page (for scripts, data) that says what is wrong, in the language of the browser."""
     visit = anonymous(request)
