@@ -19,7 +19,7 @@ from benchbuilder.ports.votes import Task
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef
-from benchbuilder.spec.review import ReviewSpec, TaskRowsSpec
+from benchbuilder.spec.review import ReviewSpec
 
 _SHOWN = 10
 _SEVERAL = " | "
@@ -40,7 +40,8 @@ def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) 
     _check_columns(name, spec, [row for _, row in found])
     problems: list[str] = []
     made: dict[str, Task] = {}
-    for where, row in _sampled(found, rows, seed):
+    groups: dict[str, str] = {}
+    for where, row in found:
         try:
             task = _task(spec, row)
         except ValueError as error:
@@ -48,6 +49,7 @@ def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) 
             continue
         before = made.get(task.key)
         made[task.key] = task if before is None else _joined(before, task)
+        groups.setdefault(task.key, _text(row.get(rows.by or "")))
     if problems:
         more = [f"and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
         raise DataError(
@@ -56,7 +58,10 @@ def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) 
             why="\n         ".join([*problems[:_SHOWN], *more]),
             next=f"correct the rows, or reviews.{name}.rows",
         )
-    return list(made.values())
+    tasks = list(made.values())
+    if rows.sample is None:
+        return tasks
+    return proportional(tasks, rows.sample, name=lambda task: task.key, group=lambda task: groups[task.key], seed=seed)
 
 
 def _flat(item: Row) -> dict[str, Any]:
@@ -110,19 +115,6 @@ def _check_columns(name: str, spec: ReviewSpec, rows: Sequence[Mapping[str, Any]
             why=f"there are {', '.join(sorted(there))}",
             next=f"correct it, or leave it out with reviews.{name}.rows.{key}=null",
         )
-
-
-def _sampled(
-    rows: Sequence[tuple[str, dict[str, Any]]], spec: TaskRowsSpec, seed: int
-) -> Sequence[tuple[str, dict[str, Any]]]:
-    if spec.sample is None:
-        return rows
-    by = spec.by
-    return proportional(
-        rows, spec.sample, seed=seed,
-        name=lambda pair: json.dumps(pair[1], ensure_ascii=False, sort_keys=True, default=str),
-        group=lambda pair: "" if by is None else str(pair[1].get(by) or ""),
-    )  # fmt: skip
 
 
 def _task(spec: ReviewSpec, row: Mapping[str, Any]) -> Task:

@@ -13,8 +13,8 @@ _LONGEST_NOTE = 4000
 
 
 def dump(data: object) -> str:
-    """JSON in one spelling, so that the same data is the same text."""
-    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """JSON in one spelling; what is in an order keeps it."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
 
 

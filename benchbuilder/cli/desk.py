@@ -13,6 +13,7 @@ from rich.console import Console
 from benchbuilder.ballots.definitions import CLAIMS
 from benchbuilder.cli.session import Session, open_session
 from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.loading import load_recipe
 from benchbuilder.spec.review import ProjectSpec
 from benchbuilder.votes.app import AppSpec, open_ballots
 
@@ -46,8 +47,12 @@ class Desk:
 
 
 def app_session(args: argparse.Namespace, console: Console) -> Session:
-    """A session in which experts judge candidates in the app, unless the words choose another `annotation`."""
-    if not any(word.startswith("annotation=") for word in args.overrides):
+    """A session in which experts judge candidates in the app, as the recipe or the words say.
+
+    Where they say otherwise and no word chooses an `annotation`, it is ``annotation=app``.
+    """
+    chosen = any(word.startswith("annotation=") for word in args.overrides)
+    if not chosen and not isinstance(load_recipe(args.overrides, recipes=args.recipes).recipe.annotation, AppSpec):
         args.overrides.append("annotation=app")
     return open_session(args, console)
 

@@ -60,7 +60,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         name = desk.project(args.project)
         project = desk.ballots.project(name)
         if project is None:
-            raise DataError(f"the project {name!r} has no tasks yet", next="build, or serve `benchbuild review`, first")
+            hint = "`benchbuild review` with the same words lays them out"
+            raise DataError(f"the project {name!r} has no tasks yet", next=hint)
         users = None if args.users is None else _users(Path(args.users))
         if args.action == "export":
             _export(desk, project, names[0], users, args, console)

@@ -22,8 +22,8 @@ def by_task(material: Material) -> dict[str, dict[str, list[Vote]]]:
     return found
 
 
-def about_judging(material: Material) -> list[Loss]:
-    """Losses of tools that have no adjudication, and no thresholds."""
+def about_judging(material: Material, *, hides: bool = True) -> list[Loss]:
+    """Losses of tools that have no adjudication, and no thresholds; `hides` if they leave out what was not shown."""
     spec = material.project.spec
     losses = [Loss("the rule by which votes decide, gates and thresholds of the recipe")]
     if spec.rule == "adjudicate":
@@ -32,7 +32,7 @@ def about_judging(material: Material) -> list[Loss]:
         losses.append(Loss("tolerance and threshold by which numbers are in dispute"))
     if spec.suggested_seconds is not None or spec.min_seconds is not None:
         losses.append(Loss("the banner after the suggested time, and the mark of hasty work"))
-    about = sum(bool(task.about) for task in material.tasks)
+    about = sum(bool(task.about) for task in material.tasks) if hides else 0
     return losses + ([Loss("what is not shown to annotators (where a task comes from)", about)] if about else [])
 
 

@@ -1,9 +1,9 @@
 """All votes in one long table, a row a vote, as CSV and XLSX; and the table read back.
 
-Columns: what the vote is on (``project``, ``task``, ``text_FIELD``, ``paragraph`` with its number and
-``paragraph_text``, ``question``), ``value`` and ``note``, who gave it (``code`` and ``role``, no name), ``at``,
-``seconds``, ``door``, whether it ``counts`` (1; 0 for one that was given up for a later one, or taken back), and
-``key`` and ``wording``, to which it is bound.
+Columns: what the vote is on (``project``, ``task``, ``text_FIELD``, ``about_NAME`` of what was not shown, ``paragraph``
+with its number and ``paragraph_text``, ``question``), ``value`` and ``note``, who gave it (``code`` and ``role``, no
+name), ``at``, ``seconds``, ``door``, whether it ``counts`` (1; 0 for one that was given up for a later one, or taken
+back), and ``key`` and ``wording``, to which it is bound.
 """
 
 from __future__ import annotations
@@ -90,18 +90,24 @@ def _lines(material: Material) -> list[list[str]]:
     fields = list(material.project.spec.shown())
     fields += [name for task in material.tasks for name, _ in task.fields if name not in fields]
     fields = list(dict.fromkeys(fields))
-    header = ["project", "task", *(f"text_{name}" for name in fields), "paragraph", "paragraph_text", *_TAIL]
+    about = list(dict.fromkeys(name for task in material.tasks for name, _ in task.about))
+    header = [
+        "project", "task", *(f"text_{name}" for name in fields), *(f"about_{name}" for name in about), "paragraph",
+        "paragraph_text", *_TAIL,
+    ]  # fmt: skip
     place = places(material.tasks)
     counting = {id(vote) for vote in material.counting()}
     lines = [header]
     for vote in material.votes:
         task, number = place.get(vote.subject.key, (None, 0))
         texts = dict(task.fields) if task else {}
+        hidden = dict(task.about) if task else {}
         shown = task.paragraphs[number - 1].text if task and number else ""
         lines.append(
             [
                 material.project.name, task.key if task else "", *(texts.get(name, "") for name in fields),
-                str(number) if number else "", shown, *_tail(vote, counts=id(vote) in counting),
+                *(hidden.get(name, "") for name in about), str(number) if number else "", shown,
+                *_tail(vote, counts=id(vote) in counting),
             ]
         )  # fmt: skip
     return lines
@@ -118,7 +124,7 @@ def _tail(vote: Vote, *, counts: bool) -> list[str]:
 
 def _losses(material: Material) -> list[Loss]:
     place = places(material.tasks)
-    losses = [Loss("names of people: they stand by code"), *about_judging(material)]
+    losses = [Loss("names of people: they stand by code"), *about_judging(material, hides=False)]
     counted = [
         Loss("votes about what is not shown any more: they stand without its text", sum(
             vote.subject.key not in place for vote in material.votes)),

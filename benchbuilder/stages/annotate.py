@@ -43,6 +43,7 @@ from benchbuilder.records.evidence import Evidence
 from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
 from benchbuilder.records.item import Claim, Item, Support
 from benchbuilder.records.table import Table
+from benchbuilder.retelling import counted
 from benchbuilder.spec.base import KindSpec, Slot, StepSpec
 from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
 
@@ -71,9 +72,9 @@ class _Case:
 class Annotate(Gather):
     """Keeps candidates that pass every gate of the recipe, each with its supporting paragraphs only.
 
-    Two annotators judge each candidate, an adjudicator only where they differ. While judgements are missing it asks
-    for just these and raises WaitingForPeople. Paragraphs of one candidate that read the same count once. Where the
-    recipe asks nobody, every candidate becomes an unreviewed item with all its evidence.
+    Annotators judge each candidate, an adjudicator only what they are in dispute about. While judgements are missing,
+    it asks for just these and raises WaitingForPeople. Paragraphs of one candidate that read the same count once. Where
+    the recipe asks nobody, every candidate becomes an unreviewed item with all its evidence.
     """
 
     kind: ClassVar[str] = "annotate"
@@ -255,6 +256,7 @@ def _meaning(name: str, question: GuidingQuestion, value: float) -> str:
 
 def _waiting(ballot: Ballot, instructions: Instructions) -> WaitingForPeople:
     missing = instructions.missing
+    total = sum(missing.values())
     people = dict.fromkeys(name.rpartition(": ")[0] for name in missing)
     told = ", ".join(f"{person} {' and '.join(_sorts(person, missing))}" for person in people)
     stale = sum(ballot.stale.values())
@@ -262,7 +264,7 @@ def _waiting(ballot: Ballot, instructions: Instructions) -> WaitingForPeople:
     if stale:
         warnings.append(f"{stale} votes are about something that is no longer shown and do not count")
     return WaitingForPeople(
-        f"{sum(missing.values())} judgements are missing: {told}",
+        f"{counted(total, 'judgement')} {'is' if total == 1 else 'are'} missing: {told}",
         missing=dict(missing),
         where=instructions.where,
         why="; ".join(warnings),

@@ -92,13 +92,15 @@ def test_numbers_are_numbers_in_xlsx():
 def test_the_rows_are_what_they_say():
     material = material_of()
     header, first, *_ = lines_of(material)
-    assert header == ["project", "task", "text_question", "text_answer", "paragraph", "paragraph_text", "question",
+    assert header == ["project", "task", "text_question", "text_answer", "about_model", "paragraph", "paragraph_text",
+                      "question",
                       "value", "note", "code", "role", "at", "seconds", "door", "counts", "key", "wording"]  # fmt: skip
     task = material.tasks[0]
-    assert first[:6] == ["answers", task.key, "产后出血最常见的原因是什么？", "'=子宫收缩乏力", "", ""]
-    assert first[6:15] == ["factual", "1", "", "A1", "annotator", "2026-11-02T09:30:00+00:00", "41.5", "app", "1"]
-    paragraph = next(line for line in lines_of(material) if line[4] == "2")
-    assert paragraph[5] == NASTY[1]
+    assert first[:4] == ["answers", task.key, "产后出血最常见的原因是什么？", "'=子宫收缩乏力"]
+    assert first[4:7] == [dict(task.about)["model"], "", ""]
+    assert first[7:16] == ["factual", "1", "", "A1", "annotator", "2026-11-02T09:30:00+00:00", "41.5", "app", "1"]
+    paragraph = next(line for line in lines_of(material) if line[5] == "2")
+    assert paragraph[6] == NASTY[1]
     assert not any(rater.person in cell for line in lines_of(material) for cell in line for rater in PEOPLE)
 
 
@@ -153,7 +155,7 @@ def test_what_is_wrong_is_told_with_its_row(column, cell, what):
 
 def test_another_paragraph_than_the_key():
     lines = lines_of(material_of())
-    row = next(number for number, line in enumerate(lines) if line[4] == "1")
+    row = next(number for number, line in enumerate(lines) if line[5] == "1")
     (problem,) = edited("paragraph_text", "else", row).problems
     assert "paragraph_text is not the text that p" in problem
 
@@ -193,7 +195,7 @@ def test_whatever_stands_there_nothing_breaks(junk):
 
 def test_small_numbers_as_spreadsheet_programs_write_them():
     lines = lines_of(material_of())
-    row = next(number for number, line in enumerate(lines) if line[6] == "correct")
+    row = next(number for number, line in enumerate(lines) if line[7] == "correct")
     for cell, value in (("1e-06", 0.000001), ("5E-02", 0.05), ("2.5E-1", 0.25), ("０，５", 0.5)):
         brought = edited("value", cell, row)
         assert value in [vote.value for vote in brought.votes]
