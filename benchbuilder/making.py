@@ -71,9 +71,10 @@ class Workshop:
         draft = self.store.draft(node.name, node.key, shape)
         if isinstance(node.maker, Source):
             return self._seal(node, draft, *self._read(node.maker, draft))
+        observed = dict(node.maker.observes())  # before it is read: what comes in later is told as late
         if isinstance(node.maker, Gather):
-            return self._seal(node, draft, [self._gather(node, node.maker, draft)])
-        return self._seal(node, draft, self._run(node, draft))
+            return self._seal(node, draft, [self._gather(node, node.maker, draft)], observed=observed)
+        return self._seal(node, draft, self._run(node, draft), observed=observed)
 
     def digests(self, node: Node) -> dict[str, str]:
         """The digest of each input."""
@@ -185,6 +186,7 @@ class Workshop:
         """Run the rows of a partial step that failed, and put the outcome in their places; a gather runs whole."""
         if isinstance(node.maker, Gather):
             return self.make(node)
+        observed = dict(_stage(node).observes())
         old_rows, old_fates = self.store.rows(before), self.store.fates(before)
         failed = failed_rows(old_fates)
         each = self._port(node, "each").arrow
@@ -197,11 +199,14 @@ class Workshop:
         merged = _merge([str(row) for row in each.column("id").to_pylist()], failed, old, fresh[0])
         draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
         draft.commit(0, merged)
-        return self._seal(node, draft, [merged])
+        return self._seal(node, draft, [merged], observed=observed)
 
     # --- sealing
 
-    def _seal(self, node: Node, draft: Draft, shards: list[Shard], ends: list[EndOfFile] | None = None) -> Manifest:
+    def _seal(
+        self, node: Node, draft: Draft, shards: list[Shard], ends: list[EndOfFile] | None = None,
+        observed: Mapping[str, str] | None = None,
+    ) -> Manifest:  # fmt: skip
         self._unchanged(node)
         rows = Table.concat((shard.rows for shard in shards), node.row)
         check_unique(node.name, rows.arrow.column("id"))
@@ -234,7 +239,7 @@ class Workshop:
             ),
             tallies=counted(tallies),
             notes=notes,
-            observed=dict(maker.observes()) if isinstance(maker, Stage) else {},
+            observed=dict(observed or {}),
             reasons=dict(maker.reasons),
             state="partial" if failed else "sealed",
         )

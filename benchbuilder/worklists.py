@@ -28,7 +28,8 @@ _SEVERAL = " | "
 def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) -> list[Task] | None:
     """The tasks of the review `name`; ``None`` if its rows are not there yet (no file named, items not built).
 
-    Rows that show the same are one task. DataError lists rows that cannot be used, with file and line.
+    Rows that show the same as a whole are one task, with the paragraphs of both. DataError lists rows that cannot be
+    used, with file and line.
     """
     rows = spec.rows
     if rows.file is not None:
@@ -81,9 +82,31 @@ def _read(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
             next="rows are JSON Lines, CSV or TSV in UTF-8, or Parquet",
         ) from error  # fmt: skip
     if suffix in (".csv", ".tsv"):
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if suffix == ".tsv" else ",")
-        return [(reader.line_num, dict(row)) for row in reader]
+        return list(_cells(ref, text, "\t" if suffix == ".tsv" else ","))
     return list(_lines(ref, text))
+
+
+def _cells(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The rows of a table with a header; DataError for one that has more or fewer cells than that."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    before = csv.field_size_limit(2**27)
+    try:
+        header = next(reader, [])
+        for cells in reader:
+            if len(cells) not in (0, len(header)):
+                raise DataError(
+                    f"{ref.path}:{reader.line_num} has {len(cells)} cells, its header has {len(header)}",
+                    where=str(ref.file),
+                    next="put cells that hold a delimiter, a quotation mark or a line break into quotation marks",
+                )
+            if cells:
+                yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise DataError(
+            f"{ref.path}:{reader.line_num} is no CSV", where=str(ref.file), why=str(error), next="save it as CSV again"
+        ) from error
+    finally:
+        csv.field_size_limit(before)
 
 
 def _lines(ref: FileRef, text: str) -> Iterable[tuple[int, dict[str, Any]]]:
@@ -125,7 +148,7 @@ def _task(spec: ReviewSpec, row: Mapping[str, Any]) -> Task:
         raise ValueError(f"the column {columns.get(fields[0][0])!r} is empty")
     about = [(column, _text(row.get(column))) for column in spec.rows.about]
     paragraphs = [] if spec.rows.paragraphs is None else list(_paragraphs(row.get(spec.rows.paragraphs)))
-    return make_task([pair for pair in fields if pair[1]], paragraphs, about=[pair for pair in about if pair[1]])
+    return make_task(fields, paragraphs, about=[pair for pair in about if pair[1]])
 
 
 def _text(value: Any) -> str:
@@ -146,9 +169,10 @@ def _paragraphs(value: Any) -> Iterable[tuple[str, str, str]]:
 
 
 def _joined(first: Task, second: Task) -> Task:
-    """One task for rows that show the same: both are remembered in `about`."""
+    """One task for rows that show the same as a whole: with the paragraphs of both, and both remembered in `about`."""
     about = dict(first.about)
     for name, value in second.about:
         values = about.get(name, "").split(_SEVERAL) if about.get(name) else []
         about[name] = _SEVERAL.join(dict.fromkeys([*values, value]))
-    return Task(first.key, first.fields, first.paragraphs, tuple(about.items()), first.expected)
+    paragraphs = {paragraph.key: paragraph for paragraph in (*first.paragraphs, *second.paragraphs)}
+    return Task(first.key, first.fields, tuple(paragraphs.values()), tuple(about.items()), first.expected)

@@ -40,7 +40,7 @@ def test_what_is_shown_and_what_is_not(tmp_path):
     )  # fmt: skip
     assert [(p.title, p.text) for p in first.paragraphs] == [("", "足月儿为37至42周。"), ("分类", "早产儿不足37周。")]
     assert first.about == (("id", "1"), ("model", "甲"))
-    assert [name for name, _ in second.fields] == ["question", "answer"]  # it has no reference
+    assert second.fields[2] == ("right", "")  # it has no reference, and pages leave the field out
     assert len(second.paragraphs) == 1
 
 
@@ -63,6 +63,26 @@ def test_rows_that_show_the_same_are_one_task(tmp_path):
     shown = {"question": "question", "answer": "answer"}
     (task,) = work_list("answers", spec(lines(tmp_path / "a.jsonl", same), show=shown), None, 1)
     assert task.about == (("id", "2 | 3"), ("model", "乙 | 丙"))
+
+
+def test_rows_that_show_the_same_under_other_fields_are_two(tmp_path):
+    rows = [{"question": "q?", "answer": "same", "id": "1"}, {"question": "q?", "reference": "same", "id": "2"}]
+    made = spec(lines(tmp_path / "a.jsonl", rows), paragraphs=None)
+    assert len(work_list("answers", made, None, 1)) == 2
+
+
+def test_all_paragraphs_of_rows_that_show_the_same_are_shown(tmp_path):
+    rows = [ROWS[0] | {"evidence": ["one", "two"]}, ROWS[0] | {"evidence": ["two", "three"]}]
+    (task,) = work_list("answers", spec(lines(tmp_path / "a.jsonl", rows)), None, 1)
+    assert [paragraph.text for paragraph in task.paragraphs] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("line", ["1,q?,it is good, mostly, but risky,r,m", "1,q?", '1,"q?,a,r,m'])
+def test_a_table_whose_rows_do_not_fit_its_header_is_refused(tmp_path, line):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"id,question,answer,reference,model\n{line}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"rows\.csv:2"):
+        work_list("answers", spec(path, paragraphs=None, sample=1), None, 1)
 
 
 def test_no_rows_yet(tmp_path):

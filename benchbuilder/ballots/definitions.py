@@ -83,7 +83,7 @@ def with_gold(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
     asked = {task.key for task in tasks}
     planted: dict[str, Task] = {}
     problems: list[str] = []
-    for number, line in enumerate(_text(spec.gold.file).splitlines(), start=1):
+    for number, line in enumerate(_text(spec.gold.file).split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{spec.gold.file.path}:{number}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -14,6 +16,7 @@ from benchbuilder.cli.desk import Desk, app_session, open_desk
 from benchbuilder.cli.session import Session, add_overrides, watching
 from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.retelling import counted, harmless
+from benchbuilder.votes.app import needs_review
 from benchbuilder.worklists import work_list
 
 PORT = 8765
@@ -34,6 +37,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Lay out what there is to judge, and serve until Ctrl-C."""
     address = args.url or f"http://{_bracketed(args.host)}:{args.port}"
     hosts, secure = _hosts(args, address)
+    create_app, serve = _app()
     session = app_session(args, console)
     for warning in session.warnings:
         _say(console, f"warning: {warning}")
@@ -41,14 +45,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
     with open_desk(session) as desk:
         _lay_out_reviews(desk, console)
         _tell(desk, console)
-
-        from benchbuilder.review.app import create_app
-        from benchbuilder.review.serving import serve
-
         strings = {} if desk.annotation is None else {name: ref.file for name, ref in desk.annotation.strings.items()}
         app = create_app(desk.ballots, strings, secure=secure, hosts=hosts)
         serve(app, args.host, args.port, ready=lambda _: _say(console, f"serving at {address} (Ctrl-C stops)"))
     return 0
+
+
+def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
+    """The app and what serves it; InstallationError without the extra ``review``."""
+    try:
+        from benchbuilder.review.app import create_app
+        from benchbuilder.review.serving import serve
+    except ModuleNotFoundError as error:
+        raise needs_review(error) from error
+    return create_app, serve
 
 
 def _bracketed(host: str) -> str:
@@ -60,6 +70,10 @@ def _hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], boo
     if not 1 <= args.port <= 65535:
         raise RecipeError([Problem("--port is a number from 1 to 65535", where="command line: --port",
                                    found=str(args.port))])  # fmt: skip
+    if _everywhere(args.host) and not args.url:
+        raise RecipeError([Problem("--url is needed: it says by which name people reach the app",
+                                   where=f"command line: --host {args.host}", allowed="http://HOST:PORT",
+                                   hint=f"--url http://NAME-OF-THIS-MACHINE:{args.port}")])  # fmt: skip
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
         raise RecipeError([Problem("--url is an address without a path", where=f"command line: --url {args.url}",

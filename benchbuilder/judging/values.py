@@ -63,14 +63,14 @@ def in_dispute(question: GuidingQuestion, values: Sequence[Value]) -> bool:
 
 
 def mean(question: GuidingQuestion, values: Sequence[Value]) -> float:
-    """What `values` that are not in dispute decide: the one that all gave, or the mean of scalars.
+    """What `values` decide where no adjudicator does: the one that all gave, or their mean.
 
-    By the rule ``mean`` of a recipe, the mean of whatever numbers were given.
+    By the rule ``mean`` people may differ: then the mean counts on a scale too, and the majority of binary answers
+    (0 if there is none).
     """
     numbers = [float(value) for value in values if not isinstance(value, str)]
-    if question.answer != "scalar" and len(set(numbers)) == 1:
-        return numbers[0]
-    return round(math.fsum(numbers) / len(numbers), 6)
+    middle = round(math.fsum(numbers) / len(numbers), 6)
+    return float(middle > 0.5) if question.answer == "binary" else middle
 
 
 def passes(question: GuidingQuestion, decision: float, required: float) -> bool:

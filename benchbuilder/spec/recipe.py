@@ -99,6 +99,8 @@ class Recipe(Spec):
     def _names(self) -> Recipe:
         if both := sorted(set(self.sources) & set(self.steps)):
             raise ValueError(f"{', '.join(both)}: a source and a step cannot share a name")
+        if "claims" in self.reviews:
+            raise ValueError("reviews: claims is the name of the candidates' own project; choose another")
         return self
 
     def node(self, name: str) -> KindSpec:

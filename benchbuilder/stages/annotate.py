@@ -242,7 +242,8 @@ def _dropped(gate: str, judged: Judged, candidate: Candidate, case: _Case, judgi
         found, needed = judged.supporting, judging.min_evidence
         return Dropped("too_little_evidence", f"{found} supporting paragraphs, {needed} needed")
     subject = Subject(case.shown.claim_of[candidate.id], wording_key(judging.asked()[gate]))
-    return Dropped(f"not_{gate}", "adjudicated" if subject in case.verdicts.adjudicated else "unanimous")
+    how = "mean of all" if judging.rule == "mean" else "unanimous"
+    return Dropped(f"not_{gate}", "adjudicated" if subject in case.verdicts.adjudicated else how)
 
 
 # --- telling

@@ -107,12 +107,17 @@ def open_ballots(database_env: str | None, workplace: Path) -> Ballots:
     try:
         from benchbuilder.ballots.database import Ballots
     except ModuleNotFoundError as error:
-        raise InstallationError(
-            "the review app needs libraries that are not installed",
-            why=f"there is no module {error.name}",
-            next="pip install 'benchbuilder[review]'",
-        ) from error
+        raise needs_review(error) from error
     return Ballots.open(database_url(database_env, workplace))
+
+
+def needs_review(error: ModuleNotFoundError) -> InstallationError:
+    """What to say where a library of the review app is missing."""
+    return InstallationError(
+        "the review app needs libraries that are not installed",
+        why=f"there is no module {error.name}",
+        next="pip install 'benchbuilder[review]'",
+    )
 
 
 def _next(wanted: Wanted, annotators: int, adjudicators: int, spec: AppSpec) -> str:

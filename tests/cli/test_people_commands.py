@@ -123,7 +123,8 @@ def test_formats_are_listed_with_what_they_cannot_carry(capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--port", "0"], "--port is a number"), (["--url", "review.example.org"], "--url is an address"),
+        (["--port", "0"], "--port is a number"), (["--host", "0.0.0.0"], "--url is needed"),
+        (["--url", "review.example.org"], "--url is an address"),
         (["--url", "https://example.org/review"], "--url is an address without a path"),
     ],
 )  # fmt: skip

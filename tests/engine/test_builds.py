@@ -6,7 +6,9 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
+import engine_kinds
 import pytest
 from engine_bench import Bench, Quiet
 
@@ -304,6 +306,22 @@ def test_waiting_builds_what_does_not_depend_on_people(voting: Bench) -> None:
     assert not report.waiting
     assert report.made == ["vote", "after"]
     assert (voting.folder / "out" / "items.txt").exists()
+
+
+def test_a_vote_that_comes_in_while_votes_are_counted_is_late(voting: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    gather = engine_kinds.Vote.gather
+
+    def overtaken(self: engine_kinds.Vote, tables: Any) -> Any:
+        gathered = gather(self, tables)
+        (self.context.workplace / "votes.txt").write_text("changed my mind", encoding="utf-8")
+        return gathered
+
+    voting.build()
+    (voting.store.workplace / "votes.txt").write_text("yes", encoding="utf-8")
+    monkeypatch.setattr(engine_kinds.Vote, "gather", overtaken)
+    voting.build()
+    monkeypatch.undo()
+    assert voting.build().notes == ["votes.txt changed since vote was sealed: --refresh vote counts it"]
 
 
 def test_late_votes_are_noted_and_counted_when_asked_for(voting: Bench) -> None:

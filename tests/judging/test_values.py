@@ -85,6 +85,7 @@ def test_decisions_and_gates():
     assert mean(SCALAR, [0.6, 0.7]) == 0.65
     assert mean(SCALE, [3, 3]) == 3
     assert mean(SCALE, [1, 2, 3]) == 2
+    assert [mean(BINARY, votes) for votes in ([1, 1, 0], [1, 0, 0], [1, 0])] == [1, 0, 0]
     assert passes(BINARY, 0, 0)
     assert not passes(BINARY, 1, 0)
     assert passes(SCALAR, 0.5, 0.5)

@@ -109,6 +109,26 @@ def test_what_changes_is_asked_anew_and_nothing_else(world):
     assert world.stage().observes() != seen
 
 
+def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, monkeypatch):
+    world.waiting()
+    with world.ballots() as ballots:
+        people = [ballots.invite(name, "annotator")[0] for name in ("wang", "li")]
+        for person in people:
+            world.judge(ballots, person, yes)
+
+    def correct(*given):
+        with world.ballots() as ballots:
+            work = ballots.assignment(people[0], CLAIMS, 1)
+            ballots.submit(people[0], work.task_id, Submission(dict.fromkeys(work.answers, 0)))
+        return {}
+
+    stage = world.stage()
+    before = stage.observes()
+    monkeypatch.setattr("benchbuilder.stages.annotate.agreement", correct)
+    assert len(world.run(stage)[0]) == 3
+    assert stage.observes() != before
+
+
 def test_a_build_without_people_leaves_no_database_behind(world):
     stage = world.stage()
     assert stage.observes() == {}
