@@ -12,18 +12,19 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.ballots.records import Dispute, Project
-from benchbuilder.errors import DataError
 from benchbuilder.review.deciding import (
     CONFIDENCE,
     ERROR_KINDS,
     REASON,
     Matters,
+    decided_texts,
     draft_of,
     matters_of,
     submission_of,
     texts_of,
 )
-from benchbuilder.review.pages import onto, wants_json
+from benchbuilder.review.forms import base_of
+from benchbuilder.review.pages import changed, onto, told, wants_json
 from benchbuilder.review.rendering import stamp
 from benchbuilder.review.visits import Form, Visit, go, posted, signed_in
 
@@ -52,7 +53,9 @@ def undo(request: Request, project: str, form: Annotated[Form, Depends(posted)])
     visit = signed_in(request, "adjudicator", form=form)
     _project(visit, project)
     task_id = visit.ballots.undo(visit.person, project)
-    return go(f"/adjudicate/{project}" if task_id is None else f"/adjudicate/{project}/{task_id}?undone=1")
+    if task_id is None or visit.ballots.dispute(visit.person, project, task_id, opening=False) is None:
+        return go(f"/adjudicate/{project}")
+    return go(f"/adjudicate/{project}/{task_id}?undone=1")
 
 
 @router.get("/{project}/{task_id}")
@@ -77,19 +80,19 @@ def decide(request: Request, project: str, task_id: str, form: Annotated[Form, D
         raise HTTPException(400)
     dispute = visit.ballots.dispute(visit.person, project, number)
     if dispute is None:
-        return _gone(visit, work, 0)
+        return _gone(visit, work, 0, _keep(visit, number, form))
     if action == "submit":
         return _submit(visit, work, dispute, form)
-    kept = _keep(visit, dispute, form)
+    kept = _keep(visit, number, form)
     if action == "draft":
         return _drafted(visit, dispute, kept)
     if action == "skip":
-        if not visit.ballots.skip(visit.person, number):
-            raise HTTPException(404)
-        return onto(visit, _onward(visit, project, number))
-    if not visit.ballots.flag(visit.person, number, action == "flag", form(REASON)):
-        raise HTTPException(404)
-    return onto(visit, f"/adjudicate/{project}/{number}")
+        done = visit.ballots.skip(visit.person, number)
+        path = _onward(visit, project, number)
+    else:
+        done = visit.ballots.flag(visit.person, number, action == "flag", form(REASON))
+        path = f"/adjudicate/{project}/{number}"
+    return onto(visit, path) if done else _gone(visit, work, 0, kept)
 
 
 def _project(visit: Visit, name: str) -> Project:
@@ -108,8 +111,7 @@ def _id(text: str) -> int:
 def _submit(visit: Visit, work: Project, dispute: Dispute, form: Form) -> Response:
     found = matters_of(dispute, work.spec, {})
     if form("shown") != found.shown:
-        _keep(visit, dispute, form)
-        return _gone(visit, work, dispute.task_id)
+        return _gone(visit, work, dispute.task_id, _keep(visit, dispute.task_id, form))
     submission, errors = submission_of(found, form, visit.texts)
     if not errors:
         outcome = visit.ballots.decide(visit.person, dispute.task_id, submission)
@@ -117,20 +119,17 @@ def _submit(visit: Visit, work: Project, dispute: Dispute, form: Form) -> Respon
             path = _onward(visit, work.name, dispute.task_id, saved=True)
             return onto(visit, path)
         if outcome in ("retired", "foreign"):
-            return _gone(visit, work, 0)
+            return _gone(visit, work, 0, _keep(visit, dispute.task_id, form))
         reasonless = outcome == "reasonless"
         field, key = (REASON, "adjudicate.reasonless") if reasonless else ("", "error.incomplete")
         errors = {field: visit.texts(key)}
-    _keep(visit, dispute, form)
-    return _show(visit, work, dispute, draft_of(form), errors)
+    kept = _keep(visit, dispute.task_id, form)
+    return told(_show(visit, work, dispute, draft_of(form), errors, kept=kept), kept)
 
 
-def _keep(visit: Visit, dispute: Dispute, form: Form) -> bool:
+def _keep(visit: Visit, task_id: int, form: Form) -> bool:
     """Save what was entered as a draft; whether it could be."""
-    try:
-        return visit.ballots.save_draft(visit.person, dispute.task_id, draft_of(form))
-    except DataError:
-        return False
+    return visit.ballots.save_draft(visit.person, task_id, draft_of(form))
 
 
 def _drafted(visit: Visit, dispute: Dispute, kept: bool) -> Response:
@@ -141,9 +140,9 @@ def _drafted(visit: Visit, dispute: Dispute, kept: bool) -> Response:
     return go(f"/adjudicate/{dispute.project}/{dispute.task_id}")
 
 
-def _gone(visit: Visit, work: Project, task_id: int) -> Response:
+def _gone(visit: Visit, work: Project, task_id: int, kept: bool) -> Response:
     """The dispute is not what the visitor saw: they can look at it again, or if it is 0, it is no more."""
-    return visit.page("adjudicate_changed.j2", 409, project=work, task_id=task_id)
+    return changed(visit, "adjudicate_changed.j2", kept, project=work, task_id=task_id)
 
 
 def _onward(visit: Visit, project: str, task_id: int, *, saved: bool = False) -> str:
@@ -156,8 +155,9 @@ def _onward(visit: Visit, project: str, task_id: int, *, saved: bool = False) ->
 
 
 def _show(
-    visit: Visit, work: Project, dispute: Dispute, texts: Mapping[str, str], errors: Mapping[str, str] | None = None
-) -> Response:
+    visit: Visit, work: Project, dispute: Dispute, texts: Mapping[str, str], errors: Mapping[str, str] | None = None,
+    *, kept: bool = True,
+) -> Response:  # fmt: skip
     found = matters_of(dispute, work.spec, texts, errors)
     labels = work.spec.shown()
     return visit.page(
@@ -177,6 +177,8 @@ def _show(
         places={paragraph.key: place for place, paragraph in enumerate(dispute.task.paragraphs, start=1)},
         now=stamp(datetime.now(UTC)),
         store=_store_key(visit, work, dispute),
+        base=base_of(decided_texts(dispute)),
+        kept=kept,
         drafted_at=stamp(dispute.draft.saved_at) if dispute.draft is not None and not errors else "",
         saved=bool(visit.request.query_params.get("saved")),
         undone=bool(visit.request.query_params.get("undone")),

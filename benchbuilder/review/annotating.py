@@ -13,15 +13,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.ballots.records import Assignment, Project, Submission
-from benchbuilder.errors import DataError
-from benchbuilder.review.forms import NOTE, Sheet, active_seconds, checked, sheet_of, texts_of
-from benchbuilder.review.pages import all_of, onto, pace, wants_json
+from benchbuilder.review.forms import NOTE, Sheet, active_seconds, base_of, checked, sheet_of, texts_of
+from benchbuilder.review.pages import all_of, changed, onto, pace, told, wants_json
 from benchbuilder.review.rendering import stamp
 from benchbuilder.review.visits import Form, Visit, go, posted, signed_in
 
 router = APIRouter(prefix="/p")
 
 PAGE = 50
+_ACTIONS = ("submit", "draft", "skip", "flag", "unflag")
 _STATES = ("open", "done", "skipped")
 _NUMBER = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
@@ -33,12 +33,9 @@ def _project(visit: Visit, name: str) -> Project:
     return project
 
 
-def _assignment(visit: Visit, project: str, number: str, *, opening: bool) -> Assignment:
+def _assignment(visit: Visit, project: str, number: str, *, opening: bool) -> Assignment | None:
     found = _NUMBER.fullmatch(number)
-    task = visit.ballots.assignment(visit.person, project, int(number), opening=opening) if found else None
-    if task is None:
-        raise HTTPException(404)
-    return task
+    return visit.ballots.assignment(visit.person, project, int(number), opening=opening) if found else None
 
 
 def _counted(request: Request, name: str) -> int:
@@ -97,7 +94,7 @@ def undo(request: Request, project: str, form: Annotated[Form, Depends(posted)])
     visit = signed_in(request, "annotator", form=form)
     _project(visit, project)
     number = visit.ballots.undo(visit.person, project)
-    return go(f"/p/{project}/list" if number is None else f"/p/{project}/{number}?undone=1")
+    return go(f"/p/{project}" if number is None else f"/p/{project}/{number}?undone=1")
 
 
 @router.get("/{project}/{number}")
@@ -106,39 +103,60 @@ def task_page(request: Request, project: str, number: str) -> Response:
     visit = signed_in(request, "annotator")
     work = _project(visit, project)
     task = _assignment(visit, project, number, opening=True)
+    if task is None:
+        raise HTTPException(404)
     texts = task.draft.data if task.draft is not None else texts_of(task.answers, task.note)
     return _show(visit, work, task, texts)
 
 
 @router.post("/{project}/{number}")
 def answer(request: Request, project: str, number: str, form: Annotated[Form, Depends(posted)]) -> Response:
-    """Submit a task, skip it, flag it, or keep a draft; whatever it is, nothing that was entered is lost."""
+    """Submit a task, skip it, flag it, or keep a draft; whatever it is, nothing that was entered is lost.
+
+    Numbers may stand for other tasks than before: just the task that the page showed is touched, else 409.
+    """
     visit = signed_in(request, "annotator", form=form)
     work = _project(visit, project)
-    task = _assignment(visit, project, number, opening=False)
     action = form("action")
+    if action not in _ACTIONS:
+        raise HTTPException(400)
+    task = _assignment(visit, project, number, opening=False)
+    if task is None or form("task") != task.task.key:
+        return _elsewhere(visit, work, form, known=task is not None)
     if action == "submit":
         return _submit(visit, work, task, form)
-    if action not in ("draft", "skip", "flag", "unflag"):
-        raise HTTPException(400)
-    kept = _keep(visit, task, form)
+    kept = _keep(visit, task.task_id, form)
     if action == "draft":
         return _drafted(visit, task, kept)
     if action == "skip":
-        if not visit.ballots.skip(visit.person, task.task_id):
-            raise HTTPException(404)
-        return onto(visit, _onward(visit, project, task.number))
-    if not visit.ballots.flag(visit.person, task.task_id, action == "flag", form(NOTE)):
+        done = visit.ballots.skip(visit.person, task.task_id)
+        path = _onward(visit, project, task.number)
+    else:
+        done = visit.ballots.flag(visit.person, task.task_id, action == "flag", form(NOTE))
+        path = f"/p/{project}/{task.number}"
+    return onto(visit, path) if done else _changed(visit, work, "retired", kept)
+
+
+def _elsewhere(visit: Visit, work: Project, form: Form, *, known: bool) -> Response:
+    """The task that the page showed is not the one of this number any more: what was entered goes into its draft.
+
+    404 if it never was the visitor's, and they have none of this number (`known`) either.
+    """
+    key = form("task")
+    own = visit.ballots.own(visit.person, work.name, key) if 0 < len(key) <= 200 else None
+    if own is None and not known:
         raise HTTPException(404)
-    return onto(visit, f"/p/{project}/{task.number}")
+    kept = own is not None and _keep(visit, own[0], form)
+    return _changed(visit, work, "moved" if own is None or own[1] else "retired", kept)
 
 
-def _keep(visit: Visit, task: Assignment, form: Form) -> bool:
+def _changed(visit: Visit, work: Project, how: str, kept: bool, number: int = 0) -> Response:
+    return changed(visit, "changed.j2", kept, project=work, how=how, number=number)
+
+
+def _keep(visit: Visit, task_id: int, form: Form) -> bool:
     """Save what was entered as a draft; whether it could be."""
-    try:
-        return visit.ballots.save_draft(visit.person, task.task_id, form.starting("v.") | {NOTE: form(NOTE)})
-    except DataError:
-        return False
+    return visit.ballots.save_draft(visit.person, task_id, form.starting("v.") | {NOTE: form(NOTE)})
 
 
 def _drafted(visit: Visit, task: Assignment, kept: bool) -> Response:
@@ -152,21 +170,18 @@ def _drafted(visit: Visit, task: Assignment, kept: bool) -> Response:
 def _submit(visit: Visit, work: Project, task: Assignment, form: Form) -> Response:
     sheet = sheet_of(task.task, work.spec)
     if form("shown") != sheet.shown:
-        _keep(visit, task, form)
-        return visit.page("changed.j2", 409, project=work, number=task.number)
+        return _changed(visit, work, "text", _keep(visit, task.task_id, form), task.number)
     values, errors = checked(sheet.entries(), form, visit.texts)
     if not errors:
         submission = Submission(values, note=form(NOTE).strip(), active_seconds=active_seconds(form))
         outcome = visit.ballots.submit(visit.person, task.task_id, submission)
         if outcome == "kept":
             return onto(visit, f"{_onward(visit, work.name, task.number)}?saved={task.number}")
-        if outcome == "retired":
-            _keep(visit, task, form)
-            return visit.page("changed.j2", 409, project=work, number=0)
-        if outcome == "foreign":
-            raise HTTPException(404)
-    _keep(visit, task, form)
-    return _show(visit, work, task, form.starting("v.", NOTE), errors or {"": visit.texts("error.incomplete")})
+        if outcome in ("retired", "foreign"):
+            return _changed(visit, work, "retired", _keep(visit, task.task_id, form))
+    kept = _keep(visit, task.task_id, form)
+    errors = errors or {"": visit.texts("error.incomplete")}
+    return told(_show(visit, work, task, form.starting("v.", NOTE), errors, kept=kept), kept)
 
 
 def _onward(visit: Visit, project: str, number: int) -> str:
@@ -178,8 +193,9 @@ def _onward(visit: Visit, project: str, number: int) -> str:
 
 
 def _show(
-    visit: Visit, work: Project, task: Assignment, texts: Mapping[str, str], errors: Mapping[str, str] | None = None
-) -> Response:
+    visit: Visit, work: Project, task: Assignment, texts: Mapping[str, str], errors: Mapping[str, str] | None = None,
+    *, kept: bool = True,
+) -> Response:  # fmt: skip
     sheet = sheet_of(task.task, work.spec).filled(texts, errors)
     spec = work.spec
     labels = spec.shown()
@@ -200,6 +216,8 @@ def _show(
         wide=_needs_room(sheet),
         now=stamp(datetime.now(UTC)),
         store=_store_key(visit, work, task),
+        base=base_of(texts_of(task.answers, task.note)),
+        kept=kept,
         drafted_at=stamp(task.draft.saved_at) if task.draft is not None and not errors else "",
         saved=_counted(visit.request, "saved"),
         undone=_counted(visit.request, "undone"),

@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from benchbuilder.ballots.database import Ballots
+from benchbuilder.errors import DataError
 from benchbuilder.review import adjudicating, annotating, entering, lead, pages
 from benchbuilder.review.language import languages
 from benchbuilder.review.security import Shield
@@ -30,6 +31,7 @@ def create_app(ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, h
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_exception_handler(HTTPException, pages.on_http_error)
     app.add_exception_handler(RequestValidationError, pages.on_bad_request)
+    app.add_exception_handler(DataError, pages.on_trouble)
     app.add_exception_handler(Exception, pages.on_bug)
     app.state.site = Site(ballots, languages(strings), secure)
     for part in (pages, entering, annotating, adjudicating, lead):

@@ -129,5 +129,10 @@ def texts_of(dispute: Dispute) -> dict[str, str]:
     if dispute.draft is not None:
         data = dict(dispute.draft.data)
         return data | {REASON: data.get(REASON) or data.get("reason", "")}
+    return decided_texts(dispute)
+
+
+def decided_texts(dispute: Dispute) -> dict[str, str]:
+    """The texts of the form that would submit what was decided before."""
     decided = {field_name(subject): as_typed(value) for subject, value in dispute.decided.items()}
     return decided | {REASON: dispute.reason}

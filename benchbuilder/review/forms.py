@@ -133,6 +133,12 @@ def texts_of(answers: Mapping[Subject, Value], note: str) -> dict[str, str]:
     return {field_name(subject): as_typed(value) for subject, value in answers.items()} | {NOTE: note}
 
 
+def base_of(texts: Mapping[str, str]) -> str:
+    """What stands for all that was submitted, as the `texts` of a form: another one, if any of it is another."""
+    lines = "\n".join(f"{name} {text!r}" for name, text in sorted(texts.items()) if text)
+    return hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
+
+
 def checked(entries: Iterable[Entry], form: Form, t: Texts) -> tuple[dict[Subject, Value], dict[str, str]]:
     """The values that a form holds, and by field what is wrong with the others, in words."""
     values: dict[Subject, Value] = {}

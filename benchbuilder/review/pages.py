@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from http import HTTPStatus
 from typing import Annotated
@@ -17,6 +18,10 @@ from benchbuilder.review.visits import Form, Refusal, Visit, anonymous, go, post
 
 router = APIRouter()
 
+KEPT = "Draft-Kept"
+"""The header that tells scripts whether the server has what was entered: ``yes`` or ``no``."""
+
+_log = logging.getLogger("benchbuilder.review")
 _LOCAL = re.compile(r"/(?:[\w.-]+(?:/[\w.-]+)*)?", re.ASCII)
 _LATEST_S = 86_400
 _LATE = """\
@@ -109,6 +114,21 @@ def onto(visit: Visit, path: str) -> Response:
     return JSONResponse({"next": path}) if wants_json(visit.request) else go(path)
 
 
+def told(response: Response, kept: bool) -> Response:
+    """The `response` with the header that says whether what was entered is kept."""
+    response.headers[KEPT] = "yes" if kept else "no"
+    return response
+
+
+def changed(visit: Visit, template: str, kept: bool, **context: object) -> Response:
+    """409: what the visitor saw is not what there is. Whether what they entered is `kept` is in the page and for
+    scripts in the data.
+    """
+    if wants_json(visit.request):
+        return told(JSONResponse({"state": "changed", "kept": kept}, HTTPStatus.CONFLICT), kept)
+    return told(visit.page(template, HTTPStatus.CONFLICT, kept=kept, **context), kept)
+
+
 def problem(request: Request, status: int, reason: str = "") -> Response:
     """The plain page (for scripts, data) that says what is wrong, in the language of the browser."""
     visit = anonymous(request)
@@ -136,6 +156,14 @@ def on_http_error(request: Request, error: Exception) -> Response:
 def on_bad_request(request: Request, _error: Exception) -> Response:
     """Handler of addresses that the framework itself refuses: there is nothing there."""
     return problem(request, 404)
+
+
+def on_trouble(request: Request, error: Exception) -> Response:
+    """Handler of a database that cannot be used now: it is locked, full or gone. The server's log says which."""
+    _log.error("%s", error)
+    response = problem(request, HTTPStatus.SERVICE_UNAVAILABLE)
+    response.headers["Retry-After"] = "15"
+    return response
 
 
 def on_bug(request: Request, _error: Exception) -> Response:

@@ -152,7 +152,7 @@
   const entries = () => [...new FormData(form)].filter(([name]) => name.startsWith("v.") || name === "note");
   const remember = (at) => {
     try {
-      localStorage.setItem(storeName, JSON.stringify({ at, data: Object.fromEntries(entries()) }));
+      localStorage.setItem(storeName, JSON.stringify({ at, base: form.dataset.base, data: Object.fromEntries(entries()) }));
     } catch { /* a browser that keeps nothing: the server does */ }
   };
   const remembered = () => {
@@ -171,6 +171,7 @@
     const signal = AbortSignal.timeout(20000);
     return fetch(form.getAttribute("action"), { method: "POST", body, headers, signal, redirect: "manual", ...options });
   };
+  const keptBy = (answer) => answer.headers.get("draft-kept") === "yes";
   const clock = (time) => new Date(time).toLocaleTimeString(document.documentElement.lang, { timeStyle: "short", hourCycle: "h23" });
   let timer = 0;
   let dirtyAt = 0;
@@ -183,19 +184,25 @@
     if (!at || leaving) return;
     try {
       const answer = await send("draft", options);
-      if (answer.ok) {
+      const changed = answer.status === 409; // the server may have kept it all the same
+      if (answer.ok || (changed && keptBy(answer))) {
         forget(at);
         if (dirtyAt === at) dirtyAt = 0;
-        say(said("drafted").replace("{time}", clock(Date.now())));
-      } else say(said(answer.status === 403 ? "signedOut" : answer.status === 413 ? "tooBig" : "unsaved"), true);
+      }
+      if (answer.ok) say(said("drafted").replace("{time}", clock(Date.now())));
+      else if (changed) say(said(keptBy(answer) ? "changed" : "changedLost"), true);
+      else say(said(answer.status === 403 ? "signedOut" : answer.status === 413 ? "tooBig" : "unsaved"), true);
+      if (answer.status >= 500) timer = setTimeout(() => save(), 15000);
     } catch {
       say(said("unsaved"), true);
       timer = setTimeout(() => save(), 15000);
     }
   };
+  const older = document.getElementById("older");
   const touched = () => {
     dirtyAt = Date.now();
     remember(dirtyAt);
+    older.hidden = true;
     showCounts();
     clearTimeout(timer);
     timer = setTimeout(() => save(), 800);
@@ -209,11 +216,16 @@
     const kept = storeName ? remembered() : null;
     if (!kept) return;
     const ahead = Date.parse(form.dataset.now) - Date.now() + 2000; // by how much the server's clock is ahead, at most
-    const older = form.dataset.drafted && Date.parse(form.dataset.drafted) > kept.at + ahead;
+    const late = form.dataset.drafted && Date.parse(form.dataset.drafted) > kept.at + ahead;
     const now = entries().filter(([, value]) => value !== "");
     const then = Object.entries(kept.data).filter(([, value]) => value !== "");
     const same = now.length === then.length && now.every(([name, value]) => kept.data[name] === value);
-    if (older || same) return localStorage.removeItem(storeName);
+    if (late || same) return "lost" in form.dataset || localStorage.removeItem(storeName);
+    if (kept.base === form.dataset.base) return fill(kept);
+    older.hidden = false; // something was submitted since, perhaps on another device: they choose
+    older.querySelector("button").onclick = () => fill(kept);
+  };
+  const fill = (kept) => {
     for (const q of questions) {
       for (const field of fieldsOf(q)) {
         const value = kept.data[field.name] ?? "";
@@ -252,7 +264,7 @@
         forget(at);
         return location.assign(answer.redirected ? answer.url : (await answer.json()).next);
       } else {
-        if (answer.status === 409 || answer.status === 422) forget(at); // the server has kept it as a draft
+        if (keptBy(answer)) forget(at);
         return fallback(action);
       }
     } catch {
