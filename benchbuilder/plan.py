@@ -177,6 +177,7 @@ def _step(
         step=name,
         cache=store.cache.absolute(),
         workplace=store.workplace.absolute(),
+        benchmark=recipe.benchmark,
     )
     stage: Stage = create("stage", spec, context)
     inputs = _needed(stage, name, inputs)

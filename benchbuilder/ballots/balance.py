@@ -6,11 +6,13 @@ import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from benchbuilder.ballots import bulk
+from benchbuilder.ballots.people import able, member
 from benchbuilder.ballots.projects import Work
 from benchbuilder.ballots.schema import assignments, people, tasks
 
@@ -35,15 +37,17 @@ class Plan:
         self.movable[person].discard(task)
 
 
-def balance(connection: Connection, work: Work) -> None:
-    """Give out what has not been opened.
+def balance(connection: Connection, work: Work, now: datetime) -> None:
+    """Give out what has not been opened, to those who work on the project and can come in.
 
-    What somebody opened is theirs for as long as they may come in, and what they are done with for good. Nothing
-    changes unless people or tasks did.
+    What somebody opened is theirs unless they were shut out, and what they are done with for good. Nothing changes
+    unless people or tasks did.
     """
-    query = select(people.c.id, people.c.code, people.c.revoked).where(people.c.role == "annotator")
+    query = select(people.c.id, people.c.code, people.c.revoked, people.c.projects)
+    query = query.where(people.c.role == "annotator")
     everybody = connection.execute(query.order_by(people.c.id)).all()
-    active = {row.id: row.code for row in everybody if not row.revoked}
+    active = {row.id for row in everybody if not row.revoked and member(row.projects, work.name)}
+    coming = active & able(connection, now)
     query = select(tasks.c.id, tasks.c.key, tasks.c.gold).where(tasks.c.project_id == work.id, tasks.c.live)
     live = {row.id: row for row in connection.execute(query.order_by(tasks.c.ordinal, tasks.c.id))}
     query = select(assignments).where(assignments.c.project_id == work.id)
@@ -51,7 +55,7 @@ def balance(connection: Connection, work: Work) -> None:
         (row.task_id, row.person_id): row
         for row in connection.execute(query.where(assignments.c.person_id.in_([row.id for row in everybody])))
     }
-    plan = _spread(work, live, active, held)
+    plan = _spread(work, live, active, coming, held)
     places: dict[tuple[int, int], int | None] = {}
     for row in everybody:
         mine = [id_ for id_ in live if row.id in plan.judges[id_]]
@@ -63,8 +67,10 @@ def balance(connection: Connection, work: Work) -> None:
 # --- who
 
 
-def _spread(work: Work, live: Mapping[int, Any], active: Mapping[int, str], held: Mapping[Any, Any]) -> Plan:
-    plan = Plan({id_: set() for id_ in live}, {person: set() for person in active})
+def _spread(
+    work: Work, live: Mapping[int, Any], active: set[int], coming: set[int], held: Mapping[Any, Any]
+) -> Plan:  # fmt: skip
+    plan = Plan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)})
     by_task: dict[int, list[Any]] = {id_: [] for id_ in live}
     for (task, _), row in sorted(held.items()):
         if task in live:
@@ -81,24 +87,25 @@ def _spread(work: Work, live: Mapping[int, Any], active: Mapping[int, str], held
     return plan
 
 
-def _gold(plan: Plan, task: int, rows: list[Any], active: Mapping[int, str]) -> None:
-    plan.judges[task] = {*active, *(row.person_id for row in rows if row.state == "done")}
+def _gold(plan: Plan, task: int, rows: list[Any], active: set[int]) -> None:
+    theirs = {row.person_id for row in rows if row.state == "done" or _opened(row, active)}
+    plan.judges[task] = {*plan.movable, *theirs}
 
 
-def _keep(plan: Plan, task: int, rows: list[Any], active: Mapping[int, str], most: int) -> None:
+def _keep(plan: Plan, task: int, rows: list[Any], active: set[int], most: int) -> None:
     """Leave the task with those who are done, then with those who opened it, then with those who have not yet."""
     judges = plan.judges[task]
     judges |= {row.person_id for row in rows if row.state == "done" or (_opened(row, active) and row.live)}
     for row in rows:
         if len(judges) < most and _opened(row, active):
             judges.add(row.person_id)
-    unopened = [row.person_id for row in rows if row.opened_at is None and row.person_id in active]
+    unopened = [row.person_id for row in rows if row.opened_at is None and row.person_id in plan.movable]
     for person in sorted(unopened, key=lambda person: (len(plan.movable[person]), person)):
         if len(judges) < most:
             plan.give(task, person)
 
 
-def _opened(row: Any, active: Mapping[int, str]) -> bool:
+def _opened(row: Any, active: set[int]) -> bool:
     return row.opened_at is not None and row.person_id in active
 
 

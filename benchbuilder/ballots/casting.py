@@ -12,7 +12,7 @@ from benchbuilder.ballots import bulk
 from benchbuilder.ballots.cleaning import dump, load
 from benchbuilder.ballots.projects import Work, task_of
 from benchbuilder.ballots.records import EventKind
-from benchbuilder.ballots.schema import current, events, people, tasks, votes
+from benchbuilder.ballots.schema import current, events, people, tasks, votes, wordings
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.verdicts import Verdicts, decide
 from benchbuilder.ports.votes import Ballot, Subject, Task, Value
@@ -46,9 +46,10 @@ def note_event(
     return int(made.inserted_primary_key[0]) if made.inserted_primary_key else 0
 
 
-def values_of(connection: Connection, place: Place) -> dict[Subject, Value]:
-    """The votes of a person about a task that count."""
-    rows = connection.execute(_VALUES, {"task": place.task_id, "person": place.person_id})
+def values_of(connection: Connection, place: Place, *, door: str = "") -> dict[Subject, Value]:
+    """The votes of a person about a task that count, if wanted just those that came in by `door`."""
+    query = _VALUES.join(votes, votes.c.id == current.c.vote_id).where(votes.c.door == door) if door else _VALUES
+    rows = connection.execute(query, {"task": place.task_id, "person": place.person_id})
     return {Subject(row.key, row.wording): load(row.value) for row in rows}
 
 
@@ -88,16 +89,52 @@ def same(one: Value | None, other: Value | None) -> bool:
 
 
 def ballot_of(connection: Connection, condition: Any) -> Ballot:
-    """The votes that count, by the codes of people, as far as `condition` holds of them."""
-    query = select(current.c.key, current.c.wording, current.c.value, people.c.code, people.c.role)
+    """The votes that count, by the codes of people, as far as `condition` holds of them.
+
+    A decision on what is not binary does not count any more once a vote that it judged has become another, or one
+    has been added: what is then in dispute is another matter.
+    """
+    query = select(current, people.c.code, people.c.role)
     query = query.join(people, people.c.id == current.c.person_id).where(condition).order_by(current.c.vote_id)
     found = Ballot()
+    decisions: dict[Subject, Any] = {}
+    later: dict[Subject, list[Any]] = {}
     for row in connection.execute(query):
         subject = Subject(row.key, row.wording)
         if row.role == "adjudicator":
             found.decisions[subject] = (row.code, load(row.value))
+            decisions[subject] = row
+            later.pop(subject, None)
         else:
             found.votes.setdefault(subject, {})[row.code] = load(row.value)
+            if subject in decisions:
+                later.setdefault(subject, []).append(row)
+    for subject in _outdated(connection, decisions, later):
+        del found.decisions[subject]
+    return found
+
+
+def _outdated(
+    connection: Connection, decisions: Mapping[Subject, Any], later: Mapping[Subject, list[Any]]
+) -> list[Subject]:  # fmt: skip
+    """What was decided about votes that are not those of now; `later` are votes that came after the decision."""
+    if not later:
+        return []
+    projects = {decisions[subject].project_id for subject in later}
+    query = select(wordings.c.wording, wordings.c.definition).where(wordings.c.project_id.in_(projects))
+    binary = {row.wording for row in connection.execute(query) if load(row.definition).get("answer") == "binary"}
+    found: list[Subject] = []
+    for subject, rows in later.items():
+        if subject.wording in binary:
+            continue
+        decision = decisions[subject]
+        query = select(votes.c.person_id, votes.c.value).where(
+            votes.c.task_id == decision.task_id, votes.c.key == subject.key, votes.c.wording == subject.wording,
+            votes.c.id < decision.vote_id,
+        )  # fmt: skip
+        judged = {row.person_id: row.value for row in connection.execute(query.order_by(votes.c.id))}
+        if any(judged.get(row.person_id) != row.value for row in rows):
+            found.append(subject)
     return found
 
 

@@ -45,7 +45,9 @@ def field_name(subject: Subject) -> str:
 
 def as_typed(value: Value) -> str:
     """`value` as somebody would type it."""
-    return value if isinstance(value, str) else f"{value:.6g}"
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if value == int(value) else f"{value:.6g}"
 
 
 def draft_of(values: Mapping[Subject, Value], note: str, detail: Mapping[str, Any]) -> dict[str, str]:

@@ -75,15 +75,28 @@ class Ballots:
 
     # --- people
 
-    def invite(self, name: str, role: Role, days: int = 30) -> tuple[Person, str]:
+    def invite(
+        self, name: str, role: Role, days: int = 30, projects: Sequence[str] = ()
+    ) -> tuple[Person, str]:  # fmt: skip
         """A new person, and the token that lets them in for `days`; annotators get a share of every project.
 
-        DataError if the name is taken.
+        If `projects` are named they work on just those, and it is as if there were no others. DataError if the name
+        is taken.
         """
         with self._transactions.writing(alone=True) as connection:
-            person, token = people.add(connection, name, role, days, self._clock())
+            person, token = people.add(connection, name, role, days, self._clock(), projects)
             self._balance_all(connection, person)
             return person, token
+
+    def allow(self, name: str, projects: Sequence[str] = ()) -> Person:
+        """Let them work on just `projects` (all, if none are named) from now on; they need not be there yet.
+
+        What they are done with elsewhere counts; the rest goes to others.
+        """
+        with self._transactions.writing(alone=True) as connection:
+            person = people.allow(connection, name, projects)
+            self._balance_all(connection, person)
+            return person
 
     def reinvite(self, name: str, days: int = 30) -> tuple[Person, str]:
         """Another token; the one before and all sessions end. It also lets in who was shut out."""
@@ -144,23 +157,31 @@ class Ballots:
         """Keep `project` and ask just `tasks`: those that are there keep their ids, others are retired.
 
         Votes of retired tasks stay, and count again when the task comes back. Tasks with ``expected`` are gold.
+        DataError if the database holds the votes of another benchmark.
         """
         with self._transactions.writing(alone=True) as connection:
             work = layout.lay_out(connection, project, tasks, self._clock())
-            balance.balance(connection, work)
+            balance.balance(connection, work, self._clock())
+
+    def retire(self, project: str) -> None:
+        """Ask nothing of a project any more, nor list it; votes stay, and `lay_out` brings it back."""
+        with self._transactions.writing(alone=True) as connection:
+            work = self._work(connection, project)
+            layout.retire(connection, work)
+            balance.balance(connection, work, self._clock())
 
     def balance(self, project: str) -> None:
         """Give every task to as many annotators as it needs; what nobody opened is spread evenly among them."""
         with self._transactions.writing(alone=True) as connection:
-            balance.balance(connection, self._work(connection, project))
+            balance.balance(connection, self._work(connection, project), self._clock())
 
     def projects(self) -> list[Project]:
-        """All projects, by name."""
+        """All projects that are not retired, by name."""
         with self._transactions.reading() as connection:
             return works.find_projects(connection)
 
     def project(self, name: str) -> Project | None:
-        """The project called `name`."""
+        """The project called `name`, retired or not."""
         with self._transactions.reading() as connection:
             return next(iter(works.find_projects(connection, name)), None) if name else None
 
@@ -169,7 +190,8 @@ class Ballots:
     def next(self, person: Person, project: str, after: int = 0) -> int | None:
         """Number of what they do next: open tasks, from the one after `after` on, then those that they put off."""
         with self._transactions.reading() as connection:
-            return desk.next_number(connection, person, project, after)
+            known = people.belongs(connection, person, project)
+            return desk.next_number(connection, person, project, after) if known else None
 
     def assignment(self, person: Person, project: str, number: int, *, opening: bool = True) -> Assignment | None:
         """Their task with `number`; with `opening`, the time that they take begins to run, if it does not yet."""
@@ -191,12 +213,21 @@ class Ballots:
     ) -> list[Listed]:  # fmt: skip
         """Up to `count` of their tasks from number `start` on, by number; `state` may also be ``flagged``."""
         with self._transactions.reading() as connection:
-            return desk.listing(connection, person, project, state, start, count)
+            known = people.belongs(connection, person, project)
+            return desk.listing(connection, person, project, state, start, count) if known else []
 
     def save_draft(self, person: Person, task_id: int, data: Mapping[str, str]) -> bool:
-        """Keep what they entered; ``False`` if the task is not theirs, or it is larger than 200 kB."""
+        """Keep what they entered; ``False`` if the task never was theirs, or it is larger than 900 kB.
+
+        A task that is not asked any more, or has gone to others, keeps its draft in case that it comes back.
+        """
         with self._transactions.writing() as connection:
             return holding.save_draft(connection, person, task_id, data, self._clock())
+
+    def own(self, person: Person, project: str, key: str) -> tuple[int, bool] | None:
+        """Id of the task with the key `key` if it is or was theirs, and whether it still is, and is asked."""
+        with self._transactions.reading() as connection:
+            return holding.own(connection, person, project, key)
 
     def submit(self, person: Person, task_id: int, submission: Submission) -> Outcome:
         """Keep an annotator's votes about all that a task asks."""
@@ -228,6 +259,8 @@ class Ballots:
     def progress(self, person: Person, project: str) -> Progress:
         """How far they are."""
         with self._transactions.reading() as connection:
+            if not people.belongs(connection, person, project):
+                return Progress(0, 0, 0, 0, None)
             count = disputes.progress if person.role == "adjudicator" else desk.progress
             return count(connection, person, project)
 
@@ -246,7 +279,8 @@ class Ballots:
         if person.role != "adjudicator":
             return None
         with self._transactions.reading() as connection:
-            return disputes.next_task(connection, person, project, skip, self._clock())
+            known = people.belongs(connection, person, project)
+            return disputes.next_task(connection, person, project, skip, self._clock()) if known else None
 
     def dispute(self, person: Person, project: str, task_id: int, *, opening: bool = True) -> Dispute | None:
         """A task that waits, or that they decided; with `opening`, the time that they take begins to run."""
@@ -278,6 +312,12 @@ class Ballots:
         with self._transactions.reading() as connection:
             work = works.find_work(connection, project)
             return [(r.id, t) for r, t in works.live_tasks(connection, work, retired=retired)] if work else []
+
+    def live_tasks(self, project: str) -> frozenset[int]:
+        """Ids of the tasks that are asked now: those of `tasks` that are not retired."""
+        with self._transactions.reading() as connection:
+            work = works.find_work(connection, project)
+            return works.live_ids(connection, work) if work else frozenset()
 
     def ballot(self, project: str, *, everything: bool = False) -> Ballot:
         """Votes and decisions that count, by people's codes, and their remarks, on what is asked now; gold aside.
@@ -316,13 +356,13 @@ class Ballots:
         with self._transactions.writing(alone=True) as connection:
             work = self._work(connection, project)
             report = importing.bring_in(connection, work, given, door, self._clock(), strict=strict)
-            balance.balance(connection, work)
+            balance.balance(connection, work, self._clock())
             return report
 
     def standing(self, project: str) -> Standing:
         """Counts, and everybody's share with their times and their answers to gold tasks."""
         with self._transactions.reading() as connection:
-            return standing.standing(connection, self._work(connection, project))
+            return standing.standing(connection, self._work(connection, project), self._clock())
 
     # ---
 
@@ -334,8 +374,7 @@ class Ballots:
             raise DataError(f"there is no project {project!r} in the database", next=f"projects: {known}")
         return work
 
-    @staticmethod
-    def _balance_all(connection: Connection, person: Person) -> None:
+    def _balance_all(self, connection: Connection, person: Person) -> None:
         if person.role == "annotator":
             for project in works.find_projects(connection):
-                balance.balance(connection, Ballots._work(connection, project.name))
+                balance.balance(connection, self._work(connection, project.name), self._clock())

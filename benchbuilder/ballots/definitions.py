@@ -39,9 +39,9 @@ def database_url(database_env: str | None, workplace: Path, environ: Mapping[str
     return url
 
 
-def project_of(name: str, spec: ProjectSpec, language: str, seed: int) -> Project:
-    """The project that `spec` describes; DataError if its guideline cannot be read."""
-    return Project(name, spec, "" if spec.guideline is None else _text(spec.guideline), language, seed)
+def project_of(name: str, spec: ProjectSpec, language: str, seed: int, benchmark: str) -> Project:
+    """The project of `benchmark` that `spec` describes; DataError if its guideline cannot be read."""
+    return Project(name, spec, "" if spec.guideline is None else _text(spec.guideline), language, seed, benchmark)
 
 
 def _text(ref: FileRef) -> str:

@@ -43,7 +43,9 @@ _MIDDLE = (
 )
 _LAST_DONE = (
     select(assignments.c.id)
+    .join(events, events.c.id == assignments.c.done_event)
     .where(_THEIRS, assignments.c.done_event.is_not(None), assignments.c.live, assignments.c.state == "done")
+    .where(events.c.kind == "submit")
     .order_by(assignments.c.done_event.desc())
     .limit(1)
 )
@@ -195,22 +197,31 @@ def settle_one(connection: Connection, work: Work, task_id: int) -> None:
 
 
 def last_done(connection: Connection, person: Person, project: str) -> Any | None:
-    """The assignment that they were done with last, by what they submitted."""
-    id_ = connection.execute(_LAST_DONE, {"person": person.id, "project": project}).scalar()
-    return None if id_ is None else holding.find_assignment(connection, person, id_)
+    """The assignment that they were done with last, by what they submitted in the app."""
+    while True:
+        id_ = connection.execute(_LAST_DONE, {"person": person.id, "project": project}).scalar()
+        row = None if id_ is None else holding.find_assignment(connection, person, id_)
+        if row is None or (row.live and row.state == "done" and row.done_event is not None):
+            return row
+        # Somebody else took it back while this waited for the lock.
 
 
 def take_back(connection: Connection, row: Any, asked: Mapping[Subject, Asked], now: datetime) -> None:
-    """Undo a submit: the votes are taken back, and stand in the draft."""
+    """Undo a submit: the votes are taken back, and stand in the draft.
+
+    What was imported stays. The draft also holds answers to what is not asked for the time being: they would
+    otherwise be missing from the form when it is asked again.
+    """
     detail = connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one()
     place = holding.place_of(row)
-    old = {subject: value for subject, value in values_of(connection, place).items() if subject in asked}
+    held = values_of(connection, place)
+    old = [subject for subject in values_of(connection, place, door="app") if subject in asked]
     times = holding.closed(row, now)
     undone = {"undone": row.done_event}
     event = note_event(connection, place, "undo", now, seconds=holding.seconds_of(row, times), detail=undone)
     none = dict.fromkeys(old, None)
     cast(connection, place, event, none, {s: asked[s].question for s in old}, door="app", now=now)
-    holding.keep_draft(connection, row, cleaning.draft_of(old, row.note, load(detail)), now)
+    holding.keep_draft(connection, row, cleaning.draft_of(held, row.note, load(detail)), now)
     holding.change(connection, row, state="open", note="", done_event=None, **times)
 
 

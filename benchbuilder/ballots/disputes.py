@@ -18,6 +18,7 @@ from benchbuilder.ballots.casting import (
     share_agreed,
 )
 from benchbuilder.ballots.cleaning import load, short
+from benchbuilder.ballots.people import member
 from benchbuilder.ballots.projects import Work, blind_task_of, find_work
 from benchbuilder.ballots.records import Dispute, Outcome, Person, Progress, Submission
 from benchbuilder.ballots.schema import WAITS, assignments, bounded, current, events, people, projects, tasks
@@ -69,17 +70,18 @@ class Matter(NamedTuple):
 def find_matter(connection: Connection, person: Person, project: str, task_id: int, *, lock: bool = False) -> (
     Matter | None
 ):  # fmt: skip
-    """A task that waits, or that `person` decided; ``None`` if it is neither, or they are not an adjudicator."""
+    """A task that waits, or that `person` decided; ``None`` if it is neither, or they are no adjudicator of it."""
     query = select(tasks).join(projects, projects.c.id == tasks.c.project_id)
     query = query.where(tasks.c.id == bounded(task_id), tasks.c.live)
     if project:
         query = query.where(projects.c.name == project)
     row = connection.execute(query.with_for_update(of=tasks) if lock else query).first()
-    me = select(people.c.id).where(
+    me = select(people.c.projects).where(
         people.c.id == person.id, people.c.revoked.is_(False), people.c.role == "adjudicator"
     )
+    of = connection.execute(me).scalar()
     work = find_work(connection, row.project_id) if row is not None else None
-    if row is None or work is None or connection.execute(me).first() is None:
+    if row is None or work is None or of is None or not member(of, work.name):
         return None
     task = blind_task_of(row)
     asked = work.asked(task)

@@ -8,9 +8,12 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
+from benchbuilder.ballots.address import encryption, shown, understood
+from benchbuilder.ballots.trouble import complaint
 from benchbuilder.errors import DataError
 
 _PATIENCE_SECONDS = 30
@@ -27,26 +30,30 @@ class Transactions:
     """
 
     def __init__(self, url: str) -> None:
-        self.url = _understood(url)
+        self.url = understood(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = _sqlite(self.url) if self.sqlite else _postgresql(self.url)
         self._turn = threading.Lock()
 
     @property
     def where(self) -> str:
-        """The URL without its password."""
-        return self.url.render_as_string(hide_password=True)
+        """Host and database, or the file."""
+        return shown(self.url)
 
     @contextmanager
-    def reading(self) -> Generator[Connection]:
-        """Look something up; all of it as it stood at one moment in SQLite."""
-        with self.engine.connect() as connection:
+    def reading(self, *, told: bool = True) -> Generator[Connection]:
+        """Look something up; all of it as it stood at one moment in SQLite.
+
+        DataError if the database cannot be used, unless `told` is false.
+        """
+        with self._telling() if told else nullcontext(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def writing(self, *, alone: bool = False) -> Generator[Connection]:
+    def writing(self, *, alone: bool = False, told: bool = True) -> Generator[Connection]:
         """Change something: all of it, or nothing if there is an error."""
-        with self._turn if self.sqlite else nullcontext(), self.engine.connect() as plain:
+        turn = self._turn if self.sqlite else nullcontext()
+        with self._telling() if told else nullcontext(), turn, self.engine.connect() as plain:
             connection = plain.execution_options(**{_WRITES: True})
             with connection.begin():
                 if not self.sqlite:
@@ -54,33 +61,24 @@ class Transactions:
                     connection.execute(text(f"SELECT {lock}(:key)"), {"key": _LOCK})
                 yield connection
 
+    @contextmanager
+    def _telling(self) -> Generator[None]:
+        try:
+            yield
+        except (DBAPIError, NoConnectionLeft, OSError) as error:
+            told = complaint(error, self.url)
+            if told is None:
+                raise
+            raise told from error
+
     def close(self) -> None:
         """End all connections."""
         self.engine.dispose()
 
 
-def _understood(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        parsed = None
-    backend = parsed.get_backend_name() if parsed is not None else ""
-    if parsed is None or backend not in ("sqlite", "postgresql"):
-        raise DataError(
-            "this is no URL of a database that votes can stand in",
-            why=f"it begins with {backend}:" if backend else "it has no scheme, or cannot be read",
-            next="write sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME",
-        )
-    if backend == "postgresql":
-        return parsed.set(drivername="postgresql+pg8000")
-    if not parsed.database or ":memory:" in parsed.database:
-        raise DataError("votes must stand in a file, not in memory", next="write sqlite:///FILE")
-    return parsed
-
-
 def _sqlite(url: URL) -> Engine:
     engine = create_engine(
-        url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS,
+        url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, hide_parameters=True,
         connect_args={"timeout": _PATIENCE_SECONDS, "check_same_thread": False, "isolation_level": None},
     )  # fmt: skip
 
@@ -105,8 +103,12 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _postgresql(url: URL) -> Engine:
+    context = encryption(url.query)
     try:
-        return create_engine(url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, pool_pre_ping=True)
+        return create_engine(
+            url.set(query={}), pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, pool_pre_ping=True,
+            hide_parameters=True, connect_args={} if context is None else {"ssl_context": context},
+        )  # fmt: skip
     except ModuleNotFoundError as error:
         raise DataError(
             "PostgreSQL cannot be reached without its driver",

@@ -10,24 +10,26 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from benchbuilder.ballots.casting import Place, note_event
 from benchbuilder.ballots.cleaning import dump, load, short, storable
+from benchbuilder.ballots.people import member
 from benchbuilder.ballots.records import Draft, Person
 from benchbuilder.ballots.schema import assignments, bounded, drafts, people, projects, tasks
 
 PAUSE = timedelta(minutes=30)
 """A longer time without a sign of life was spent elsewhere."""
 _NOTED_EVERY = timedelta(minutes=1)
-_LARGEST_DRAFT = 200_000
+_LARGEST_DRAFT = 900_000
 
 
 _WHICH = {
     "task": assignments.c.task_id == bindparam("task"),
     "number": (projects.c.name == bindparam("project")) & (assignments.c.place == bindparam("number")),
     "id": assignments.c.id == bindparam("id"),
+    "key": (projects.c.name == bindparam("project")) & (tasks.c.key == bindparam("key")),
 }
 _FOUND = (
     select(
         assignments, tasks.c.key, tasks.c.shown, tasks.c.gold, tasks.c.live.label("task_live"), people.c.role,
-        projects.c.name, drafts.c.data.label("draft"), drafts.c.saved_at,
+        people.c.projects.label("member_of"), projects.c.name, drafts.c.data.label("draft"), drafts.c.saved_at,
     )
     .join(tasks, tasks.c.id == assignments.c.task_id)
     .join(people, people.c.id == assignments.c.person_id)
@@ -44,10 +46,14 @@ def find(connection: Connection, person: Person, task_id: int, *, lock: bool = F
     and the draft.
 
     With `lock`, nobody else changes task or assignment until the transaction ends. ``None`` if there is none, or if
-    `person` was shut out.
+    `person` was shut out, or does not work on the project (any more).
     """
     query = (_LOCK if lock else _FIND)["task"]
-    return connection.execute(query, {"person": person.id, "task": bounded(task_id)}).first()
+    return _member(connection.execute(query, {"person": person.id, "task": bounded(task_id)}).first())
+
+
+def _member(row: Any | None) -> Any | None:
+    return row if row is not None and member(row.member_of, row.name) else None
 
 
 def find_number(
@@ -56,12 +62,18 @@ def find_number(
     """The same, of what they have under `number` in `project`."""
     query = (_LOCK if lock else _FIND)["number"]
     named = {"person": person.id, "project": project, "number": bounded(number)}
-    return connection.execute(query, named).first()
+    return _member(connection.execute(query, named).first())
 
 
 def find_assignment(connection: Connection, person: Person, id_: int) -> Any | None:
     """The same, by the id of the assignment, and locked."""
-    return connection.execute(_LOCK["id"], {"person": person.id, "id": id_}).first()
+    return _member(connection.execute(_LOCK["id"], {"person": person.id, "id": id_}).first())
+
+
+def own(connection: Connection, person: Person, project: str, key: str) -> tuple[int, bool] | None:
+    """Id of the task with that key if it is or was theirs, and whether it still is, and is asked."""
+    row = connection.execute(_FIND["key"], {"person": person.id, "project": project, "key": storable(key)}).first()
+    return None if row is None else (row.task_id, bool(row.live and row.task_live and _member(row)))
 
 
 def place_of(row: Any) -> Place:
@@ -123,14 +135,14 @@ def draft_of(row: Any) -> Draft | None:
     return None if row.draft is None else Draft(load(row.draft), row.saved_at)
 
 
-def keep_draft(connection: Connection, row: Any, data: Mapping[str, str], now: datetime) -> bool:
-    """Keep `data` instead of what was kept; ``False`` if it is too large."""
-    text = dump({storable(name): storable(value) for name, value in data.items()})
-    if len(text.encode()) > _LARGEST_DRAFT:
-        return False
+def keep_draft(connection: Connection, row: Any, data: Mapping[str, str], now: datetime) -> None:
+    """Keep `data` instead of what was kept, however large it is."""
     drop_draft(connection, row)
-    connection.execute(insert(drafts).values(assignment_id=row.id, data=text, saved_at=now))
-    return True
+    connection.execute(insert(drafts).values(assignment_id=row.id, data=_draft_text(data), saved_at=now))
+
+
+def _draft_text(data: Mapping[str, str]) -> str:
+    return dump({storable(name): storable(value) for name, value in data.items()})
 
 
 def drop_draft(connection: Connection, row: Any) -> None:
@@ -142,10 +154,13 @@ def drop_draft(connection: Connection, row: Any) -> None:
 
 
 def save_draft(connection: Connection, person: Person, task_id: int, data: Mapping[str, str], now: datetime) -> bool:
-    """Keep what they entered."""
-    row = find(connection, person, task_id, lock=True)
-    if row is None or not row.live or not keep_draft(connection, row, data, now):
+    """Keep what they entered, even if the task is not asked any more, or has gone to others: it may come back."""
+    if len(_draft_text(data).encode()) > _LARGEST_DRAFT:
         return False
+    row = connection.execute(_LOCK["task"], {"person": person.id, "task": bounded(task_id)}).first()
+    if row is None:
+        return False
+    keep_draft(connection, row, data, now)
     values = {"alive_at": now, "spent": row.spent + spent(row, now)} if row.alive_at is not None else {}
     change(connection, row, opened_at=row.opened_at or now, **values)
     return True

@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from benchbuilder.ballots import desk
-from benchbuilder.ballots.casting import Place, cast, note_event, plausible, same, settle, values_of
+from benchbuilder.ballots.casting import Place, ballot_of, cast, note_event, plausible, same, settle, values_of
 from benchbuilder.ballots.cleaning import short
 from benchbuilder.ballots.layout import review_states
 from benchbuilder.ballots.people import everybody, tidy
 from benchbuilder.ballots.projects import Work, live_tasks
 from benchbuilder.ballots.records import Imported, ImportReport, Person
-from benchbuilder.ballots.schema import assignments
+from benchbuilder.ballots.schema import assignments, current
 from benchbuilder.errors import DataError
 from benchbuilder.judging.shown import Asked
 from benchbuilder.judging.values import allowed
@@ -66,8 +66,10 @@ def bring_in(
     questions = {subject: what.question for subject, what in asked.items()}
     new = changed = 0
     touched: dict[int, Any] = {}
-    for pair, batch in sorting.batches.items():
-        fresh = {s: v for s, v in batch.values.items() if not same(held[pair].get(s), v)}
+    # What annotators say comes first: decisions are about it.
+    for pair, batch in sorted(sorting.batches.items(), key=lambda item: item[1].person.role == "adjudicator"):
+        dropped = _not_counting(connection, batch)
+        fresh = {s: v for s, v in batch.values.items() if s in dropped or not same(held[pair].get(s), v)}
         if _keep(connection, Place(work.id, batch.task.id, batch.person.id), batch, fresh, questions, door, now):
             touched[batch.task.id] = batch.task
         changed += sum(subject in held[pair] for subject in fresh)
@@ -76,6 +78,13 @@ def bring_in(
     settle(connection, work, touched.values(), many=len(touched) > 1)
     total = sum(len(batch.values) for batch in sorting.batches.values()) + sorting.twice
     return ImportReport(new=new, changed=changed, same=total - new - changed, stale=sorting.stale)
+
+
+def _not_counting(connection: Connection, batch: Batch) -> set[Subject]:
+    """Decisions in `batch` that do not count any more, so that the same one is a new one."""
+    if batch.person.role != "adjudicator":
+        return set()
+    return set(batch.values) - set(ballot_of(connection, current.c.task_id == batch.task.id).decisions)
 
 
 def _refusal(problems: list[str]) -> DataError:
@@ -178,5 +187,7 @@ def _keep(
         values["seconds"] = batch.seconds
     if batch.person.role == "adjudicator":
         values |= {"state": "done", "done_event": event}
+    elif fresh:
+        values |= {"done_event": None}  # Undo takes back what they submitted, and that is not what counts now.
     connection.execute(update(assignments).where(assignments.c.id == row.id).values(values))
     return True

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from benchbuilder.ballots import bulk
-from benchbuilder.ballots.casting import settle
-from benchbuilder.ballots.projects import Work, save_project, task_of, task_values
+from benchbuilder.ballots.casting import Place, settle, values_of
+from benchbuilder.ballots.cleaning import as_typed, dump, field_name, load
+from benchbuilder.ballots.projects import Work, find_work, save_project, task_of, task_values
 from benchbuilder.ballots.records import Project
-from benchbuilder.ballots.schema import assignments, current, people, tasks
+from benchbuilder.ballots.schema import assignments, current, drafts, people, projects, tasks
 from benchbuilder.ports.votes import Subject, Task
 
 
 def lay_out(connection: Connection, project: Project, wanted: Sequence[Task], now: datetime) -> Work:
     """Keep `project`, and ask just the `wanted` tasks; of two with one key the first. Tasks keep their ids."""
+    before = find_work(connection, project.name)
     work, changed = save_project(connection, project, now)
     old = {row.key: row for row in _rows(connection, work)}
     new: dict[str, dict[str, Any]] = {}
@@ -31,7 +33,32 @@ def lay_out(connection: Connection, project: Project, wanted: Sequence[Task], no
     gone = {"live": False, "open_disputes": 0, "agreement": 1.0}
     bulk.change(connection, tasks, [{"id": id_, **gone} for id_ in retired])
     _ask_again(connection, work, None if changed else {old[key].id for key in moved})
+    if before is not None and (changed or moved):
+        _complete_drafts(connection, before, work, old)
     return work
+
+
+def _complete_drafts(connection: Connection, before: Work, work: Work, old: Mapping[str, Any]) -> None:
+    """Where something is asked again, put the answer that was given to it into a draft that could not hold it."""
+    query = select(drafts, tasks, assignments.c.person_id)
+    query = query.join(assignments, assignments.c.id == drafts.c.assignment_id)
+    query = query.join(tasks, tasks.c.id == assignments.c.task_id)
+    for row in connection.execute(query.where(tasks.c.project_id == work.id, tasks.c.live)).all():
+        known = before.asked(task_of(old[row.key])) if row.key in old else {}
+        back = work.asked(task_of(row)).keys() - known.keys()
+        held = values_of(connection, Place(work.id, row.id, row.person_id)) if back else {}
+        hidden = {field_name(subject): as_typed(value) for subject, value in held.items() if subject in back}
+        data = hidden | load(row.data)
+        if len(data) > len(load(row.data)):
+            which = drafts.c.assignment_id == row.assignment_id
+            connection.execute(update(drafts).where(which).values(data=dump(data)))
+
+
+def retire(connection: Connection, work: Work) -> None:
+    """Ask nothing of the project any more; `lay_out` brings it back."""
+    connection.execute(update(projects).where(projects.c.id == work.id).values(live=False))
+    gone = {"live": False, "open_disputes": 0, "agreement": 1.0}
+    connection.execute(update(tasks).where(tasks.c.project_id == work.id).values(gone))
 
 
 def _differs(row: Any, values: dict[str, Any]) -> bool:

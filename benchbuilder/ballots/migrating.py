@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from alembic import command
@@ -16,6 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from benchbuilder.ballots.engine import Transactions
+from benchbuilder.ballots.trouble import reason
 from benchbuilder.errors import DataError
 
 _FOLDER = Path(__file__).parent / "migrations"
@@ -33,10 +36,10 @@ def migrate(transactions: Transactions) -> None:
     try:
         if transactions.sqlite:
             _write_ahead(transactions)
-        with transactions.reading() as connection:
+        with transactions.reading(told=False) as connection:
             if _version(connection) == _head():
                 return
-        with _one_at_a_time, transactions.writing(alone=True) as connection:
+        with _one_at_a_time, transactions.writing(alone=True, told=False) as connection:
             command.upgrade(_config(connection), "head")
     except CommandError as error:
         raise DataError(
@@ -46,11 +49,14 @@ def migrate(transactions: Transactions) -> None:
             next="pip install --upgrade benchbuilder",
         ) from error
     except (DBAPIError, sqlite3.Error, OSError) as error:
+        why, next_ = reason(error)
+        if not why and transactions.sqlite:
+            why = str(error.orig if isinstance(error, DBAPIError) else error)
         raise DataError(
             "the database of votes cannot be opened",
             where=transactions.where,
-            why=str(error.orig if isinstance(error, DBAPIError) else error),
-            next="check that it is there, that it is a database, and that you may write to it",
+            why=why or "the server cannot be reached, or does not answer",
+            next=next_ or "check that it is there, that it is a database, and that you may write to it",
         ) from error
 
 
@@ -71,7 +77,10 @@ def _version(connection: Connection) -> str | None:
 
 def _write_ahead(transactions: Transactions) -> None:
     """Write ahead, so that those who read need not wait; SQLite does not itself wait to change to that."""
-    Path(transactions.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    path = Path(transactions.url.database or "")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # It holds what people said.
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
-from benchbuilder.ballots.cleaning import hashed, storable
+from benchbuilder.ballots.cleaning import dump, hashed, load, storable
 from benchbuilder.ballots.records import Person, Role, Visitor
 from benchbuilder.ballots.schema import people, sessions
 from benchbuilder.errors import DataError
@@ -31,7 +32,7 @@ def person_of(row: RowMapping | Any) -> Person:
     """The person that a row of `people` stands for."""
     return Person(
         row["id"], row["name"], row["role"], row["code"], row["invited_at"], row["expires_at"], row["revoked"],
-        row["seen_at"],
+        row["seen_at"], tuple(load(row["projects"])),
     )  # fmt: skip
 
 
@@ -51,7 +52,40 @@ def named(connection: Connection, name: str) -> Person:
     return person_of(row)
 
 
-def add(connection: Connection, name: str, role: Role, days: int, now: datetime) -> tuple[Person, str]:
+def belongs(connection: Connection, person: Person, project: str) -> bool:
+    """Whether `person` works on `project`, as the database says now."""
+    named = connection.execute(select(people.c.projects).where(people.c.id == person.id)).scalar()
+    return named is not None and member(named, project)
+
+
+def member(named: str, project: str) -> bool:
+    """Whether who works on the projects `named` (JSON; none means all) works on `project`."""
+    only = load(named)
+    return not only or project in only
+
+
+def able(connection: Connection, now: datetime) -> set[int]:
+    """Ids of those whom a link or a session lets in."""
+    fresh = (sessions.c.started_at > now - LONGEST) & (sessions.c.seen_at > now - IDLE)
+    here = select(sessions.c.person_id).where(fresh)
+    query = select(people.c.id).where(people.c.revoked.is_(False))
+    return set(connection.scalars(query.where((people.c.expires_at > now) | people.c.id.in_(here))))
+
+
+def allow(connection: Connection, name: str, projects: Sequence[str]) -> Person:
+    """Let them work on just `projects`, all if there are none."""
+    person = named(connection, name)
+    connection.execute(update(people).where(people.c.id == person.id).values(projects=_listed(projects)))
+    return named(connection, name)
+
+
+def _listed(projects: Sequence[str]) -> str:
+    return dump(sorted({storable(project) for project in projects}))
+
+
+def add(
+    connection: Connection, name: str, role: Role, days: int, now: datetime, projects: Sequence[str] = ()
+) -> tuple[Person, str]:  # fmt: skip
     """A new person and their token; DataError if the name is taken or is no name."""
     called = tidy(name)
     if not called or len(called) > _LONGEST_NAME or any(unicodedata.category(sign)[0] == "C" for sign in called):
@@ -66,6 +100,7 @@ def add(connection: Connection, name: str, role: Role, days: int, now: datetime)
     token = secrets.token_urlsafe(32)
     values = {"name": called, "role": role, "code": code, "token_hash": hashed(token), "invited_at": now}
     values |= {"expires_at": now + timedelta(days=days), "revoked": False, "language": ""}
+    values["projects"] = _listed(projects)
     connection.execute(insert(people).values(values))
     return named(connection, called), token
 

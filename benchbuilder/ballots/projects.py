@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from benchbuilder.ballots.cleaning import dump, load
 from benchbuilder.ballots.records import Project, Wording
 from benchbuilder.ballots.schema import projects, tasks, wordings
+from benchbuilder.errors import DataError
 from benchbuilder.judging.shown import Asked, everything_asked, wording_key
 from benchbuilder.ports.votes import ShownParagraph, Subject, Task
 from benchbuilder.spec.review import ProjectSpec
@@ -56,16 +57,30 @@ def find_work(connection: Connection, project: str | int) -> Work | None:
 
 
 def find_projects(connection: Connection, name: str = "") -> list[Project]:
-    """All projects by name, or just the one called `name`."""
+    """All projects that are not retired by name, or just the one called `name`, retired or not."""
     query = select(projects).order_by(projects.c.name)
-    rows = connection.execute(query.where(projects.c.name == name) if name else query)
-    return [Project(row.name, _spec(row.spec), row.guideline, row.language, row.seed) for row in rows]
+    rows = connection.execute(query.where(projects.c.name == name if name else projects.c.live))
+    return [Project(row.name, _spec(row.spec), row.guideline, row.language, row.seed, row.benchmark) for row in rows]
+
+
+def _guard(connection: Connection, project: Project) -> None:
+    """DataError if the database holds the votes of another benchmark."""
+    query = select(projects.c.benchmark).where(projects.c.benchmark.not_in(["", project.benchmark]))
+    other = connection.execute(query.limit(1)).scalar()
+    if project.benchmark and other is not None:
+        raise DataError(
+            f"this database holds the votes of {other}",
+            why=f"the benchmark {project.benchmark} would take their tasks away from people",
+            next="give each benchmark a database of its own",
+        )
 
 
 def save_project(connection: Connection, project: Project, now: datetime) -> tuple[Work, bool]:
     """Keep what `project` says, and every wording that was ever used; whether what is asked, or how, has changed."""
     values = {"spec": spec_text(project.spec), "guideline": project.guideline, "language": project.language}
-    values |= {"seed": project.seed}
+    values |= {"seed": project.seed, "live": True}
+    _guard(connection, project)
+    values |= {"benchmark": project.benchmark} if project.benchmark else {}
     old = connection.execute(select(projects).where(projects.c.name == project.name)).mappings().first()
     if old is None:
         connection.execute(insert(projects).values(name=project.name, **values))
@@ -133,3 +148,8 @@ def live_tasks(connection: Connection, work: Work, *, retired: bool = False) -> 
     query = select(tasks).where(tasks.c.project_id == work.id).order_by(tasks.c.ordinal, tasks.c.id)
     for row in connection.execute(query if retired else query.where(tasks.c.live)):
         yield row, task_of(row)
+
+
+def live_ids(connection: Connection, work: Work) -> frozenset[int]:
+    """Ids of the tasks that are asked now."""
+    return frozenset(connection.scalars(select(tasks.c.id).where(tasks.c.project_id == work.id, tasks.c.live)))

@@ -28,6 +28,12 @@ class Person:
     """When the invite link stops working."""
     revoked: bool
     seen_at: datetime | None
+    projects: tuple[str, ...] = ()
+    """The projects that they work on; every one if empty."""
+
+    def belongs_to(self, project: str) -> bool:
+        """Whether they work on `project`."""
+        return not self.projects or project in self.projects
 
 
 @dataclass(frozen=True)
@@ -43,13 +49,17 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Project:
-    """A body of work: its name, what the recipe says, the guideline as Markdown text, language and seed."""
+    """A body of work: its name, what the recipe says, the guideline as Markdown text, language and seed.
+
+    `benchmark` names the benchmark that it belongs to, if that is known.
+    """
 
     name: str
     spec: ProjectSpec
     guideline: str
     language: str
     seed: int
+    benchmark: str = ""
 
 
 @dataclass(frozen=True)
@@ -261,6 +271,8 @@ class Share:
     seconds: tuple[float, ...]
     hasty: int
     gold: tuple[GoldAnswer, ...]
+    may_enter: bool = True
+    """Whether they have a link that works or a session; who has neither gets no new tasks."""
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,7 @@ people = Table(
     Column("expires_at", Moment, nullable=False),
     Column("revoked", Boolean, nullable=False, default=False),
     Column("seen_at", Moment),
+    Column("projects", Words, nullable=False, default="[]"),
 )
 
 sessions = Table(
@@ -115,6 +116,8 @@ projects = Table(
     Column("guideline", Words, nullable=False),
     Column("language", Words, nullable=False),
     Column("seed", BigInteger, nullable=False),
+    Column("benchmark", Words, nullable=False, default=""),
+    Column("live", Boolean, nullable=False, default=True),
 )
 
 wordings = Table(
@@ -227,6 +230,7 @@ votes = Table(
     Column("at", Moment, nullable=False),
     Index("votes_of_project", "project_id", "id"),
     Index("votes_of_event", "event_id"),
+    Index("votes_of_task", "task_id"),
     sqlite_autoincrement=True,
 )
 

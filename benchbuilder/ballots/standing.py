@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from benchbuilder.ballots import desk, disputes
 from benchbuilder.ballots.casting import ballot_of
-from benchbuilder.ballots.people import everybody
+from benchbuilder.ballots.people import able, everybody
 from benchbuilder.ballots.projects import Work, task_of
 from benchbuilder.ballots.records import GoldAnswer, Person, Share, Standing
 from benchbuilder.ballots.schema import assignments, current, tasks
@@ -18,8 +19,13 @@ from benchbuilder.judging.values import in_dispute
 from benchbuilder.ports.votes import Ballot, Subject, Task
 
 
-def standing(connection: Connection, work: Work) -> Standing:
-    """Counts, and everybody's share."""
+def standing(connection: Connection, work: Work, now: datetime) -> Standing:
+    """Counts, and the share of everybody who works on the project or has done something in it."""
+    coming = able(connection, now)
+    involved = set(connection.scalars(select(assignments.c.person_id).where(
+        assignments.c.project_id == work.id, assignments.c.state == "done"
+    ).distinct()))  # fmt: skip
+    shown = [one for one in everybody(connection) if one.belongs_to(work.name) or one.id in involved]
     query = select(tasks.c.id, tasks.c.live, tasks.c.gold).where(tasks.c.project_id == work.id)
     rows = connection.execute(query).all()
     live = {row.id for row in rows if row.live and not row.gold}
@@ -41,11 +47,13 @@ def standing(connection: Connection, work: Work) -> Standing:
         retired=sum(not row.live for row in rows),
         disputes=disputes.waiting(connection, work.name),
         short=sum(max(0, each - given[task]) for task in live),
-        shares=tuple(_share(connection, work, person, gold, votes) for person in everybody(connection)),
+        shares=tuple(_share(connection, work, person, gold, votes, person.id in coming) for person in shown),
     )
 
 
-def _share(connection: Connection, work: Work, person: Person, gold: list[Task], votes: Ballot) -> Share:
+def _share(
+    connection: Connection, work: Work, person: Person, gold: list[Task], votes: Ballot, may_enter: bool
+) -> Share:  # fmt: skip
     progress = disputes.progress if person.role == "adjudicator" else desk.progress
     query = select(assignments.c.seconds).where(
         assignments.c.person_id == person.id, assignments.c.project_id == work.id, assignments.c.live,
@@ -58,6 +66,7 @@ def _share(connection: Connection, work: Work, person: Person, gold: list[Task],
         seconds=tuple(seconds),
         hasty=sum(time < (work.spec.min_seconds or 0) for time in seconds),
         gold=tuple(answer for task in gold for answer in _answers(work, person, task, votes)),
+        may_enter=may_enter,
     )
 
 

@@ -14,7 +14,7 @@ from benchbuilder.cli.desk import app_session, open_desk
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.retelling import harmless
 
-_ACTIONS = ("invite", "link", "revoke", "ls")
+_ACTIONS = ("invite", "link", "allow", "revoke", "ls")
 _ROLES = ("annotator", "adjudicator", "lead")
 _NAME = re.compile(r"[^\s=/~+][^\s=/]{0,59}")
 ADDRESS = "http://127.0.0.1:8765"
@@ -25,12 +25,16 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "action", choices=_ACTIONS,
-        help="invite somebody, make a new link for somebody, revoke an invitation, or list everybody",
+        help="invite somebody, make a new link, say on which projects they work, shut somebody out, or list everybody",
     )  # fmt: skip
     parser.add_argument(
         "overrides", nargs="*", metavar="NAME key=value", help="names of people, recipe=NAME and any override"
     )
     parser.add_argument("--role", choices=_ROLES, default="annotator", help="what they do (default: annotator)")
+    parser.add_argument(
+        "--project", action="append", default=[], metavar="NAME",
+        help="invite, or allow: the only project that they work on (repeatable; default: every project)",
+    )  # fmt: skip
     parser.add_argument("--days", type=int, default=30, help="how long a link works (default: 30 days)")
     parser.add_argument("--url", default=ADDRESS, help=f"where people reach the app (default: {ADDRESS})")
 
@@ -41,14 +45,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
     args.overrides = [word for word in args.overrides if word not in names]
     _check(args, names)
     with open_desk(app_session(args, console)) as desk:
-        ballots = desk.ballots
+        ballots, projects = desk.ballots, [desk.project(name) for name in args.project]
         for name in names:
             if args.action == "revoke":
                 ballots.revoke(name)
                 _say(console, f"{name}: link and sessions end now; votes stay, open work goes to others")
                 continue
-            invite = ballots.invite if args.action == "invite" else None
-            person, token = invite(name, args.role, args.days) if invite else ballots.reinvite(name, args.days)
+            if args.action == "allow":
+                ballots.allow(name, projects)
+                _say(console, f"{name}: works on {', '.join(projects) or 'every project'}")
+                continue
+            if args.action == "invite":
+                person, token = ballots.invite(name, args.role, args.days, projects)
+            else:
+                person, token = ballots.reinvite(name, args.days)
             _say(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
             _say(console, f"  {args.url.rstrip('/')}/enter/{token}")
         if args.action in ("invite", "link"):
@@ -75,12 +85,13 @@ def _list(people: list[Person], console: Console) -> None:
     if not people:
         _say(console, "nobody was invited yet: benchbuild people invite NAME --role annotator recipe=...")
         return
-    table = Table("name", "role", "code", "link works until", "last seen", box=SIMPLE_HEAD, pad_edge=False,
+    table = Table("name", "role", "code", "projects", "link works until", "last seen", box=SIMPLE_HEAD, pad_edge=False,
                   header_style="bold")  # fmt: skip
     for person in people:
         until = "revoked" if person.revoked else f"{person.expires_at:%Y-%m-%d}"
         seen = f"{person.seen_at:%Y-%m-%d %H:%M}" if person.seen_at else "never"
-        table.add_row(harmless(person.name), person.role, person.code, until, seen)
+        works = ", ".join(person.projects) or "every one"
+        table.add_row(harmless(person.name), person.role, person.code, works, until, seen)
     console.print(table)
 
 

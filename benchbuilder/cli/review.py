@@ -47,7 +47,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _tell(desk, console)
         strings = {} if desk.annotation is None else {name: ref.file for name, ref in desk.annotation.strings.items()}
         app = create_app(desk.ballots, strings, secure=secure, hosts=hosts)
-        serve(app, args.host, args.port, ready=lambda _: _say(console, f"serving at {address} (Ctrl-C stops)"))
+
+        def told(_: str) -> None:
+            _say(console, f"serving at {address} (Ctrl-C stops)")
+
+        serve(app, args.host, args.port, ready=told)
     return 0
 
 
@@ -116,7 +120,12 @@ def _lay_out_reviews(desk: Desk, console: Console) -> None:
             wants = "the items are not built yet" if spec.rows.items else "no file of rows is named"
             _say(console, f"{name}: left out, {wants}")
             continue
-        desk.ballots.lay_out(project_of(name, spec, recipe.language, recipe.seed), with_gold(tasks, spec))
+        project = project_of(name, spec, recipe.language, recipe.seed, recipe.benchmark)
+        desk.ballots.lay_out(project, with_gold(tasks, spec))
+    for project in desk.ballots.projects():
+        if project.name not in desk.specs():
+            desk.ballots.retire(project.name)
+            _say(console, f"{project.name}: no longer in the recipe; nothing of it is asked, its votes stay")
 
 
 def _tell(desk: Desk, console: Console) -> None:

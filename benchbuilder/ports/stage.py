@@ -43,6 +43,8 @@ class Context:
     """Folder for indices and the like, named by fingerprint; may be emptied at any time."""
     workplace: Path
     """Folder that belongs to people: packets and votes."""
+    benchmark: str = ""
+    """What is built: the recipe's name, and its variant."""
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,22 @@ from benchbuilder.review.security import Shield
 from benchbuilder.review.visits import Site
 
 
-def create_app(ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, hosts: Sequence[str]) -> FastAPI:
+def create_app(
+    ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = ""
+) -> FastAPI:  # fmt: skip
     """The app over `ballots`.
 
     `strings` are files with the words of the interface by language, beside those that the app brings (DataError if
     one is wrong). `secure` says that browsers come by HTTPS: cookies are sent by nothing else. `hosts` are the names
-    by which it may be asked for, ``*`` for all.
+    by which it may be asked for, ``*`` for all. `site_name` tells apart what is served at several ports of one host,
+    such as the address of the app with its port: else who enters one of them is signed out of the others.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_exception_handler(HTTPException, pages.on_http_error)
     app.add_exception_handler(RequestValidationError, pages.on_bad_request)
     app.add_exception_handler(DataError, pages.on_trouble)
     app.add_exception_handler(Exception, pages.on_bug)
-    app.state.site = Site(ballots, languages(strings), secure)
+    app.state.site = Site(ballots, languages(strings), secure, site_name)
     for part in (pages, entering, annotating, adjudicating, lead):
         app.include_router(part.router)
     app.mount("/static", _Kept(directory=str(files("benchbuilder.review").joinpath("static"))))

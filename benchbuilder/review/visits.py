@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,11 +29,16 @@ class Site:
     ballots: Ballots
     languages: Mapping[str, Texts]
     secure: bool
+    name: str = ""
     attempts: Attempts = field(default_factory=Attempts)
 
     def cookie(self, name: str) -> str:
-        """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone."""
-        return f"__Host-review_{name}" if self.secure else f"review_{name}"
+        """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone.
+
+        All ports of a host share cookies, so that sites with other names call theirs otherwise.
+        """
+        mark = f"_{hashlib.blake2b(self.name.encode(), digest_size=4).hexdigest()}" if self.name else ""
+        return f"__Host-review_{name}{mark}" if self.secure else f"review_{name}{mark}"
 
 
 class Refusal(HTTPException):

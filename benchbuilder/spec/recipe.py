@@ -111,8 +111,13 @@ class Recipe(Spec):
         """The spec of step `name`."""
         return self.steps[name]
 
+    @property
+    def benchmark(self) -> str:
+        """What it builds: its name, and its variant."""
+        return f"{self.name}-{self.variant}" if self.variant else self.name
+
     def folder(self, cwd: Path) -> Path:
         """The folder of the build."""
         if self.run.dir is not None:
             return cwd / self.run.dir
-        return cwd / "builds" / (f"{self.name}-{self.variant}" if self.variant else self.name)
+        return cwd / "builds" / self.benchmark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -88,18 +89,16 @@ class AppVotes(Votes):
     def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:  # noqa: ARG002
         """Lay the tasks out, whether something is wanted or not: the app shows just what is shown now."""
         context.workplace.mkdir(parents=True, exist_ok=True)
-        project = project_of(CLAIMS, self.spec, context.language, context.seed)
+        project = project_of(CLAIMS, self.spec, context.language, context.seed, context.benchmark)
         with open_ballots(self.spec.database_env, context.workplace) as ballots:
             ballots.lay_out(project, with_gold(tasks, self.spec))
-            there = {role: sum(p.role == role and not p.revoked for p in ballots.people()) for role in _ROLES}
+            members = [p for p in ballots.people() if not p.revoked and CLAIMS in (p.projects or (CLAIMS,))]
+        there = Counter(person.role for person in members)
         return Instructions(
             missing=count_missing(wanted, "annotators", "adjudicator"),
             where="the review app",
             next=_next(wanted, there["annotator"], there["adjudicator"], self.spec),
         )
-
-
-_ROLES = ("annotator", "adjudicator")
 
 
 def open_ballots(database_env: str | None, workplace: Path) -> Ballots:

@@ -127,15 +127,28 @@ class World:
 
 
 def replayed(ballots: Ballots, project: str) -> Ballot:
-    """The ballot by nothing but the history: of each person's votes on a subject the last one counts."""
-    last = {(vote.code, vote.subject): vote for vote in ballots.votes(project)}
+    """The ballot by nothing but the history: of each person's votes on a subject the last one counts.
+
+    Decisions on what is not binary count for as long as no vote that is later differs from what they were about.
+    """
     gold = {task.key for _, task in ballots.tasks(project, retired=True) if task.expected}
+    history = [vote for vote in ballots.votes(project) if vote.task not in gold]
+    last = {(vote.code, vote.subject): vote for vote in history}
     found = Ballot()
     for vote in sorted(last.values(), key=lambda vote: vote.id):
-        if vote.value is None or vote.task in gold:
+        if vote.value is None:
             continue
         if vote.role == "adjudicator":
             found.decisions[vote.subject] = (vote.code, vote.value)
         else:
             found.votes.setdefault(vote.subject, {})[vote.code] = vote.value
+    for subject, (judge, _) in list(found.decisions.items()):
+        decision = last[judge, subject]
+        about = {vote.code: vote.value for vote in history if vote.subject == subject and vote.id < decision.id}
+        changed = any(
+            last[code, subject].id > decision.id and about.get(code) != value
+            for code, value in found.votes.get(subject, {}).items()
+        )
+        if changed and QUESTIONS[decision.question].get("answer", "binary") != "binary":
+            del found.decisions[subject]
     return found

@@ -175,7 +175,7 @@ def test_drafts_are_kept_until_submitted(world: World):
     assert draft is not None
     assert (dict(draft.data), draft.saved_at) == ({name: "0"}, world.clock.now)
     assert world.open(second).draft is None
-    assert not world.ballots.save_draft(first, found.task_id, {name: "字" * 70_000})
+    assert not world.ballots.save_draft(first, found.task_id, {name: "字" * 310_000})
     assert world.open(first).draft == draft
     world.submit(first, task)
     assert world.open(first, task).draft is None
@@ -288,3 +288,33 @@ def test_the_median_is_of_all_that_are_done(world: World):
         world.ballots.submit(person, found.task_id, Submission(world.answers(found.task)))
         seen.append(world.ballots.progress(person, "p").median_seconds)
     assert seen == [10, 25, 20, 30]
+
+
+def test_a_draft_outlives_its_task(world: World):
+    first, second = world.annotators(2)
+    tasks = tasks_of(2)
+    world.lay_out(tasks)
+    found = world.open(first, tasks[0])
+    key = found.task.key
+    assert world.ballots.own(first, "p", key) == (found.task_id, True)
+    world.lay_out(tasks[1:])
+    assert world.ballots.own(first, "p", key) == (found.task_id, False)
+    assert world.ballots.own(world.invite("专家3"), "p", key) is None
+    assert world.ballots.own(first, "q", key) is None
+    assert world.ballots.save_draft(first, found.task_id, {"note": "很长的备注"})
+    assert not world.ballots.save_draft(second, found.task_id, {"note": "从没看过"})
+    world.lay_out(tasks)
+    assert dict(world.open(first, tasks[0]).draft.data) == {"note": "很长的备注"}
+
+
+def test_undo_keeps_what_is_longer_than_a_draft_may_be(world: World):
+    person = world.annotators(2)[0]
+    questions = {
+        f"t{n}": {"order": n, "subject": "claim", "label": "T", "text": f"{n}?", "answer": "text", "max_chars": 100_000}
+        for n in range(1, 5)
+    }
+    task = task_of(1)
+    world.lay_out([task], spec_of(questions=questions))
+    assert world.submit(person, **dict.fromkeys(questions, "孕" * 90_000)) == "kept"
+    assert world.ballots.undo(person, "p") == 1
+    assert [len(text) for text in world.open(person).draft.data.values()] == [90_000] * 4

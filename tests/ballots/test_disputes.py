@@ -4,7 +4,7 @@ import pytest
 from ballot_world import World, spec_of, task_of, tasks_of
 
 from benchbuilder.ballots.cleaning import field_name
-from benchbuilder.ballots.records import Person, Submission
+from benchbuilder.ballots.records import Imported, Person, Submission
 from benchbuilder.ports.votes import Task
 
 
@@ -212,3 +212,55 @@ def test_time_of_adjudicators_is_kept(world: World, people):
     event = list(world.ballots.events("p"))[-1]
     assert (event.kind, event.person, event.seconds, event.active_seconds) == ("submit", "仲裁", 42, 30)
     assert world.ballots.progress(judge, "p").median_seconds == 42
+
+
+@pytest.mark.parametrize(("question", "one", "other"), [("degree", 0.1, 0.6), ("grade", 1, 3)])
+def test_a_decision_about_other_votes_than_those_of_now_does_not_count(world: World, people, question, one, other):
+    task, judge = task_of(1), people[2]
+    world.lay_out([task], spec_of(question))
+    argue(world, people, task, {question: one}, {question: other})
+    assert world.decide(judge, world.id_of(task), one) == "kept"
+    decided, digest = world.ballots.ballot("p").decisions, world.ballots.digest("p")
+    assert len(decided) == 1
+    assert world.ballots.disputes("p") == 0
+    world.ballots.undo(people[1], "p")
+    assert world.submit(people[1], task, **{question: other}) == "kept"
+    assert world.ballots.ballot("p").decisions == decided, "the votes are those that it judged"
+    assert world.ballots.digest("p") == digest
+    assert world.submit(people[0], task, **{question: 2 if question == "grade" else 1.0}) == "kept"
+    assert world.ballots.ballot("p").decisions == {}
+    assert world.ballots.disputes("p") == 1
+    assert world.ballots.next_dispute(judge, "p") == world.id_of(task)
+    found = world.ballots.dispute(judge, "p", world.id_of(task))
+    assert (found.decided, found.remaining) == ({}, 1)
+    assert world.ballots.progress(judge, "p").done == 0
+    assert world.decide(judge, world.id_of(task), one, reason="仍然") == "kept", "the same value again"
+    assert len(world.ballots.ballot("p").decisions) == 1
+    assert world.ballots.disputes("p") == 0
+
+
+def test_a_binary_decision_stays(world: World, people):
+    task = task_of(1)
+    world.lay_out([task])
+    argue(world, people, task, {"sound": 1}, {"sound": 0})
+    assert world.decide(people[2], world.id_of(task), 1) == "kept"
+    world.submit(people[0], task, sound=0)
+    world.submit(people[1], task, sound=1)
+    assert world.ballots.disputes("p") == 0
+
+
+def test_imported_decisions_are_about_the_votes_that_come_with_them(world: World, people):
+    task = task_of(1)
+    world.lay_out([task], spec_of("degree"))
+    subject = world.subject(task, "degree")
+    votes = [
+        Imported("仲裁", subject, 0.2, role="adjudicator"), Imported("专家1", subject, 0.1),
+        Imported("专家2", subject, 0.6),
+    ]  # fmt: skip
+    assert world.ballots.bring_in("p", votes, "csv").new == 3
+    assert len(world.ballots.ballot("p").decisions) == 1
+    assert world.ballots.bring_in("p", votes, "csv").same == 3
+    world.ballots.bring_in("p", [Imported("专家1", subject, 0.9)], "csv")
+    assert world.ballots.disputes("p") == 1
+    world.ballots.bring_in("p", votes[:1], "csv")
+    assert world.ballots.disputes("p") == 0

@@ -43,7 +43,7 @@ def test_tasks_keep_their_ids_and_what_is_not_there_is_retired(world: World):
     assert len(world.ballots.tasks("p", retired=True)) == 5
     assert world.numbers(first) == [1, 2, 3]
     assert world.ballots.submit(first, found.task_id, Submission(world.answers(found.task))) == "retired"
-    assert not world.ballots.save_draft(first, found.task_id, {})
+    assert world.ballots.save_draft(first, found.task_id, {}), "it may come back"
     assert world.ballots.ballot("p").votes == {}
     assert world.ballots.ballot("p").stale == {"app": 2}
     assert len(world.ballots.ballot("p", everything=True).votes) == 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from browser.projects import claim_tasks, claims_spec, form_spec, form_tasks
-from browser.sites import Seat, Site, field, radio, subjects
+from browser.sites import Seat, Site, answer, field, radio, subjects
 
 SPEC = claims_spec()
 FORMS = form_spec()
@@ -156,6 +156,107 @@ def test_nobody_else_at_the_same_browser_sees_what_was_entered(site: Site):
             assert "还没看完" not in page.content()
             page.close()
     assert site.asked("Ben", 1).draft is None
+
+
+def test_a_page_that_is_left_open_while_tasks_change_touches_no_other_task(site: Site):
+    """The first task is retired, so that its number is another one's: what is typed on stays with the first."""
+    tasks = claim_tasks(3)
+    site.lay_out(SPEC, tasks)
+    seat = site.seat("Ana")
+    seat.expects("status of 409")
+    seat.enter()
+    page = open_task(seat)
+    first = site.asked("Ana", 1)
+    site.lay_out(SPEC, [task for task in tasks if task.key != first.task.key])
+    assert site.asked("Ana", 1).task_id != first.task_id
+    page.locator("#note").fill("typed meanwhile")
+    expect(page.locator("#state")).to_contain_text("This task was changed meanwhile. What you entered is kept")
+    assert kept_here(page) == []
+    with seat.loading():
+        page.get_by_role("button", name="Skip").click()
+    expect(page.get_by_role("main")).to_contain_text("not asked of you any more")
+    with seat.loading():
+        page.get_by_role("link", name="To the next task").click()
+    assert entered(page) == {}
+    assert [(site.asked("Ana", n).draft, site.asked("Ana", n).state) for n in (1, 2)] == [(None, "open")] * 2
+    site.lay_out(SPEC, tasks)
+    drafts = {task.task_id: task.draft for task in (site.asked("Ana", number) for number in (1, 2, 3))}
+    again = drafts.pop(first.task_id)
+    assert again is not None
+    assert again.data["note"] == "typed meanwhile"
+    assert set(drafts.values()) == {None}
+
+
+def kept_here(page: Page) -> list[str]:
+    """What the browser keeps of what the server did not take."""
+    return page.evaluate("Object.values(localStorage)")
+
+
+def test_the_browser_keeps_what_the_server_says_it_did_not_keep(site: Site):
+    site.lay_out(SPEC, claim_tasks(1))
+    seat = site.seat("Ana")
+    seat.expects("status of (413|422|503)")
+    seat.enter()
+    page = open_task(seat)
+    page.route("**/p/p/1", lambda route: route.fulfill(status=503, body="{}") if asks(route) else route.continue_())
+    page.locator("#note").fill("while the database is locked")
+    expect(page.locator("#state")).to_contain_text("Not saved")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator("#state")).to_contain_text("Not saved")
+    (kept,) = kept_here(page)
+    assert "while the database is locked" in kept
+    page.unroute_all()
+    page.route("**/p/p/1", no_drafts)
+    page.evaluate(TOO_MUCH)
+    with seat.loading():
+        page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("#work[data-lost]")).to_be_visible()
+    assert site.asked("Ana", 1).draft is None
+    (kept,) = kept_here(page)
+    assert "while the database is locked" in kept
+
+
+TOO_MUCH = """() => {
+  const more = document.createElement("input");
+  Object.assign(more, { type: "hidden", name: "v.x", value: "x".repeat(950000) });
+  document.getElementById("work").append(more);
+}"""
+
+
+def no_drafts(route: Route) -> None:
+    if asks(route) and "action=draft" in (route.request.post_data or ""):
+        return route.fulfill(status=503, body="{}")
+    return route.continue_()
+
+
+def asks(route: Route) -> bool:
+    return route.request.method == "POST"
+
+
+def test_an_old_copy_in_a_browser_is_not_put_over_what_was_submitted_since(site: Site):
+    site.lay_out(SPEC, claim_tasks(1))
+    seat = site.seat("Ana")
+    seat.expects(*OFFLINE)
+    seat.enter()
+    open_task(seat)
+    seat.context.set_offline(True)
+    typed = fill_half(site, seat.page)
+    expect(seat.page.locator("#state")).to_contain_text("Not saved")
+    seat.page.close()
+    seat.context.set_offline(False)
+    answer(site, "Ana", 1, SPEC)  # on another device
+    seat.reopen()
+    page = open_task(seat)
+    expect(page.locator("#older")).to_be_visible()
+    expect(page.locator("#restored")).to_be_hidden()
+    submitted = dict.fromkeys(map(field, subjects(site.asked("Ana", 1).task, SPEC)), "1") | {"note": "记一笔"}
+    assert entered(page) == submitted
+    assert site.asked("Ana", 1).draft is None
+    page.get_by_role("button", name="Fill them in").click()
+    expect(page.locator("#older")).to_be_hidden()
+    assert entered(page) == typed
+    expect(page.locator("#state")).to_contain_text("Draft saved")
 
 
 def test_the_suggested_time_shows_a_banner_and_sends_nothing(site: Site):

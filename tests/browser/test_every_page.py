@@ -139,6 +139,36 @@ def test_so_does_work_in_chinese(site: Site):
     assert not found, "\n".join(sorted(set(found)))
 
 
+BROKEN = """() => [...document.querySelectorAll("table th, table td.number")].flatMap((cell) => {
+  const found = [];
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const parts = cell.tagName === "TD" ? /[^ \\n].*[^ \\n]|[^ \\n]/g : /[A-Za-z'’]+/g;
+    for (const part of walker.currentNode.data.matchAll(parts)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, part.index);
+      range.setEnd(walker.currentNode, part.index + part[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(part[0]);
+    }
+  }
+  return found;
+})"""
+
+
+def test_no_word_and_no_figure_of_a_table_is_broken(site: Site):
+    filled(site)
+    seat = site.seat("Lea", viewport={"width": 1100, "height": 800})
+    seat.enter()
+    for width in (1100, 960, 800):
+        seat.page.set_viewport_size({"width": width, "height": 800})
+        for project in ("claims", "ratings"):
+            page = seat.go(f"/lead/{project}")
+            assert page.evaluate(BROKEN) == [], (project, width)
+            assert too_wide(page) == [], (project, width)
+    heads = seat.go("/lead/claims").locator("thead th").all_inner_texts()
+    assert [text for text in heads if text[:1].islower()] == []
+
+
 SHOWN = {
     "/", "/help", "/N", "/nowhere", "/p/claims/N", "/p/claims/list", "/p/done", "/p/done/N", "/p/ratings/N",
     "/p/forms/N", "/adjudicate/claims/N", "/adjudicate/ratings/N", "/adjudicate/done", "/lead", "/lead/claims",

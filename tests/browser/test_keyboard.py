@@ -35,10 +35,15 @@ def submit(seat: Seat, key: str, onto: str) -> None:
     press_on(seat, key, onto)
 
 
-def come_in(seat: Seat) -> None:
+def open_door(seat: Seat) -> None:
     seat.page.goto(seat.link)
+    expect(seat.page.locator("main form button")).to_be_focused()  # it takes the focus soon after the page is there
     with seat.loading():
-        seat.press("Enter")  # the one button of the page has the focus
+        seat.press("Enter")
+
+
+def come_in(seat: Seat) -> None:
+    open_door(seat)
     seat.tab_to(seat.page.get_by_role("link", name="Begin"))
     press_on(seat, "Enter", "/1")
 
@@ -188,9 +193,7 @@ def test_an_adjudicator_works_by_keyboard_too(site: Site):
         answer(site, "Ben", number, SPEC)
     seat = site.seat("Judy", "adjudicator")
     page = seat.page
-    page.goto(seat.link)
-    with seat.loading():
-        seat.press("Enter")
+    open_door(seat)
     seat.tab_to(page.get_by_role("link", name="Decide"))
     with seat.loading():
         seat.press("Enter")
@@ -211,6 +214,7 @@ def test_an_adjudicator_works_by_keyboard_too(site: Site):
         seat.press("Enter")
     assert page.url == first
     seat.press("0")
+    expect(page.locator("button[value=submit]")).to_be_focused()
     with seat.loading():
         seat.press("Enter")
     assert sorted(site.votes()["Judy"].values()) == [0, 1]

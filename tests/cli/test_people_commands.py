@@ -46,8 +46,11 @@ def test_invitations(here, capsys):
     assert main(["people", "revoke", "li", *SAMPLE]) == 0
     assert main(["people", "ls", *SAMPLE]) == 0
     table = capsys.readouterr().out
-    assert re.search(r"li +annotator +A2 +revoked +never", table)
+    assert re.search(r"li +annotator +A2 +every one +revoked +never", table)
     assert not TOKEN.search(table)
+    assert main(["people", "allow", "wang", "--project", "claims", "--project", "answers", *SAMPLE]) == 0
+    assert main(["people", "allow", "li", *SAMPLE]) == 0
+    assert "wang: works on claims, answers\nli: works on every project" in capsys.readouterr().out
     assert main(["people", "link", "li", *SAMPLE]) == 0
     (token,) = TOKEN.findall(capsys.readouterr().out)
     database = here / "builds/care_mi/annotation/review.sqlite"
@@ -61,6 +64,7 @@ def test_invitations(here, capsys):
         (["invite"], "nobody was named"), (["invite", "a/b"], "'a/b' cannot be a name"),
         (["invite", "x", "--days", "0"], "--days is a number of days"), (["revoke", "nobody"], "nobody"),
         (["invite", "wang"], "wang"),
+        (["allow", "wang", "--project", "nothing"], "there is no project 'nothing'"),
     ],
 )  # fmt: skip
 def test_wrong_words_about_people(here, capsys, words, told):

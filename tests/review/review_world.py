@@ -188,6 +188,8 @@ def hidden(html: str, name: str) -> str:
 def fields_of(html: str) -> dict[str, str]:
     form = html.partition('<form id="work"')[2].partition("</form>")[0]
     data = {name: hidden(form, name) for name in ("csrf", "shown", "active")}
+    if 'name="task"' in form:
+        data["task"] = hidden(form, "task")
     data["note"] = ""
     for name in re.findall(r'name="(v\.[^"]+)"', form):
         data.setdefault(name, "")

@@ -256,6 +256,38 @@ def test_a_dispute_that_is_gone(world, judge):
     assert judge.get(path).status_code == 404
 
 
+def test_what_was_entered_is_kept_when_another_decided_meanwhile(world, judge):
+    task, names = scalar_task(world)
+    path = f"/adjudicate/claims/{task}"
+    data = judge.form(path) | {names["supports"]: "0", names["complete"]: "0.33", "note": "lange Begründung"}
+    other = world.browser("Zweite", "adjudicator")
+    assert other.submit(path, "1", note="weil").status_code == 303
+    for action in ("submit", "draft", "skip", "flag"):
+        answer = judge.client.post(path, data=data | {"action": action, "error_kinds": "edge_case"})
+        assert (answer.status_code, answer.headers["draft-kept"]) == (409, "yes")
+        assert "not in dispute any more" in answer.text
+        told = judge.client.post(path, data=data | {"action": action}, headers={"Accept": "application/json"})
+        assert told.json() == {"state": "changed", "kept": True}
+    assert {code for code, _ in world.ballots.ballot("claims").decisions.values()} == {"J2"}
+    other.post("/adjudicate/claims/undo")
+    page = judge.get(path).text
+    assert "lange Begründung" in page
+    assert 'value="0.33"' in page
+    huge = judge.client.post(path, data=data | {"action": "submit", "note": "n" * 950_000})
+    assert (huge.status_code, huge.headers["draft-kept"]) == (422, "no")
+
+
+def test_undo_of_what_is_no_dispute_any_more_goes_to_the_project(world, judge):
+    task = waiting(world)[0]
+    assert judge.submit(f"/adjudicate/claims/{task}", "1").status_code == 303
+    for name in NAMES:
+        while world.ballots.undo(person_of(world, name), "claims") is not None:
+            pass
+    answer = judge.post("/adjudicate/claims/undo")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/adjudicate/claims")
+    assert judge.get("/adjudicate/claims").status_code == 200
+
+
 def test_a_dispute_that_is_another_one(world, judge):
     task, names = scalar_task(world)
     path = f"/adjudicate/claims/{task}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from review_world import GUIDELINE, Browser, World, claim_tasks, claims_spec, fields_of, make_world
 
 from benchbuilder.ballots.records import Project
+from benchbuilder.errors import DataError
 
 JSON = {"Accept": "application/json"}
 
@@ -181,7 +183,7 @@ def test_a_draft_comes_back_and_is_for_its_task_alone(world: World) -> None:
 
 def test_a_draft_that_is_too_large_says_so(world: World) -> None:
     ann = world.browser("Ann")
-    data = ann.form("/p/forms/1") | {"action": "draft", "note": "字" * 90_000}
+    data = ann.form("/p/forms/1") | {"action": "draft", "note": "n" * 950_000}
     assert ann.client.post("/p/forms/1", data=data, headers=JSON).json() == {"state": "too_big"}
     assert ann.client.post("/p/forms/1", data=data).status_code == 413
     assert ann.client.post("/p/forms/1", data=data | {"action": "submit"}).status_code == 422
@@ -212,7 +214,7 @@ def test_a_correction_is_added_to_the_history(world: World) -> None:
 
 def test_undo_opens_the_last_one_again_with_its_answers(world: World) -> None:
     ann = world.browser("Ann")
-    assert ann.post("/p/claims/undo").headers["location"] == "/p/claims/list", "nothing to take back"
+    assert ann.post("/p/claims/undo").headers["location"] == "/p/claims", "nothing to take back"
     ann.submit("/p/claims/1")
     ann.submit("/p/claims/2", note="second")
     for number in (2, 1):
@@ -267,7 +269,8 @@ def test_scripts_get_an_address_and_go_there_themselves(world: World) -> None:
     full = data | {name: "1" for name in data if name.startswith("v.")}
     answer = ann.client.post("/p/claims/1", data=full | {"action": "submit"}, headers=JSON)
     assert (answer.status_code, answer.json()) == (200, {"next": "/p/claims/2?saved=1"})
-    assert ann.client.post("/p/claims/2", data=data | {"action": "skip"}, headers=JSON).json()["next"] == "/p/claims/3"
+    second = ann.form("/p/claims/2") | {"action": "skip"}
+    assert ann.client.post("/p/claims/2", data=second, headers=JSON).json()["next"] == "/p/claims/3"
     ann.post("/leave")
     late = ann.client.post("/p/claims/2", data=data | {"action": "draft"}, headers=JSON)
     assert (late.status_code, late.json()) == (403, {"state": "signed_out"})
@@ -298,9 +301,113 @@ def test_a_task_that_is_not_asked_any_more_is_not_submitted(world: World) -> Non
     data |= {name: "1" for name in data if name.startswith("v.")}
     world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), [])
     answer = ann.client.post("/p/claims/1", data=data)
-    assert answer.status_code in (404, 409)
+    assert answer.status_code == 409
+    assert "not asked of you any more" in answer.text
+    assert "kept as a draft" in answer.text
     assert not votes_of(world, "claims", "Ann")
     assert ann.get("/p/claims").status_code < 500
+    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks())
+    found = [ann.form(f"/p/claims/{number}") for number in range(1, 5)]
+    (again,) = (form for form in found if form["task"] == data["task"])
+    assert {again[name] for name in again if name.startswith("v.")} == {"1"}, "what was entered comes back with it"
+
+
+def drafts_of(world: World, ann: Browser) -> dict[str, Any]:
+    """What is kept of what was not submitted, by the key of the task; of those that Ann has now."""
+    assert ann.person is not None
+    found = [world.ballots.assignment(ann.person, "claims", number, opening=False) for number in range(1, 9)]
+    return {task.task.key: task.draft and dict(task.draft.data) for task in found if task is not None}
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_an_old_page_touches_no_other_task_than_the_one_it_shows(world: World, moved: bool) -> None:
+    ann = world.browser("Ann")
+    tasks = claim_tasks()
+    pages = {number: ann.form(f"/p/claims/{number}") for number in range(1, 5)}
+    for number, page in pages.items():
+        ann.client.post(f"/p/claims/{number}", data=page | {"action": "draft", "note": f"precious {number}"})
+    before = drafts_of(world, ann)
+    shown = 2 if moved else 1  # the first one goes: 1 shows nothing that is asked, and 2 is another one now
+    old = pages[shown] | {name: "0" for name in pages[shown] if name.startswith("v.")} | {"note": "of the old page"}
+    rest = [task for task in tasks if task.key != pages[1]["task"]]
+    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), rest)
+    assert ann.form(f"/p/claims/{shown}")["task"] != old["task"]
+    for action in ("draft", "skip", "flag", "unflag", "submit"):
+        for headers in (JSON, {}):
+            answer = ann.client.post(f"/p/claims/{shown}", data=old | {"action": action}, headers=headers)
+            assert (answer.status_code, answer.headers["draft-kept"]) == (409, "yes")
+            if headers:
+                assert answer.json() == {"state": "changed", "kept": True}
+            else:
+                assert ("has another number now" if moved else "not asked of you any more") in answer.text
+    assert not votes_of(world, "claims", "Ann")
+    assert {event.kind for event in world.ballots.events("claims")} == {"open"}
+    others = {key: draft for key, draft in drafts_of(world, ann).items() if key != old["task"]}
+    assert others == {key: before[key] for key in others}
+    assert len(others) == (2 if moved else 3)
+    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), tasks)
+    assert drafts_of(world, ann)[old["task"]]["note"] == "of the old page"
+
+
+def test_a_page_whose_number_is_gone_is_kept_too(world: World) -> None:
+    ann = world.browser("Ann")
+    last = ann.form("/p/claims/4") | {"action": "submit", "note": "typed"}
+    gone = [task for task in claim_tasks() if task.key != last["task"]]
+    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), gone)
+    for action in ("submit", "draft", "skip"):
+        answer = ann.client.post("/p/claims/4", data=last | {"action": action})
+        assert (answer.status_code, answer.headers["draft-kept"]) == (409, "yes")
+    huge = ann.client.post("/p/claims/4", data=last | {"note": "n" * 950_000})
+    assert (huge.status_code, huge.headers["draft-kept"]) == (409, "no")
+    assert "could not be kept" in huge.text
+    for key in ("", "x", "x" * 300):
+        assert ann.client.post("/p/claims/4", data=last | {"task": key}).status_code == 404
+        other = ann.client.post("/p/claims/1", data=last | {"task": key})
+        assert (other.status_code, other.headers["draft-kept"]) == (409, "no")
+
+
+def test_scripts_learn_whether_what_is_incomplete_was_kept(world: World) -> None:
+    ann = world.browser("Ann")
+    data = ann.form("/p/claims/1") | {"action": "submit"}
+    assert ann.client.post("/p/claims/1", data=data).headers["draft-kept"] == "yes"
+    too_much = ann.client.post("/p/claims/1", data=data | {"note": "n" * 950_000})
+    assert (too_much.status_code, too_much.headers["draft-kept"]) == (422, "no")
+    assert "data-lost" in too_much.text
+
+
+def test_pages_say_from_which_answers_they_started(world: World) -> None:
+    ann = world.browser("Ann")
+
+    def base() -> str:
+        found = re.search(r'data-base="(\w+)"', ann.get("/p/claims/1").text)
+        assert found
+        return found[1]
+
+    fresh = base()
+    ann.submit("/p/claims/1", None, action="draft", note="half")
+    assert base() == fresh, "a draft is no answer yet"
+    ann.submit("/p/claims/1")
+    assert base() != fresh
+    ann.post("/p/claims/undo")
+    assert base() == fresh
+
+
+def test_a_database_in_trouble_is_told_plainly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann = world.browser("Ann")
+    data = ann.form("/p/claims/1")
+
+    def locked(*_: Any) -> bool:
+        raise DataError("the database is locked", why="secret why")
+
+    monkeypatch.setattr(world.ballots, "save_draft", locked)
+    for action in ("draft", "submit", "skip", "flag"):
+        answer = ann.client.post("/p/claims/1", data=data | {"action": action})
+        assert answer.status_code == 503
+        assert "Nothing can be saved just now" in answer.text
+        assert "secret" not in answer.text
+        assert "default-src" in answer.headers["content-security-policy"]
+        told = ann.client.post("/p/claims/1", data=data | {"action": action}, headers=JSON)
+        assert (told.status_code, told.json()) == (503, {"state": "refused"})
 
 
 def test_nobody_reaches_the_tasks_of_others(world: World) -> None:

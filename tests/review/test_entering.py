@@ -10,6 +10,8 @@ import pytest
 from review_world import World, hidden, make_world
 from starlette.testclient import TestClient
 
+from benchbuilder.ballots.database import Ballots
+from benchbuilder.review.app import create_app
 from benchbuilder.review.limits import Attempts
 
 
@@ -183,3 +185,22 @@ def test_a_recipe_brings_a_language(tmp_path: Path) -> None:
     assert "Begin" in page, "what is missing is English"
     assert '<html lang="zu"' in page
     world.ballots.close()
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_sites_at_two_ports_of_a_host_do_not_share_sessions(tmp_path: Path, secure: bool) -> None:
+    """Browsers send the cookies of a host to all of its ports."""
+    names: list[set[str]] = []
+    for port in (8000, 8001):
+        with Ballots.open(f"sqlite:///{tmp_path / str(port)}.db") as ballots:
+            _, token = ballots.invite("Ann", "annotator")
+            app = create_app(ballots, {}, secure=secure, hosts=["testserver"], site_name=f"http://testserver:{port}")
+            client = TestClient(app, base_url="https://testserver" if secure else "http://testserver")
+            slip = hidden(client.get(f"/enter/{token}").text, "csrf")
+            answer = client.post("/enter", data={"token": token, "csrf": slip}, follow_redirects=False)
+            assert answer.status_code == 303
+            names.append(set(client.cookies))
+            assert client.get("/").status_code == 200
+    assert all(len(found) == 1 for found in names)
+    assert not names[0] & names[1]
+    assert all(name.startswith("__Host-review_session_") for found in names for name in found) == secure

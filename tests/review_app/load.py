@@ -85,6 +85,7 @@ class Shift:
     def _save(self, browser: Browser, save: Save, csrf: str) -> None:
         sheet = self.annotator.sheets[save.number]
         data = {"csrf": csrf, "shown": sheet.shown, "active": "12", "action": save.action, "note": ""}
+        data["task"] = self.annotator.keys[save.number]
         data |= typed(self.annotator, save.number, save.round_)
         path = f"/p/{PROJECT}/{save.number}"
         if save.action == "draft":

@@ -35,6 +35,7 @@ class Fuzzed:
     def __init__(self, server: Server, browsers: dict[str, Browser], annotator: Annotator, disputed: list[int]) -> None:
         self.server, self.browsers, self.disputed = server, browsers, disputed
         self.fields = sorted({entry.field for sheet in annotator.sheets.values() for entry in sheet.entries()})
+        self.keys = annotator.keys
         self.shown = [sheet.shown for sheet in annotator.sheets.values()]
         for task_id in disputed:
             page = browsers["adjudicator"].get(f"/adjudicate/{PROJECT}/{task_id}").text
@@ -103,10 +104,12 @@ def test_fields_of_every_form(fuzzed: Fuzzed, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(targets[role]))
     fields: dict[str, Any] = {"csrf": some(TEXT, *[browser.csrf] * 5), "action": some(TEXT, *ACTIONS, *["submit"] * 5)}
     fields |= {"shown": some(TEXT, *fuzzed.shown * 3), "active": TEXT, "note": TEXT, "language": some(TEXT, "en", "zh")}
+    fields |= {"task": some(TEXT, *[fuzzed.keys.get(int(number) if number in "123456" and number else 0, "")] * 6)}
     fields |= {"back": some(TEXT, "/", "//evil.example", "/\\evil.example", "/p/trials/1"), "token": TEXT}
     fields |= dict.fromkeys(ADJUDICATION, TEXT) | dict.fromkeys(fuzzed.fields, some(TEXT, "0", "1"))
-    pairs = [(name, data.draw(strategy)) for name, strategy in fields.items() if name in ("csrf", "action", "shown")]
-    rest = [(name, strategy) for name, strategy in fields.items() if name not in ("csrf", "action", "shown")]
+    always = ("csrf", "action", "shown", "task")
+    pairs = [(name, data.draw(strategy)) for name, strategy in fields.items() if name in always]
+    rest = [(name, strategy) for name, strategy in fields.items() if name not in always]
     keep = data.draw(st.sets(st.integers(0, len(rest) - 1), min_size=0, max_size=3))
     everything = data.draw(st.booleans())
     for place, (name, strategy) in enumerate(rest):
@@ -187,7 +190,9 @@ def test_addresses(fuzzed: Fuzzed, route: str, role: str, texts: tuple[str, str]
 def test_too_much(fuzzed: Fuzzed, fields: dict[str, str]) -> None:
     browser = fuzzed.browsers["annotator"]
     try:
-        answer = browser.post(f"/p/{PROJECT}/5", {"csrf": browser.csrf, "action": "draft", **fields})
+        answer = browser.post(
+            f"/p/{PROJECT}/5", {"csrf": browser.csrf, "action": "draft", "task": fuzzed.keys[5], **fields}
+        )
     except (OSError, http.client.HTTPException):
         browser.close()  # refused before all of it was sent
     else:
@@ -201,6 +206,7 @@ def test_a_field_that_comes_twice_counts_once(fuzzed: Fuzzed) -> None:
     shown = re.findall(r'name="shown" value="([^"]*)"', page)[0]
     fields = sorted(set(re.findall(r'name="(v\.[^"]*)"', page)))
     pairs = [("csrf", browser.csrf), ("csrf", browser.csrf), ("action", "skip"), ("action", "submit"), ("shown", shown)]
+    pairs += [("task", "another"), ("task", fuzzed.keys[6])]
     pairs += [(name, value) for name in fields for value in ("nonsense", "1")]
     answer = browser.ask("POST", f"/p/{PROJECT}/6", encoded(pairs), Content_Type=URLENCODED)
     assert answer.status == 303

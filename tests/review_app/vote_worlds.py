@@ -52,12 +52,13 @@ def task(number: int, paragraphs: int = 1, *, about: str = "", expected: Sequenc
 
 @dataclass(frozen=True)
 class Annotator:
-    """A person, the token of their link, and by number the forms of their tasks, which have the ids `task_ids`."""
+    """A person, the token of their link, and by number the forms of their tasks, their ids and their keys."""
 
     person: Person
     token: str
     sheets: dict[int, Sheet]
     task_ids: dict[int, int]
+    keys: dict[int, str]
 
 
 def lay_out(url: str, count: int, annotators: int, **changes: Any) -> list[Annotator]:
@@ -75,6 +76,7 @@ def lay_out(url: str, count: int, annotators: int, **changes: Any) -> list[Annot
             person, token,
             {row.place: sheets[row.key] for row in rows if row.person_id == person.id},
             {row.place: row.id for row in rows if row.person_id == person.id},
+            {row.place: row.key for row in rows if row.person_id == person.id},
         )
         for person, token in invited
     ]  # fmt: skip

@@ -63,6 +63,7 @@ def _people() -> None:
         sa.Column("expires_at", _TIME, nullable=False),
         sa.Column("revoked", sa.Boolean(), nullable=False),
         sa.Column("seen_at", _TIME),
+        sa.Column("projects", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="people_pk"),
         sa.UniqueConstraint("code", name="people_code_unique"),
         sa.UniqueConstraint("name", name="people_name_unique"),
@@ -90,6 +91,8 @@ def _projects() -> None:
         sa.Column("guideline", sa.Text(), nullable=False),
         sa.Column("language", sa.Text(), nullable=False),
         sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("benchmark", sa.Text(), nullable=False),
+        sa.Column("live", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="projects_pk"),
         sa.UniqueConstraint("name", name="projects_name_unique"),
     )
@@ -225,6 +228,7 @@ def _votes() -> None:
     )
     op.create_index("votes_of_project", "votes", ["project_id", "id"])
     op.create_index("votes_of_event", "votes", ["event_id"])
+    op.create_index("votes_of_task", "votes", ["task_id"])
 
     op.create_table(
         "current_votes",
