@@ -174,7 +174,7 @@ def annotate(user: User, times: Times) -> None:
     """One task: on to the next, look at it, answer it."""
     path = _timed(times, "next", lambda: user.ask("GET", f"/p/{PROJECT}"), 303)[1]
     page = _timed(times, "task", lambda: user.ask("GET", path), 200)[2]
-    form = {name: _found(rf'name="{name}" value="([^"]*)"', page) for name in ("csrf", "shown")}
+    form = {name: _found(rf'name="{name}" value="([^"]*)"', page) for name in ("csrf", "shown", "task")}
     form |= dict.fromkeys(re.findall(r'name="(v\.[^"]+)"', page), "1")
     form |= {"action": "submit", "active": "20", "note": ""}
     _timed(times, "submit", lambda: user.ask("POST", path, form), 303)

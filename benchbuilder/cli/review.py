@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _lay_out_reviews(desk, console)
         _tell(desk, console)
         strings = {} if desk.annotation is None else {name: ref.file for name, ref in desk.annotation.strings.items()}
-        app = create_app(desk.ballots, strings, secure=secure, hosts=hosts)
+        app = create_app(desk.ballots, strings, secure=secure, hosts=hosts, site_name=address)
 
         def told(_: str) -> None:
             _say(console, f"serving at {address} (Ctrl-C stops)")

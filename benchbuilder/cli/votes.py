@@ -73,8 +73,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _material(desk: Desk, project: Project) -> Material:
     ballots = desk.ballots
     people = [Rater(person.name, person.code, person.role) for person in ballots.people()]
-    tasks = [task for _, task in ballots.tasks(project.name)]
-    return material_of(project, tasks, people, ballots.votes(project.name), ballots.events(project.name))
+    live = ballots.live_tasks(project.name)
+    everything = ballots.tasks(project.name, retired=True)
+    return material_of(
+        project, [task for number, task in everything if number in live], people, ballots.votes(project.name),
+        ballots.events(project.name), retired=[task for number, task in everything if number not in live],
+        wordings=ballots.wordings(project.name),
+    )  # fmt: skip
 
 
 def _users(path: Path) -> Users:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchbuilder.ballots.records import Event, Project, VoteEvent
+from benchbuilder.ballots.records import Event, Project, VoteEvent, Wording
 from benchbuilder.doors.records import Material, Rater, Ruling, Skip, Vote
 from benchbuilder.ports.votes import Task
 
 
 def material_of(
     project: Project, tasks: Sequence[Task], people: Sequence[Rater], history: Iterable[VoteEvent],
-    events: Iterable[Event],
+    events: Iterable[Event], *, retired: Sequence[Task] = (), wordings: Sequence[Wording] = (),
 ) -> Material:  # fmt: skip
     """All that the database knows of a project, for any export."""
     lines = sorted(history, key=lambda line: line.id)
@@ -19,6 +19,7 @@ def material_of(
     return Material(
         project, tasks, votes_of(lines, happened), people,
         rulings=rulings_of(happened, people), skips=skips_of(happened, people), history=lines, events=happened,
+        retired=retired, wordings=wordings,
     )  # fmt: skip
 
 

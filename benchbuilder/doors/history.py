@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from benchbuilder.ballots.records import Event, Project, VoteEvent
+from benchbuilder.ballots.records import Event, VoteEvent
 from benchbuilder.doors.collecting import Collector, line_bytes, load_lines
 from benchbuilder.doors.people import Users
 from benchbuilder.doors.records import Brought, Export, Loss, Material
 from benchbuilder.judging.shown import wording_key
-from benchbuilder.ports.votes import Subject, Task
+from benchbuilder.ports.votes import Subject
 
 LINES = "history.jsonl"
 
 
 def write_history(material: Material, users: Users | None = None) -> Export:  # noqa: ARG001 - as every door
     """The history of `material`, which must hold `history` and `events`."""
-    lines = history_lines(material.project, material.tasks, material.history, material.events)
+    lines = history_lines(material)
     losses = [Loss("names of people: they stand by code"), Loss("drafts, sessions and invite links")]
     return Export({LINES: b"".join(lines)}, losses)
 
 
-def history_lines(
-    project: Project, tasks: Iterable[Task], votes: Iterable[VoteEvent], events: Iterable[Event]
-) -> Iterator[bytes]:
-    """The lines one by one; `votes` and `events` by their ids. An event comes before the votes that it brought."""
+def history_lines(material: Material) -> Iterator[bytes]:
+    """The lines one by one, by the ids of votes and events. An event comes before the votes that it brought.
+
+    Before them stand the project, every wording that was ever asked, and the tasks, ``live`` or not any more.
+    """
+    project = material.project
     questions = {
         name: {"wording": wording_key(question)} | question.model_dump(mode="json")
         for name, question in project.spec.asked().items()
@@ -36,11 +38,17 @@ def history_lines(
         {"type": "project", "name": project.name, "language": project.language, "guideline": project.guideline,
          "questions": questions}
     )  # fmt: skip
-    for task in tasks:
-        yield line_bytes({"type": "task"} | asdict(task) | {
-            part: dict(getattr(task, part)) for part in ("fields", "about", "expected")})  # fmt: skip
-    happened = ((event.at, 0, event.id, _event(event)) for event in events)
-    given = ((vote.at, 1, vote.id, _vote(vote)) for vote in votes)
+    for wording in material.wordings:
+        yield line_bytes(
+            {"type": "wording", "wording": wording.key, "question": wording.question,
+             "since": wording.since.isoformat(), "definition": dict(wording.definition)}
+        )  # fmt: skip
+    for live, tasks in ((True, material.tasks), (False, material.retired)):
+        for task in tasks:
+            yield line_bytes({"type": "task", "live": live} | asdict(task) | {
+                part: dict(getattr(task, part)) for part in ("fields", "about", "expected")})  # fmt: skip
+    happened = ((event.at, 0, event.id, _event(event)) for event in material.events)
+    given = ((vote.at, 1, vote.id, _vote(vote)) for vote in material.history)
     for _, _, _, line in heapq.merge(happened, given, key=lambda item: item[:3]):
         yield line_bytes(line)
 

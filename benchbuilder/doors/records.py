@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from benchbuilder.ballots.records import Event, Imported, Project, Role, VoteEvent
+from benchbuilder.ballots.records import Event, Imported, Project, Role, VoteEvent, Wording
 from benchbuilder.errors import DataError
 from benchbuilder.judging.shown import Asked, everything_asked
 from benchbuilder.ports.votes import Subject, Task, Value
@@ -84,7 +84,8 @@ class Material:
     """All that an export may draw on.
 
     `votes` stand in the order in which they were given: of several by one person on one subject the last counts.
-    `people` are all who take part, those without a vote too. `history` and `events` are for the export of that name.
+    `people` are all who take part, those without a vote too. For the export of the history there are `history`,
+    `events`, `retired` (tasks that are not asked any more) and `wordings` (all that were ever asked).
     """
 
     project: Project
@@ -96,6 +97,8 @@ class Material:
     rulings: Sequence[Ruling] = ()
     history: Sequence[VoteEvent] = ()
     events: Sequence[Event] = ()
+    retired: Sequence[Task] = ()
+    wordings: Sequence[Wording] = ()
 
     def asked(self) -> dict[Subject, Asked]:
         """Every judgement that the project wants about the tasks."""

@@ -3,11 +3,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from door_worlds import PEOPLE, START, as_set, material_of
+from door_worlds import PEOPLE, START, as_set, material_of, task_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.ballots.records import Event, VoteEvent
+from benchbuilder.ballots.records import Event, VoteEvent, Wording
 from benchbuilder.doors.formats import FORMATS
 from benchbuilder.doors.gathering import material_of as gathered
 from benchbuilder.doors.gathering import rulings_of, skips_of
@@ -143,3 +143,15 @@ def test_bytes_that_are_no_file_are_problems_or_nothing(name, content):
     if brought.problems:
         with pytest.raises(DataError, match="no vote was counted"):
             brought.votes_or_refusal()
+
+
+def test_what_is_no_longer_asked_stands_there_too():
+    material = material_of()
+    gone = task_of("旧问题", "旧回答")
+    old = Wording("w0", "factual", {"text": "以前怎么问的？"}, START)
+    text = write_history(replace(material, retired=[gone], wordings=[old])).files["history.jsonl"].decode()
+    rows = [json.loads(line) for line in text.splitlines()]
+    tasks = {row["key"]: row["live"] for row in rows if row["type"] == "task"}
+    assert tasks == {task.key: True for task in material.tasks} | {gone.key: False}
+    (wording,) = [row for row in rows if row["type"] == "wording"]
+    assert (wording["wording"], wording["definition"]["text"]) == ("w0", "以前怎么问的？")
