@@ -94,7 +94,10 @@ def add(
         raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_LETTERS)}")
     taken = {person.name.casefold() for person in everybody(connection)}
     if called.casefold() in taken:
-        raise DataError(f"somebody is called {called!r} already", next="take another name, or invite them again")
+        raise DataError(
+            f"somebody is called {called!r} already",
+            next="take another name; `people link` makes them a new link, and one person has one role",
+        )
     same_role = select(func.count()).select_from(people).where(people.c.role == role)
     code = f"{_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
     token = secrets.token_urlsafe(32)

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.ballots.definitions import FILE as REVIEW_FILE
 from benchbuilder.build import BuildReport, build, open_gateway
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, open_session
 from benchbuilder.errors import ServiceError, TooManyFailures
 from benchbuilder.progress import Bars, Lines, Watcher
 from benchbuilder.spec.recipe import Recipe
+from benchbuilder.votes.app import AppSpec
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +84,8 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     if report.receipts:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _empty(report, recipe)
+    if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
+        yield "The review app holds votes of this build, which are not counted here: annotation=app counts them."
     if recipe.card.illustrative:
         yield "The sources are bundled samples: illustrative, not checked by experts."
 

@@ -62,6 +62,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             _say(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
             _say(console, f"  {args.url.rstrip('/')}/enter/{token}")
         if args.action in ("invite", "link"):
+            if args.url == ADDRESS:
+                _say(console, f"links lead to {ADDRESS}; where `review` serves elsewhere, say --url")
             _say(console, "give each link to its person alone: it is all that is needed to work in their name, and it "
                  "is not shown again (`people link NAME` makes a new one)")  # fmt: skip
         if args.action == "ls":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import shlex
+import socket
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,13 +40,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
     address = args.url or f"http://{_bracketed(args.host)}:{args.port}"
     hosts, secure = _hosts(args, address)
     create_app, serve = _app()
+    _check_free(args.host, args.port)
     session = app_session(args, console)
     for warning in session.warnings:
         _say(console, f"warning: {warning}")
     _bring_up_to_date(session, args.overrides, console)
     with open_desk(session) as desk:
         _lay_out_reviews(desk, console)
-        _tell(desk, console)
+        _tell(desk, args.overrides, console)
         strings = {} if desk.annotation is None else {name: ref.file for name, ref in desk.annotation.strings.items()}
         app = create_app(desk.ballots, strings, secure=secure, hosts=hosts, site_name=address)
 
@@ -63,6 +66,19 @@ def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
     except ModuleNotFoundError as error:
         raise needs_review(error) from error
     return create_app, serve
+
+
+def _check_free(host: str, port: int) -> None:
+    """DataError, before anything is laid out, if something listens there already."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise DataError(
+                f"the review app cannot listen at {host}, port {port}", why=str(error),
+                next="stop what uses the port, or choose another one with --port",
+            ) from error  # fmt: skip
 
 
 def _bracketed(host: str) -> str:
@@ -106,7 +122,10 @@ def _bring_up_to_date(session: Session, words: list[str], console: Console) -> N
             next="build first, with the same words and annotation=app; `benchbuild plan` says what it costs",
         )
     with watching(console) as watcher:
-        build(plan, store, session.loaded.yaml, watcher, words=words)
+        report = build(plan, store, session.loaded.yaml, watcher, words=words)
+    for waiting in report.waiting.values():
+        if waiting.why:
+            _say(console, f"warning: {waiting.why}")
 
 
 def _lay_out_reviews(desk: Desk, console: Console) -> None:
@@ -128,7 +147,7 @@ def _lay_out_reviews(desk: Desk, console: Console) -> None:
             _say(console, f"{project.name}: no longer in the recipe; nothing of it is asked, its votes stay")
 
 
-def _tell(desk: Desk, console: Console) -> None:
+def _tell(desk: Desk, words: list[str], console: Console) -> None:
     """What there is to judge, and who is there to do it."""
     for project in desk.ballots.projects():
         _say(console, f"{project.name}: {counted(len(desk.ballots.tasks(project.name)), 'task')}")
@@ -138,7 +157,8 @@ def _tell(desk: Desk, console: Console) -> None:
     _say(console, "people: " + ", ".join(counted(n, role) for role, n in there.items()))
     need = max((project.spec.per_task for project in desk.ballots.projects()), default=0)
     if there["annotator"] < need:
-        _say(console, f"{counted(need, 'annotator')} are needed: benchbuild people invite NAME --role annotator")
+        invite = f"benchbuild people invite NAME {shlex.join(words)}"
+        _say(console, f"{counted(need, 'annotator')} {'is' if need == 1 else 'are'} needed: {invite}")
 
 
 def _say(console: Console, text: str) -> None:

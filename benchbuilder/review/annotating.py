@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.ballots.records import Assignment, Project, Submission
+from benchbuilder.ports.votes import Subject, Value
 from benchbuilder.review.forms import NOTE, Sheet, active_seconds, base_of, checked, sheet_of, texts_of
 from benchbuilder.review.pages import all_of, changed, onto, pace, told, wants_json
 from benchbuilder.review.rendering import stamp
@@ -172,6 +173,8 @@ def _submit(visit: Visit, work: Project, task: Assignment, form: Form) -> Respon
     if form("shown") != sheet.shown:
         return _changed(visit, work, "text", _keep(visit, task.task_id, form), task.number)
     values, errors = checked(sheet.entries(), form, visit.texts)
+    if not errors and _overtaken(task, form, values):
+        return _changed(visit, work, "elsewhere", _keep(visit, task.task_id, form), task.number)
     if not errors:
         submission = Submission(values, note=form(NOTE).strip(), active_seconds=active_seconds(form))
         outcome = visit.ballots.submit(visit.person, task.task_id, submission)
@@ -182,6 +185,12 @@ def _submit(visit: Visit, work: Project, task: Assignment, form: Form) -> Respon
     kept = _keep(visit, task.task_id, form)
     errors = errors or {"": visit.texts("error.incomplete")}
     return told(_show(visit, work, task, form.starting("v.", NOTE), errors, kept=kept), kept)
+
+
+def _overtaken(task: Assignment, form: Form, values: Mapping[Subject, Value]) -> bool:
+    """Whether something else was submitted since the page was made, in another tab or on another device."""
+    seen = form("base")
+    return bool(seen) and seen != base_of(texts_of(task.answers, task.note)) and values != task.answers
 
 
 def _onward(visit: Visit, project: str, number: int) -> str:

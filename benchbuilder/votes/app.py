@@ -91,14 +91,33 @@ class AppVotes(Votes):
         context.workplace.mkdir(parents=True, exist_ok=True)
         project = project_of(CLAIMS, self.spec, context.language, context.seed, context.benchmark)
         with open_ballots(self.spec.database_env, context.workplace) as ballots:
+            before = _asked(ballots)
             ballots.lay_out(project, with_gold(tasks, self.spec))
+            warning = _changes(before, _asked(ballots))
             members = [p for p in ballots.people() if not p.revoked and CLAIMS in (p.projects or (CLAIMS,))]
         there = Counter(person.role for person in members)
         return Instructions(
             missing=count_missing(wanted, "annotators", "adjudicator"),
             where="the review app",
             next=_next(wanted, there["annotator"], there["adjudicator"], self.spec),
+            warning=warning,
         )
+
+
+def _asked(ballots: Ballots) -> set[str]:
+    """The keys of the tasks that are asked."""
+    live = ballots.live_tasks(CLAIMS)
+    return {task.key for number, task in ballots.tasks(CLAIMS) if number in live}
+
+
+def _changes(before: set[str], now: set[str]) -> str:
+    """What is other than it was, if people could have begun."""
+    if not before or before == now:
+        return ""
+    return (
+        f"the app asks about other tasks than before: {len(now - before)} are new, {len(before - now)} are asked no "
+        "more; if that was not meant, build with the former words"
+    )
 
 
 def open_ballots(database_env: str | None, workplace: Path) -> Ballots:
