@@ -152,5 +152,5 @@ def test_what_is_lost():
 
 def test_by_the_rule_mean_everything_is_decided_by_votes():
     (row,) = rows_of(small({"A1": {"factual": 1, "correct": 0.1}, "A2": {"factual": 0, "correct": 0.9}}, rule="mean"))
-    assert row["labels"] == {"factual": 0.5, "correct": 0.5}
+    assert row["labels"] == {"factual": 0, "correct": 0.5}
     assert row["provenance"]["factual"]["by"] == "mean"

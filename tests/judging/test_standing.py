@@ -176,7 +176,7 @@ def test_by_the_mean_nobody_adjudicates(world):
     found = standing(spec(rule="mean"), tasks, ballot)
     assert found.completion.decisions_wanted == 0
     assert [row.fate for row in found.tasks[:4]] == ["kept", "dropped", "dropped", "dropped"]
-    assert (found.tasks[3].gate, found.tasks[3].decided) == ("right", 0.5)
+    assert (found.tasks[3].gate, found.tasks[3].decided) == ("right", 0.0)
 
 
 def test_gold_counts_nowhere(world):
