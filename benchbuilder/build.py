@@ -60,11 +60,13 @@ def build(
     watcher: Watcher,
     refresh: frozenset[str] = frozenset(),
     words: Sequence[str] = (),
+    outputs: bool = True,
 ) -> BuildReport:
     """Bring every step of `plan` up to date and write the outputs.
 
     What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
-    report says what is missing. The store keeps `words`.
+    report says what is missing. The store keeps `words`. Without `outputs` the steps alone are brought up to date, and
+    the outputs of a former build stay as they are.
     Raises DataError, TooManyFailures and the like; everything committed stays. After TooManyFailures and ServiceError
     the ledger holds all that is sealed, and outputs that do not fit that are taken away.
     InstallationError, before any step, if a library is missing that a model needs which would be asked.
@@ -80,8 +82,10 @@ def build(
         finally:
             run.report.receipts = () if gateway is None else gateway.receipts()
             run.log()
-            keep_words(store, words)
-        run.outputs(recipe_yaml)
+            if outputs:
+                keep_words(store, words)
+        if outputs:
+            run.outputs(recipe_yaml)
         return run.report
 
 

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     session = app_session(args, console)
     for warning in session.warnings:
         _say(console, f"warning: {warning}")
-    _bring_up_to_date(session, args.overrides, console)
+    _bring_up_to_date(session, console)
     with open_desk(session) as desk:
         _lay_out_reviews(desk, console)
         _tell(desk, args.overrides, console)
@@ -110,7 +110,7 @@ def _everywhere(host: str) -> bool:
         return False
 
 
-def _bring_up_to_date(session: Session, words: list[str], console: Console) -> None:
+def _bring_up_to_date(session: Session, console: Console) -> None:
     """Build what the candidates are made of, unless that would ask a model that has to be paid or waited for."""
     plan, store = session.plan, session.store
     statuses = plan.statuses(store)
@@ -122,7 +122,7 @@ def _bring_up_to_date(session: Session, words: list[str], console: Console) -> N
             next="build first, with the same words and annotation=app; `benchbuild plan` says what it costs",
         )
     with watching(console) as watcher:
-        report = build(plan, store, session.loaded.yaml, watcher, words=words)
+        report = build(plan, store, session.loaded.yaml, watcher, outputs=False)
     for waiting in report.waiting.values():
         if waiting.why:
             _say(console, f"warning: {waiting.why}")

@@ -94,7 +94,7 @@ def test_votes_go_out_and_come_in(here, capsys, tmp_path):
     words = [str(tmp_path / "ls" / "tasks.json"), "--users", str(tmp_path / "ls" / "users.csv")]
     assert main(["votes", "import", "label_studio", *words, *SAMPLE]) == 0
     assert "0 new votes, 0 changed" in capsys.readouterr().out
-    for name in ("argilla", "csv", "xlsx", "adjudication", "history"):
+    for name in ("csv", "history"):  # the docs run them all
         assert main(["votes", "export", name, *SAMPLE]) == 0
         assert list((here / "builds/care_mi/annotation/export/claims" / name).iterdir())
     # the votes are in: the same command goes on
