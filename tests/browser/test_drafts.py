@@ -151,8 +151,8 @@ def test_nobody_else_at_the_same_browser_sees_what_was_entered(site: Site):
         seat.enter()
         page = open_task(seat)
         assert bool(entered(page)) == (name == "Ana")
-        assert page.locator("#restored").is_visible() == (name == "Ana")
-        if name == "Ben":
+        if name == "Ben":  # for Ana the server may have it by now: what a closing page sends can come through late
+            assert not page.locator("#restored").is_visible()
             assert "还没看完" not in page.content()
             page.close()
     assert site.asked("Ben", 1).draft is None
