@@ -72,9 +72,8 @@ class Workshop:
         if isinstance(node.maker, Source):
             return self._seal(node, draft, *self._read(node.maker, draft))
         observed = dict(node.maker.observes())  # before it is read: what comes in later is told as late
-        if isinstance(node.maker, Gather):
-            return self._seal(node, draft, [self._gather(node, node.maker, draft)], observed=observed)
-        return self._seal(node, draft, self._run(node, draft), observed=observed)
+        shards = [self._gather(node, node.maker, draft)] if isinstance(node.maker, Gather) else self._run(node, draft)
+        return self._seal(node, draft, shards, observed=observed)
 
     def digests(self, node: Node) -> dict[str, str]:
         """The digest of each input."""
@@ -186,7 +185,6 @@ class Workshop:
         """Run the rows of a partial step that failed, and put the outcome in their places; a gather runs whole."""
         if isinstance(node.maker, Gather):
             return self.make(node)
-        observed = dict(_stage(node).observes())
         old_rows, old_fates = self.store.rows(before), self.store.fates(before)
         failed = failed_rows(old_fates)
         each = self._port(node, "each").arrow
@@ -199,7 +197,7 @@ class Workshop:
         merged = _merge([str(row) for row in each.column("id").to_pylist()], failed, old, fresh[0])
         draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
         draft.commit(0, merged)
-        return self._seal(node, draft, [merged], observed=observed)
+        return self._seal(node, draft, [merged], observed=before.observed)
 
     # --- sealing
 
@@ -217,7 +215,6 @@ class Workshop:
             tallies.update(shard.tallies)  # keeps zeros, which `+=` would drop
             notes |= shard.notes
         failed = sum(n for (_, fate, _), n in counts.items() if fate == "failed")
-        maker = node.maker
         manifest = Manifest(
             step=node.name,
             kind=node.kind,
@@ -231,7 +228,7 @@ class Workshop:
             shards=len(shards),
             counts=counted(counts),
             unused=counted(_counted_in(shards, ("port", "partition", "reason"), "unused")),
-            units=counted(_counted_in(shards, ("file", "fate", "reason"))) if isinstance(maker, Source) else (),
+            units=counted(_counted_in(shards, ("file", "fate", "reason"))) if isinstance(node.maker, Source) else (),
             auxiliary=tuple(
                 (end.file, "auxiliary", what, n)
                 for end in ends or ()
@@ -240,7 +237,7 @@ class Workshop:
             tallies=counted(tallies),
             notes=notes,
             observed=dict(observed or {}),
-            reasons=dict(maker.reasons),
+            reasons=dict(node.maker.reasons),
             state="partial" if failed else "sealed",
         )
         draft.seal(manifest)

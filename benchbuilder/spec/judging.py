@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -77,7 +78,7 @@ class BootstrapSpec(Spec):
     seed: Annotated[int, Field(ge=0)]
 
 
-class JudgingSpec(KindSpec):
+class JudgingSpec(KindSpec, ABC):
     """Who judges what, and what is kept.
 
     `keep` maps guiding questions to the decision that they must have: just that one if the answer is binary, that or
@@ -118,9 +119,9 @@ class JudgingSpec(KindSpec):
             raise ValueError("rule: adjudicate needs at least two annotators a thing; with one, write rule: mean")
         return self
 
+    @abstractmethod
     def votes_each(self) -> int:
         """How many annotators judge each thing."""
-        raise NotImplementedError
 
     def asked(self, subject: str = "") -> dict[str, GuidingQuestion]:
         """The guiding questions that are asked (about `subject`, if given), in their order."""
