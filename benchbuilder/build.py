@@ -10,7 +10,7 @@ import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -175,8 +175,10 @@ class _Run:
             "steps": _hashes(self.shop.manifests),
             "recipe": recipe_yaml,
             "exporters": {
-                name: kind_parts("exporter", spec) | spec_parts(spec, Checksums(self.store.checksums).of)
-                for name, spec in recipe.outputs.items()
+                f"{task}/{name}" if task else name: kind_parts("exporter", spec)
+                | spec_parts(spec, Checksums(self.store.checksums).of)
+                for task, part in recipe.by_task().items()
+                for name, spec in part.outputs.items()
             },
             "version": __version__,
             "waiting": {name: str(waiting) for name, waiting in self.report.waiting.items()},
@@ -193,15 +195,18 @@ class _Run:
         ledger = folder / "ledger.tsv"
         write_ledger(self.shop.manifests, self.store, ledger)
         waiting = "\n".join(str(waiting) for waiting in self.report.waiting.values())
-        finished = finished_build(
-            self.plan, self.store, self.shop.manifests, recipe_yaml, waiting, self.report.receipts
-        )
         (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
         written = [folder / "recipe.yaml", ledger]
-        for spec in recipe.outputs.values():
-            exporter: Exporter = create("exporter", spec)
-            if exporter.ready(finished):
-                written += exporter.write(finished, folder)
+        for task, part in recipe.by_task().items():
+            if task:
+                (folder / task).mkdir(exist_ok=True)
+            plan = replace(self.plan, recipe=part)
+            manifests = _of_task(plan, self.shop.manifests) if task else self.shop.manifests
+            finished = finished_build(plan, self.store, manifests, recipe_yaml, waiting, self.report.receipts)
+            for spec in part.outputs.values():
+                exporter: Exporter = create("exporter", spec)
+                if exporter.ready(finished):
+                    written += exporter.write(finished, folder / task)
         self.report.written = written
         names = self._take_away(known["files"], written)
         _mark(mark, text, _sizes(folder, names))
@@ -260,6 +265,12 @@ class _Run:
         }
         with (self.store.folder / "run.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(run, ensure_ascii=False) + "\n")
+
+
+def _of_task(plan: Plan, manifests: Mapping[str, Manifest]) -> dict[str, Manifest]:
+    """What leads to the items of one task."""
+    needed = plan.leading_to([plan.recipe.items])
+    return {name: manifest for name, manifest in manifests.items() if name in needed}
 
 
 def _hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:

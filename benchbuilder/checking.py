@@ -21,9 +21,11 @@ from benchbuilder.recipe_file import dotted
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.item import Item
 from benchbuilder.records.passage import Passage
+from benchbuilder.records.payload import Payload
 from benchbuilder.references import missing_file
 from benchbuilder.roots import shown
 from benchbuilder.spec.base import KindSpec, PairsRef, PromptRef
+from benchbuilder.spec.evaluation import EvaluationSpec
 from benchbuilder.spec.model import HostedSpec
 from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row
 
@@ -91,6 +93,8 @@ def _files(loaded: Loaded) -> Iterator[Problem]:
 def _prompt(loaded: Loaded, key: str, ref: PromptRef, where: str) -> Iterator[Problem]:
     step = key.split(".")[1]
     allowed = dict(getattr(_owner(loaded, key), "prompt_variables", {}))
+    if _evaluation_at(loaded, key)[1][:1] in (["prompt"], ["system"], ["solver"]):
+        allowed |= dict.fromkeys(_asked_of(loaded, key), "")
     if isinstance(loaded.recipe.steps.get(step), WriterSpec):
         allowed["pairs"] = "the few-shot pairs"
     if key.endswith(".repair"):
@@ -110,14 +114,36 @@ def _prompt(loaded: Loaded, key: str, ref: PromptRef, where: str) -> Iterator[Pr
 
 def _owner(loaded: Loaded, key: str) -> type[Any] | None:
     """The kind whose prompt stands under `key`."""
-    top, name, *rest = key.split(".")
-    if top == "steps":
-        return _stage(loaded, name)
-    if top == "evaluation" and loaded.recipe.evaluation is not None:
-        if name == "judges":
-            return kinds.find("judge", loaded.recipe.evaluation.judges[rest[0]].kind).load()
-        return kinds.find("stage", "answer").load()
-    return None
+    if key.startswith("steps."):
+        return _stage(loaded, key.split(".")[1])
+    evaluation, place = _evaluation_at(loaded, key)
+    if evaluation is None:
+        return None
+    if place[0] == "judges":
+        return kinds.find("judge", evaluation.judges[place[1]].kind).load()
+    return kinds.find("stage", "follow_up" if place[0] == "solver" else "answer").load()
+
+
+def _evaluation_at(loaded: Loaded, key: str) -> tuple[EvaluationSpec | None, list[str]]:
+    """The evaluation that `key` leads into, if it leads into one, and the rest of the key there."""
+    for task, part in loaded.recipe.by_task().items():
+        prefix = f"tasks.{task}.evaluation." if task else "evaluation."
+        if key.startswith(prefix):
+            return part.evaluation, key.removeprefix(prefix).split(".")
+    return None, []
+
+
+def _asked_of(loaded: Loaded, key: str) -> Iterator[str]:
+    """What the payload of the items gives to the prompts of the evaluation that `key` leads into."""
+    wiring = _Wiring(loaded)
+    wiring.problems()
+    for task, part in loaded.recipe.by_task().items():
+        row = wiring.rows.get(part.items)
+        if row is None or not key.startswith(f"tasks.{task}.evaluation." if task else "evaluation."):
+            continue
+        payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
+        for example in payload.examples() if isinstance(payload, type) and issubclass(payload, Payload) else ():
+            yield from example.asked()
 
 
 def _sources(loaded: Loaded) -> Iterator[DataError]:
@@ -163,7 +189,8 @@ def _unreachable(loaded: Loaded) -> Iterator[Problem]:
 def _models(loaded: Loaded) -> Iterator[Problem]:
     """What is wrong with a model that only its kind can tell: its address, its folder, its prices, its tokenizer."""
     seen: list[Any] = []
-    evaluated = () if loaded.recipe.evaluation is None else loaded.recipe.evaluation.models.values()
+    evaluations = [part.evaluation for part in loaded.recipe.by_task().values()]
+    evaluated = [model for one in evaluations if one is not None for model in one.models.values()]
     written = (step.model for step in loaded.recipe.steps.values() if isinstance(step, WriterSpec))
     for spec in (*written, *evaluated):
         if spec is None or spec in seen:
@@ -258,10 +285,12 @@ class _Wiring:
     def unused(self) -> list[Problem]:
         """A warning for every source and step that nothing reads."""
         read = {name for ports in self.wired.values() for names in ports.values() for name in names}
-        outputs = {str(getattr(spec, "step", None)) for spec in self.recipe.outputs.values()}
+        parts = self.recipe.by_task().values()
+        items = {part.items for part in parts}
+        outputs = {str(getattr(spec, "step", None)) for part in parts for spec in part.outputs.values()}
         found: list[Problem] = []
         for name in self.rows:
-            if name not in read and name != self.recipe.items and name not in outputs:
+            if name not in read and name not in items and name not in outputs:
                 group = "sources" if name in self.recipe.sources else "steps"
                 found.append(self._placed(Problem("nothing reads this", key=f"{group}.{name}", hint="take it out")))
         return found
@@ -335,16 +364,17 @@ class _Wiring:
         return f"such rows come from {', '.join(makers)}" if makers else ""
 
     def _items(self) -> Iterable[Problem]:
-        items = self.recipe.items
-        if items not in self.recipe.steps:
-            hint = did_you_mean(items, list(self.recipe.steps))
-            allowed = ", ".join(name for name, row in self.rows.items() if issubclass(row, Item))
-            yield Problem("there is no such step", key="items", found=items, allowed=allowed, hint=hint)
-        elif items in self.rows and not issubclass(self.rows[items], Item):
-            found = f"{items} of `{kinds.row_name(self.rows[items])}`"
-            yield Problem(
-                "the step whose rows are the benchmark makes items", key="items", found=found, hint=self._makers(Item)
-            )
+        for task, part in self.recipe.by_task().items():
+            items, key = part.items, f"tasks.{task}.items" if task else "items"
+            if items not in self.recipe.steps:
+                hint = did_you_mean(items, list(self.recipe.steps))
+                allowed = ", ".join(name for name, row in self.rows.items() if issubclass(row, Item))
+                yield Problem("there is no such step", key=key, found=items, allowed=allowed, hint=hint)
+            elif items in self.rows and not issubclass(self.rows[items], Item):
+                found = f"{items} of `{kinds.row_name(self.rows[items])}`"
+                yield Problem(
+                    "the step whose rows are the benchmark makes items", key=key, found=found, hint=self._makers(Item)
+                )
 
 
 def fits(actual: type[Row], wanted: type[Row]) -> bool:

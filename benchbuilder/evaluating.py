@@ -20,6 +20,7 @@ from benchbuilder.plan import Plan, make_plan
 from benchbuilder.ports.judge import AskingJudge, Judge, JudgeSpec
 from benchbuilder.ports.judge_card import CARD, misfits, moved_on, plain_spec, read_card, rubric_digest
 from benchbuilder.ports.model import Model
+from benchbuilder.ports.solver import ANSWER, ITEM, Asked, Solver
 from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Stage
 from benchbuilder.records.fates import Kept, Unit
@@ -27,10 +28,9 @@ from benchbuilder.records.item import Item
 from benchbuilder.roots import Root, shown
 from benchbuilder.scorers.judged import JudgedSpec
 from benchbuilder.sources.built_items import BuiltItemsSpec
-from benchbuilder.spec.base import FileRef, KindSpec
+from benchbuilder.spec.base import FileRef, KindSpec, StepSpec
 from benchbuilder.spec.evaluation import EvaluationSpec
 from benchbuilder.spec.recipe import CardSpec, Recipe
-from benchbuilder.stages.answer import AnswerSpec
 from benchbuilder.stages.answer_by_rule import AnswerByRuleSpec
 from benchbuilder.stages.score import ScoreSpec
 from benchbuilder.stages.score_by_model import ScoreByModelSpec
@@ -57,6 +57,7 @@ class Evaluation:
     store: Store
     spec: EvaluationSpec
     notes: tuple[str, ...]
+    task: str = ""
 
 
 def plan_evaluation(
@@ -73,14 +74,15 @@ def plan_evaluation(
     spec = recipe.evaluation
     if spec is None:
         raise RecipeError([Problem(
-            "this recipe says nothing of evaluating", key="evaluation",
+            "this recipe says nothing of evaluating", key=loaded.key("evaluation"),
             hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
         )])  # fmt: skip
     if spec.benchmark is not None:
         spec = _without_ours(spec, loaded.roots)
     built = Store(recipe.folder(cwd))
-    store = Store(_folder(spec, built, cwd), built.workplace)
-    makers = _Steps(recipe, spec, (judges_folder(spec, built, cwd), built.folder / "judges"))
+    place = built.folder / loaded.task
+    store = Store(_folder(spec, place, cwd), built.workplace)
+    makers = _Steps(recipe, spec, (judges_folder(loaded, cwd), place / "judges"))
     makers.answers(with_model=with_model, rated_only=rated_only)
     makers.scores(rated_only=rated_only)
     updated = recipe.model_copy(update={
@@ -93,38 +95,36 @@ def plan_evaluation(
         plan = make_plan(_without_questions(plan, store), store, checksums.of)
     checksums.save()
     _check(plan, loaded)
-    return Evaluation(plan, store, spec, tuple(makers.notes))
+    return Evaluation(plan, store, spec, tuple(makers.notes), loaded.task)
 
 
-def judges_folder(spec: EvaluationSpec, built: Store, cwd: Path) -> Path:
+def judges_folder(loaded: Loaded, cwd: Path) -> Path:
     """Where judges are trained: with the build, or with an evaluation that has a place of its own."""
-    return (built.folder if spec.dir is None else cwd / spec.dir) / "judges"
+    spec = loaded.recipe.evaluation
+    own = None if spec is None else spec.dir
+    return (loaded.recipe.folder(cwd) / loaded.task if own is None else cwd / own) / "judges"
 
 
 def _without_questions(plan: Plan, store: Store) -> Recipe:
     """The recipe without the models that would have to be asked now."""
-    unasked = {
-        name
-        for name, status in plan.statuses(store).items()
-        if status.node.asks is not None and status.state != "reused"
-    }
-    steps = {
-        name: step
-        for name, step in plan.recipe.steps.items()
-        if name not in unasked and f"answer.{name.partition('.')[2]}" not in unasked
-    }
+    unasked = set[str]()
+    for name, status in plan.statuses(store).items():
+        asking = status.node.asks is not None and status.state != "reused"
+        if asking or unasked & set(status.node.upstream()):
+            unasked.add(name)
+    steps = {name: step for name, step in plan.recipe.steps.items() if name not in unasked}
     return plan.recipe.model_copy(update={"steps": steps})
 
 
-def _folder(spec: EvaluationSpec, built: Store, cwd: Path) -> Path:
+def _folder(spec: EvaluationSpec, built: Path, cwd: Path) -> Path:
     """Where the evaluation lies: beside the build, a folder for each benchmark, by its file's name and place."""
     if spec.dir is not None:
         return cwd / spec.dir
     if spec.benchmark is None:
-        return built.folder / "evaluation"
+        return built / "evaluation"
     file = spec.benchmark.path.file.absolute()
     stem = re.sub(r"[^A-Za-z0-9_-]+", "_", file.stem).strip("_") or BENCHMARK
-    return built.folder / f"evaluation-{stem}-{hashlib.blake2b(str(file).encode(), digest_size=3).hexdigest()}"
+    return built / f"evaluation-{stem}-{hashlib.blake2b(str(file).encode(), digest_size=3).hexdigest()}"
 
 
 def _without_ours(spec: EvaluationSpec, roots: Sequence[Root]) -> EvaluationSpec:
@@ -181,7 +181,8 @@ def _items(loaded: Loaded, built: Store, cwd: Path) -> Manifest | None:
     words = [word for word in loaded.words if not word.startswith(("model=", "model."))]
     recipe = loaded.recipe
     if len(words) < len(loaded.words):
-        recipe = load_recipe(words, recipes=loaded.searched, cwd=cwd).recipe
+        again = load_recipe(words, recipes=loaded.searched, cwd=cwd)
+        recipe = again.for_task(loaded.task).recipe if loaded.task else again.recipe
     checksums = Checksums(built.checksums)
     try:
         node = make_plan(recipe, built, checksums.of).nodes[recipe.items]
@@ -226,10 +227,7 @@ class _Steps:
             own = spec.sampling_of.get(name)
             changes = {} if own is None else {field: getattr(own, field) for field in own.model_fields_set}
             sampling = spec.sampling.model_copy(update=changes)
-            self._add(name, AnswerSpec.model_validate({
-                "kind": "answer", "from": _ITEM, "name": name, "model": model, "prompt": spec.prompt,
-                "system": spec.system, "sampling": sampling,
-            }))  # fmt: skip
+            self._asked(Asked(name, model, spec.prompt, spec.system, sampling))
         if unknown := sorted(set(spec.sampling_of) - set(models)):
             raise RecipeError([Problem(
                 "no model of this name is asked", key=f"evaluation.sampling_of.{unknown[0]}", found=unknown[0],
@@ -238,6 +236,20 @@ class _Steps:
         if not self.names:
             raise RecipeError([Problem("nobody answers: there are no models, baselines or recorded answers",
                                        key="evaluation.models", hint="give model=openai model.name=NAME")])  # fmt: skip
+
+    def _asked(self, asked: Asked) -> None:
+        """The steps by which a model answers."""
+        solver: Solver = create("solver", KindSpec(kind="direct") if self.spec.solver is None else self.spec.solver)
+        steps = solver.steps(asked)
+        for phase, step in steps.items():
+            places = {ITEM: _ITEM, **{other: f"{other}.{asked.name}" for other in steps}}
+            wired = step["from"]
+            named = {port: places[up] for port, up in wired.items()} if isinstance(wired, dict) else places[wired]
+            spec: StepSpec = find("stage", step["kind"]).load().spec_class.model_validate({**step, "from": named})
+            if phase == ANSWER:
+                self._add(asked.name, spec)
+            else:
+                self.steps[f"{phase}.{asked.name}"] = spec
 
     def _own_name(self) -> str:
         label: str = create("model", self.recipe.model).label
@@ -328,7 +340,7 @@ def _check(plan: Plan, loaded: Loaded) -> None:
         if not isinstance(node.maker, Stage):
             continue
         for complaint in node.maker.complaints({}):
-            key = f"evaluation.{complaint.key}"
+            key = loaded.key(f"evaluation.{complaint.key}")
             problems.append(Problem(
                 f"{name.partition('.')[2]}: {complaint.message}", key=key, found=complaint.found,
                 where=str(loaded.origins.of(tuple(key.split(".")))), allowed=", ".join(complaint.allowed),

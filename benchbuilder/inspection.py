@@ -88,7 +88,7 @@ class Inspector:
         )
 
     def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        if node == self.plan.recipe.items:
+        if node in {part.items for part in self.plan.recipe.by_task().values()}:
             yield Branch(path, "item", detail=row)
             return
         ended, readers = True, list[str]()

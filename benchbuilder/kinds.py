@@ -22,24 +22,29 @@ from benchbuilder.records.score import Score
 from benchbuilder.records.statement import Statement
 
 SLOTS = (
-    "source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "baseline", "scorer", "judge", "exporter",
+    "source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "baseline", "solver", "scorer",
+    "metric", "judge", "exporter",
 )  # fmt: skip
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "payload": {
         "triple": "benchbuilder.records.fact:Triple",
         "choice": "benchbuilder.records.fact:Choice",
+        "several_choice": "benchbuilder.records.several:SeveralChoice",
         "claim": "benchbuilder.records.item:Claim",
     },
     "source": {
         "triples": "benchbuilder.sources.triples:Triples",
         "triple_tables": "benchbuilder.sources.triple_tables:TripleTables",
         "multiple_choice": "benchbuilder.sources.multiple_choice:MultipleChoice",
+        "several_choice": "benchbuilder.sources.several_choice:SeveralChoices",
         "corpus": "benchbuilder.sources.corpus:Corpus",
         "benchmark": "benchbuilder.sources.benchmark:Benchmark",
         "built_items": "benchbuilder.sources.built_items:BuiltItems",
     },
     "tokenizer": {
+        "character_ngrams": "benchbuilder.tokenizers.character_ngrams:CharacterNgrams",
+        "huggingface": "benchbuilder.tokenizers.huggingface:Huggingface",
         "jieba": "benchbuilder.tokenizers.jieba:Jieba",
         "whitespace": "benchbuilder.tokenizers.whitespace:Whitespace",
     },
@@ -57,12 +62,14 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "stage": {
         "convert_script": "benchbuilder.stages.convert_script:ConvertScript",
+        "split_answers": "benchbuilder.stages.split_answers:SplitAnswers",
         "clean_choice": "benchbuilder.stages.clean_choice:CleanChoice",
         "split_stem": "benchbuilder.stages.split_stem:SplitStem",
         "screen": "benchbuilder.stages.screen:Screen",
         "topic": "benchbuilder.stages.topic:Topic",
         "deduplicate": "benchbuilder.stages.deduplicate:Deduplicate",
         "state_choice": "benchbuilder.stages.state_choice:StateChoice",
+        "state_option": "benchbuilder.stages.state_option:StateOption",
         "state_triple": "benchbuilder.stages.state_triple:StateTriple",
         "negate": "benchbuilder.stages.negate:Negate",
         "negate_triple": "benchbuilder.stages.negate_triple:NegateTriple",
@@ -76,7 +83,9 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "paragraphs": "benchbuilder.stages.paragraphs:Paragraphs",
         "retrieve": "benchbuilder.stages.retrieve:Retrieve",
         "annotate": "benchbuilder.stages.annotate:Annotate",
+        "vote": "benchbuilder.stages.vote:Vote",
         "answer": "benchbuilder.stages.answer:AnswerItems",
+        "follow_up": "benchbuilder.stages.follow_up:FollowUp",
         "answer_by_rule": "benchbuilder.stages.answer_by_rule:AnswerByRule",
         "score": "benchbuilder.stages.score:ScoreAnswers",
         "score_by_model": "benchbuilder.stages.score_by_model:ScoreByModel",
@@ -87,6 +96,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "best_evidence": "benchbuilder.baselines.best_evidence:BestEvidence",
         "recorded": "benchbuilder.baselines.recorded:RecordedAnswers",
         "people": "benchbuilder.baselines.people:PeopleAnswers",
+        "random": "benchbuilder.baselines.random:Random",
+    },
+    "solver": {"direct": "benchbuilder.solvers.direct:Direct"},
+    "metric": {
+        "mean": "benchbuilder.metrics.mean:Mean",
+        "cluster_mean": "benchbuilder.metrics.cluster_mean:ClusterMean",
+        "micro_f1": "benchbuilder.metrics.micro_f1:MicroF1",
     },
     "scorer": {
         "verdict": "benchbuilder.scorers.verdict:Verdict",

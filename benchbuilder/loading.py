@@ -25,7 +25,7 @@ from benchbuilder.rendering import render
 from benchbuilder.roots import Root, find_roots, prompt_roots, shown
 from benchbuilder.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.spec.evaluation import EvaluationSpec
-from benchbuilder.spec.recipe import Recipe
+from benchbuilder.spec.recipe import Recipe, TaskSpec
 from benchbuilder.spec_errors import explain
 
 _FIRST = ("tokenizer", "model", "retriever", "annotation")
@@ -52,6 +52,20 @@ class Loaded:
     prompts: tuple[Path, ...]
     words: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
+    task: str = ""
+    """Which task of the benchmark this is the recipe of, if it is that of one task alone."""
+
+    def for_task(self, name: str) -> Loaded:
+        """The recipe of one task alone; RecipeError if there is no such task."""
+        return replace(self, recipe=self.recipe.for_task(name), task=name)
+
+    def by_task(self) -> list[Loaded]:
+        """The recipe of each task; itself, if it has no tasks."""
+        return [self.for_task(name) for name in self.recipe.tasks] or [self]
+
+    def key(self, text: str) -> str:
+        """A key of the recipe as it stands in its files: below ``tasks.NAME``, where it is one of a task."""
+        return f"tasks.{self.task}.{text}" if self.task else text
 
 
 def load_recipe(
@@ -132,11 +146,25 @@ class _Builder:
                 data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
                 self.top[name] = data[name]
         if isinstance(data.get("evaluation"), dict):
-            data["evaluation"] = self._evaluation(data["evaluation"])
+            data["evaluation"] = self._evaluation(data["evaluation"], ("evaluation",))
+        if isinstance(data.get("tasks"), dict):
+            data["tasks"] = {name: self._task(task, ("tasks", str(name))) for name, task in data["tasks"].items()}
         built = self._validated(Recipe, data, ())
         return built if isinstance(built, Recipe) else None
 
-    def _evaluation(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+    def _task(self, raw: Any, key: Key) -> Any:
+        """What the recipe says of a task, its kinds made."""
+        if not isinstance(raw, dict):
+            return raw
+        data: dict[str, Any] = {**raw}
+        if isinstance(data.get("evaluation"), dict):
+            data["evaluation"] = self._evaluation(data["evaluation"], (*key, "evaluation"))
+        if isinstance(data.get("outputs"), dict):
+            slot, annotation = _slots(TaskSpec)["outputs"], TaskSpec.model_fields["outputs"].annotation
+            data["outputs"] = self._slot(slot, annotation, data["outputs"], (*key, "outputs"))
+        return data
+
+    def _evaluation(self, raw: Mapping[str, Any], key: Key) -> dict[str, Any]:
         """What the recipe says of evaluating, its kinds made; one that is ``null``, or all of them, was taken out."""
         data = dict(raw)
         for name, slot in _slots(EvaluationSpec).items():
@@ -146,7 +174,7 @@ class _Builder:
                 if isinstance(given, dict):
                     given = {child: node for child, node in given.items() if node is not None}  # pyright: ignore[reportUnknownVariableType]
             if given is not None:
-                data[name] = self._slot(slot, annotation, given, ("evaluation", name))
+                data[name] = self._slot(slot, annotation, given, (*key, name))
         return data
 
     def _slot(self, slot: Slot, annotation: Any, raw: Any, key: Key) -> Any:

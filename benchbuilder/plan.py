@@ -134,8 +134,10 @@ def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
         inputs = {port: tuple(up for up in names if up in nodes) for port, names in wired[name].items()}
         if inputs.get("each"):
             nodes[name] = _step(name, inputs, nodes, recipe=recipe, store=store, sha256_of=sha256_of)
-    if recipe.items not in nodes:
-        raise RecipeError([Problem("no source stands behind the items", key="items", found=recipe.items)])
+    for task, part in recipe.by_task().items():
+        if part.items not in nodes:
+            key = f"tasks.{task}.items" if task else "items"
+            raise RecipeError([Problem("no source stands behind the items", key=key, found=part.items)])
     return Plan(recipe, nodes)
 
 

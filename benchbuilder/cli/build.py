@@ -63,8 +63,8 @@ def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
         for waiting in report.waiting.values():
             say(str(waiting))
         say(f"\nin {_shown(report.folder)}:")
-    elif recipe.items in report.manifests:
-        say(f"{report.manifests[recipe.items].rows} items in {_shown(report.folder)}:")
+    elif (found := _counted(report, recipe)) is not None:
+        say(f"{found} in {_shown(report.folder)}:")
     for file in report.written:
         say(f"  {_shown(file)}")
     if report.removed:
@@ -76,7 +76,17 @@ def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
         say(f"next: open {_shown(pages[0])} in a browser")
     if report.waiting:
         return 75
-    return 0 if report.manifests[recipe.items].rows else 3
+    return 0 if all(report.manifests[part.items].rows for part in recipe.by_task().values()) else 3
+
+
+def _counted(report: BuildReport, recipe: Recipe) -> str | None:
+    """How many items there are, of each task; None if there are none yet."""
+    rows = {task: report.manifests[part.items].rows for task, part in recipe.by_task().items()
+            if part.items in report.manifests}  # fmt: skip
+    if not rows:
+        return None
+    told = ", ".join(f"{task} {count}" for task, count in rows.items() if task)
+    return f"{sum(rows.values())} items" + (f" ({told})" if told else "")
 
 
 def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
@@ -98,8 +108,10 @@ def _empty(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             why = ", ".join(f"{reason} {n}" for _, fate, reason, n in manifest.units if fate == "dropped")
             say = f"no row of source {name!r} could be used" + (f" ({why})" if why else ": its files hold none")
             yield f"{say}; the ledger names file and line, and sources.{name} says how to read them"
-    if recipe.items in report.manifests and not report.manifests[recipe.items].rows:
-        yield "there are no items: `benchbuild why FILE:LINE` with the same words says what became of a source line"
+    for task, part in recipe.by_task().items():
+        if part.items in report.manifests and not report.manifests[part.items].rows:
+            of = f" of the task {task}" if task else ""
+            yield f"there are no items{of}: `benchbuild why FILE:LINE` with the same words says what became of a line"
 
 
 def _shown(path: Path) -> str:

@@ -16,7 +16,7 @@ from benchbuilder.cli.session import Session, open_session
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.loading import load_recipe
 from benchbuilder.spec.review import ProjectSpec
-from benchbuilder.votes.app import AppSpec
+from benchbuilder.votes.app import AppSpec, AppVotes
 
 if TYPE_CHECKING:
     from benchbuilder.ballots.database import Ballots
@@ -34,9 +34,11 @@ class Desk:
     annotation: AppSpec | None
 
     def specs(self) -> dict[str, ProjectSpec]:
-        """What the recipe says of each of its projects."""
+        """What the recipe says of each of its projects: candidates, rows that steps have people vote on, reviews."""
         claims: dict[str, ProjectSpec] = {} if self.annotation is None else {CLAIMS: self.annotation}
-        return {**claims, **self.session.plan.recipe.reviews}
+        asking = [getattr(node.maker, "votes", None) for node in self.session.plan.nodes.values()]
+        steps: dict[str, ProjectSpec] = {votes.name: votes.spec for votes in asking if isinstance(votes, AppVotes)}
+        return {**claims, **steps, **self.session.plan.recipe.reviews}
 
     def project(self, name: str) -> str:
         """The project called `name`; RecipeError if the recipe has none of that name."""

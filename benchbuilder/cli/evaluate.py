@@ -43,7 +43,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def add_benchmark(parser: argparse.ArgumentParser) -> None:
-    """Let a command take ``--benchmark FILE``."""
+    """Let a command take ``--task NAME`` and ``--benchmark FILE``."""
+    add_task(parser)
     parser.add_argument(
         "--benchmark", metavar="FILE", help="a benchmark that was not built here: TSV, CSV, JSON Lines or Parquet"
     )
@@ -53,15 +54,28 @@ def add_benchmark(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
-    """Evaluate; exit code 0 when every answer is there and scored as far as it can be."""
-    loaded, evaluation = planned(args)
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Let a command take ``--task NAME``."""
+    parser.add_argument("--task", metavar="NAME", help="one task of a benchmark that has several")
 
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Evaluate each task; exit code 0 when every answer is there and scored as far as it can be."""
+    parts = tasks_of(args)
+    if args.sheet and len(parts) > 1:
+        raise RecipeError([Problem("a sheet is of one task", where=f"command line: --sheet {args.sheet}",
+                                   allowed=", ".join(part.task for part in parts), hint="--task NAME")])  # fmt: skip
+    codes = [_run(part, plan_evaluation(part, Path.cwd(), with_model=asked_words(part.words)), args, console)
+             for part in parts if part.recipe.evaluation is not None or len(parts) == 1]  # fmt: skip
+    return max(codes, default=0)
+
+
+def _run(loaded: Loaded, evaluation: Evaluation, args: argparse.Namespace, console: Console) -> int:
     def say(text: str = "") -> None:
         console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
 
     for warning in check(loaded, sources=False):
-        if warning.key.startswith("evaluation"):
+        if warning.key.startswith(loaded.key("evaluation")):
             say(f"warning: {warning}")
     refresh = frozenset(args.refresh or ())
     if args.quote:
@@ -86,19 +100,32 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def benchmark_words(args: argparse.Namespace) -> list[str]:
     """What ``--benchmark`` says, as words of the command line."""
     if args.benchmark:
-        words = ["evaluation.benchmark.kind=benchmark", f"evaluation.benchmark.path={_quoted(args.benchmark)}"]
-        return words + ([f"evaluation.benchmark.expected='{args.expected}'"] if args.expected else [])
+        key = f"tasks.{args.task}.evaluation.benchmark" if args.task else "evaluation.benchmark"
+        words = [f"{key}.kind=benchmark", f"{key}.path={_quoted(args.benchmark)}"]
+        return words + ([f"{key}.expected='{args.expected}'"] if args.expected else [])
     if args.expected:
         raise RecipeError([Problem("--expected speaks of a benchmark that was not built here", hint="--benchmark FILE",
                                    where=f"command line: --expected {args.expected}")])  # fmt: skip
     return []
 
 
-def planned(args: argparse.Namespace, *, asking: bool = True) -> tuple[Loaded, Evaluation]:
-    """The recipe and the plan of its evaluation, by the arguments of a command."""
-    words = [*args.overrides, *benchmark_words(args)]
-    loaded = load_recipe(words, recipes=args.recipes)
-    return loaded, plan_evaluation(loaded, Path.cwd(), with_model=asked_words(words), asking=asking)
+def tasks_of(args: argparse.Namespace, words: Sequence[str] | None = None) -> list[Loaded]:
+    """The recipe of each task that the arguments of a command choose: of all, or of the one that ``--task`` names.
+
+    `words` are those of the command line, where the command has taken some out.
+    """
+    given = [*(args.overrides if words is None else words), *(benchmark_words(args) if "benchmark" in args else ())]
+    loaded = load_recipe(given, recipes=args.recipes)
+    return [loaded.for_task(args.task)] if args.task else loaded.by_task()
+
+
+def single_task(args: argparse.Namespace, words: Sequence[str] | None = None) -> Loaded:
+    """The same, where only one task will do; RecipeError if there are several and ``--task`` names none."""
+    parts = tasks_of(args, words)
+    if len(parts) > 1:
+        raise RecipeError([Problem("this benchmark has several tasks", where="command line", hint="--task NAME",
+                                   allowed=", ".join(part.task for part in parts))])  # fmt: skip
+    return parts[0]
 
 
 def _write_sheet(loaded: Loaded, evaluation: Evaluation, path: Path) -> int:
@@ -190,7 +217,8 @@ def _tell(evaluation: Evaluation, report: BuildReport, console: Console) -> int:
         )  # fmt: skip
     if told:
         say(f"note: {lost.total()} of {lost.total() + items} rows of the benchmark were not used: {told}")
-    say(f"{counted(len(answers), 'model')} on {counted(items, 'item')}, in {shown(evaluation.store.folder)}:")
+    task = f"{evaluation.task}: " if evaluation.task else ""
+    say(f"{task}{counted(len(answers), 'model')} on {counted(items, 'item')}, in {shown(evaluation.store.folder)}:")
     for line in file_lines(report.written):
         say(f"  {line}")
     for line in receipt_lines(report.receipts):

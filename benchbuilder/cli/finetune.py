@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from benchbuilder.cli.evaluate import single_task
 from benchbuilder.cli.rated import RatedTables, rated_tables
 from benchbuilder.errors import DataError, Problem, RecipeError, ServiceError, Waiting
 from benchbuilder.evaluating import judges_folder
@@ -18,7 +19,7 @@ from benchbuilder.exporters.wording import dollars
 from benchbuilder.gateway import Gateway
 from benchbuilder.judges.openai_finetuned import OpenAIFinetunedSpec
 from benchbuilder.library import did_you_mean
-from benchbuilder.loading import Loaded, load_recipe
+from benchbuilder.loading import Loaded
 from benchbuilder.models.openai import OFFICIAL, OpenAI, OpenAISpec
 from benchbuilder.models.openai_tuning import CLOSING
 from benchbuilder.proving.tuning_files import Checked, tokens_of_job
@@ -26,7 +27,6 @@ from benchbuilder.proving.tuning_jobs import JobBook, JobDesk, Standing, wait_fo
 from benchbuilder.proving.tuning_judge import EVERYTHING, TRIAL, Tuning, adopt, checked, export, tuning_of, wanted_job
 from benchbuilder.retelling import counted, harmless
 from benchbuilder.roots import shown
-from benchbuilder.store.folder import Store
 
 _ACTIONS = ("export", "check", "submit", "status", "cancel")
 _HELP = (
@@ -55,6 +55,7 @@ class _Bench:
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", choices=_ACTIONS, help=_HELP)
+    add_task(parser)
     parser.add_argument(
         "overrides", nargs="*", metavar="judge=NAME key=value", help="the judge, recipe=NAME and any override"
     )
@@ -104,7 +105,7 @@ def _bench(args: argparse.Namespace, say: Say) -> _Bench:
     if len(named + bare) > 1:
         raise RecipeError([Problem("one judge at a time", where=where, found=", ".join(named + bare))])
     words, named = [word for word in words if word not in bare], named + bare
-    loaded = load_recipe(words, recipes=args.recipes)
+    loaded = single_task(args, words)
     spec = loaded.recipe.evaluation
     judges: Mapping[str, Any] = {} if spec is None else spec.judges
     tuned = {name: judge for name, judge in judges.items() if isinstance(judge, OpenAIFinetunedSpec)}
@@ -116,7 +117,7 @@ def _bench(args: argparse.Namespace, say: Say) -> _Bench:
         raise RecipeError([Problem(told, where=where, allowed=", ".join(tuned) or "none: add a judge with kind: "
                                    "openai_finetuned to evaluation.judges", hint=hint)])  # fmt: skip
     assert spec is not None
-    name, folder = named[-1], judges_folder(spec, Store(loaded.recipe.folder(Path.cwd())), Path.cwd())
+    name, folder = named[-1], judges_folder(loaded, Path.cwd())
     if not isinstance(tuned[name].model, OpenAISpec):
         raise RecipeError([Problem("the model of this judge is not one of a service", where=where,
                                    key=f"evaluation.judges.{name}.model", allowed="kind: openai",

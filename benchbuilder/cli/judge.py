@@ -10,13 +10,13 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_benchmark, benchmark_words
+from benchbuilder.cli.evaluate import add_benchmark, single_task
 from benchbuilder.cli.rated import RatedTables, gathered, rated_tables
 from benchbuilder.errors import BenchbuilderError, DataError, Problem, RecipeError
 from benchbuilder.evaluating import judges_folder, plan_evaluation
 from benchbuilder.kinds import create, find
 from benchbuilder.library import did_you_mean
-from benchbuilder.loading import Loaded, load_recipe
+from benchbuilder.loading import Loaded
 from benchbuilder.ports.judge import JudgeSpec, ScoringJudge, TrainedJudge
 from benchbuilder.ports.judge_card import (
     CARD,
@@ -78,17 +78,15 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Do it."""
     names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
-    words = [*(word for word in args.overrides if word not in names), *benchmark_words(args)]
-    loaded = load_recipe(words, recipes=args.recipes)
+    loaded = single_task(args, [word for word in args.overrides if word not in names])
+    words = list(loaded.words)
     if loaded.recipe.evaluation is None:
         raise RecipeError([Problem(
             "this recipe says nothing of evaluating, so it has no judges", key="evaluation",
             hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
         )])  # fmt: skip
     store = Store(loaded.recipe.folder(Path.cwd()))
-    bench = _Bench(
-        loaded, loaded.recipe.evaluation, store, judges_folder(loaded.recipe.evaluation, store, Path.cwd()), words
-    )
+    bench = _Bench(loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()), words)
 
     def say(text: str) -> None:
         console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbuilder.build import build
-from benchbuilder.cli.evaluate import add_benchmark, file_lines, planned
+from benchbuilder.cli.evaluate import add_benchmark, file_lines, single_task, tasks_of
 from benchbuilder.cli.session import add_overrides, watching
 from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.evaluating import Evaluation
+from benchbuilder.evaluating import Evaluation, asked_words, plan_evaluation
 from benchbuilder.exporters.results import ResultsSpec
 from benchbuilder.exporters.results_beside import side_by_side
+from benchbuilder.loading import Loaded
 from benchbuilder.retelling import harmless
 from benchbuilder.roots import shown
 
@@ -29,7 +30,15 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write what can be written without asking any model."""
-    loaded, evaluation = planned(args, asking=False)
+    parts = tasks_of(args) if not args.beside else [single_task(args)]
+    for part in parts:
+        if part.recipe.evaluation is not None or len(parts) == 1:
+            _write(part, args, console)
+    return 0
+
+
+def _write(loaded: Loaded, args: argparse.Namespace, console: Console) -> None:
+    evaluation = plan_evaluation(loaded, Path.cwd(), with_model=asked_words(loaded.words), asking=False)
     with watching(console) as watcher:
         report = build(evaluation.plan, evaluation.store, loaded.yaml, watcher)
     written = list(report.written)
@@ -39,7 +48,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.print(harmless(f"note: {note}"), highlight=False, markup=False, soft_wrap=True)
     for line in file_lines(written):
         console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
-    return 0
 
 
 def _beside(evaluation: Evaluation, other: Path) -> list[Path]:

@@ -130,10 +130,11 @@ def _bring_up_to_date(session: Session, console: Console) -> None:
 
 def _lay_out_reviews(desk: Desk, console: Console) -> None:
     recipe, store = desk.session.plan.recipe, desk.session.store
-    node = desk.session.plan.nodes[recipe.items]
-    sealed = store.manifest(recipe.items, node.key)
-    items = None if sealed is None else store.rows(sealed)
     for name, spec in recipe.reviews.items():
+        part = recipe.for_task(spec.rows.task) if spec.rows.task else recipe
+        node = desk.session.plan.nodes.get(part.items)
+        sealed = None if node is None else store.manifest(node.name, node.key)
+        items = None if sealed is None else store.rows(sealed)
         tasks = work_list(name, spec, items, recipe.seed)
         if tasks is None:
             wants = "the items are not built yet" if spec.rows.items else "no file of rows is named"

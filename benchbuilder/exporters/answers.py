@@ -36,7 +36,7 @@ class Answers(Exporter):
 
     def ready(self, finished: Finished) -> bool:
         """Whether anybody has answered."""
-        return super().ready(finished) and any(table.row.name == "answer" for table in finished.tables.values())
+        return super().ready(finished) and any(name.startswith("answer.") for name in finished.tables)
 
     def write(self, finished: Finished, folder: Path) -> list[Path]:
         """Write them model by model, in the order of the benchmark."""
@@ -47,12 +47,12 @@ class Answers(Exporter):
         items: dict[str, Item[Any]] = {item.id: item for item in finished.tables[finished.items]}
         evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
         baselines: Mapping[str, Any] = evaluation.get("baselines") or {}
-        for table in finished.tables.values():
-            for answer in table if table.row.name == "answer" else ():
+        for name, table in finished.tables.items():
+            for answer in table if name.startswith("answer.") else ():
                 rule = str((baselines.get(answer.model) or {}).get("kind", "people")) != "people"
                 if not answer.text or (rule and not self.spec.rules):
                     continue
-                item = items[answer.of]
+                item = answer.item_among(items)
                 case = case_of(item, answer.text)
                 yield {
                     "id": item.id, "source": item.partition, "type": case.type, "model": answer.model,

@@ -79,7 +79,7 @@ class Results(Exporter):
 
     def ready(self, finished: Finished) -> bool:
         """Whether there are items, and answers to them."""
-        return super().ready(finished) and any(table.row.name == "answer" for table in finished.tables.values())
+        return super().ready(finished) and any(name.startswith("answer.") for name in finished.tables)
 
     def write(self, finished: Finished, folder: Path) -> list[Path]:
         """Write the page, Markdown, data, scores and tables."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -127,12 +127,13 @@ class Run:
 def run_of(finished: Finished, aspects: Sequence[str]) -> Run:
     """Gather a finished evaluation. Measures of `aspects` come first, in that order, the verdict after them."""
     entries = items(finished)
+    known = {entry.row.id for entry in entries}
     answers: dict[str, dict[str, Said]] = {}
     scores: dict[tuple[str, str], dict[str, dict[str, Given]]] = {}
     steps: dict[str, str] = {}
     for step, table in finished.tables.items():
-        if table.row.name == "answer":
-            for model, item, said in _answers(table):
+        if step.startswith("answer."):
+            for model, item, said in _answers(table, known):
                 answers.setdefault(model, {})[item] = said
                 steps[step] = model
         elif table.row.name == "score":
@@ -176,9 +177,10 @@ def digest(ids: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
-def _answers(table: Table[Any]) -> Iterator[tuple[str, str, Said]]:
-    for data in _rows(table, ("of", "model", "text", "outcome")):
-        yield data["model"], data["of"], Said(data["text"], data["outcome"])
+def _answers(table: Table[Any], known: Container[str]) -> Iterator[tuple[str, str, Said]]:
+    for data in _rows(table, ("parents", "model", "text", "outcome")):
+        item = next((parent for parent in data["parents"] if parent in known), "")
+        yield data["model"], item, Said(data["text"], data["outcome"])
 
 
 def _scores(table: Table[Any]) -> Iterator[tuple[tuple[str, str], str, str, Given]]:

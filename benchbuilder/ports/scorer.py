@@ -19,13 +19,17 @@ from benchbuilder.spec.base import KindSpec
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a scorer says of an answer in one aspect; `value` is ``None`` where no value can be given."""
+    """What a scorer says of an answer in one aspect; `value` is ``None`` where no value can be given.
+
+    `counts` is what a metric sums, see `Score.counts`.
+    """
 
     aspect: str
     value: float | None
     label: str = ""
     detail: str = ""
     ratings: tuple[Rating, ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 Scored = tuple[Mark, ...] | Dropped | NotApplicable
@@ -75,15 +79,16 @@ class Scorer(ABC):
         yield  # pragma: no cover
 
 
-def fates_of(scored: Scored, answer: Answer, scorer: str, made_by: MadeBy) -> list[Fate]:
-    """The fates of an answer that scored so; the scores are its children, a slot for each aspect."""
+def fates_of(scored: Scored, answer: Answer, item: Item[Any], scorer: str, made_by: MadeBy) -> list[Fate]:
+    """The fates of an answer to `item` that scored so; the scores are its children, a slot for each aspect."""
     if not isinstance(scored, tuple):
         return [scored]
     return [
         Kept(
             Score.child(
-                answer, made_by=made_by, slot=mark.aspect, item=answer.of, model=answer.model, scorer=scorer,
+                answer, made_by=made_by, slot=mark.aspect, item=item.id, model=answer.model, scorer=scorer,
                 aspect=mark.aspect, value=mark.value, label=mark.label, detail=mark.detail, ratings=mark.ratings,
+                counts=mark.counts,
             ),
             mark.aspect,
         )

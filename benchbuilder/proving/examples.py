@@ -56,7 +56,7 @@ def examples_of(
         answer = texts.get(score.of)
         if score.scorer != training.scorer or score.aspect != aspect or score.value is None or answer is None:
             continue
-        if (item := known.get(answer.of)) is not None:
+        if (item := known.get(score.item)) is not None:
             ratings = tuple((rating.rater, rating.value) for rating in score.ratings)
             case = case_of(item, answer.text)
             found.append(_example(item, families, case, score.value, 1.0, model=answer.model, ratings=ratings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from benchbuilder.records.envelope import Frozen
 
@@ -29,6 +29,20 @@ class Payload(Frozen):
     @abstractmethod
     def flat(self) -> dict[str, str]:
         """One cell per column of a TSV or CSV."""
+
+    def asked(self) -> dict[str, Any]:
+        """What a model that answers an item of this payload may be shown: plain data for prompts, never the answer.
+
+        The same keys for every row: they are the variables that a prompt may use.
+        """
+        texts = self.texts()
+        question = "".join((*texts.get("context", ()), *texts.get("question", ())))
+        return {"question": question, "type": str(getattr(self, "type", ""))}
+
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """What people who judge a row see of it: names of fields and their texts, the first is what it is about."""
+        fields = ((name, "\n".join(filter(None, parts))) for name, parts in self.texts().items())
+        return tuple((name, text) for name, text in fields if text)
 
     @classmethod
     @abstractmethod

@@ -19,7 +19,8 @@ class Score(Row):
 
     `value` lies between 0 and 1, or is ``None`` where no value can be given; `label` says what the scorer saw (the
     verdict parser: ``right``, ``wrong``, ``invalid``), `detail` by what. `ratings` holds each person's value where the
-    score is their mean.
+    score is their mean. `counts` is what a metric sums where an answer can be right in part: how many things are both
+    given and wanted, how many are given, how many are wanted.
     """
 
     name: ClassVar[str] = "score"
@@ -33,3 +34,4 @@ class Score(Row):
     label: str = ""
     detail: str = ""
     ratings: tuple[Rating, ...] = ()
+    counts: tuple[int, ...] = ()

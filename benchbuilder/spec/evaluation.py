@@ -48,6 +48,8 @@ class EvaluationSpec(Spec):
 
     benchmark: Annotated[Any, Slot("source")] = None
     models: Annotated[dict[str, Any], Slot("model")] = {}
+    solver: Annotated[Any, Slot("solver")] = None
+    """In what phases a model comes to its answer; ``null``: it is asked once."""
     baselines: Annotated[dict[str, Any], Slot("baseline")] = {}
     answers: FileRef | None = None
     prompt: PromptRef | None = None
@@ -55,6 +57,8 @@ class EvaluationSpec(Spec):
     sampling: Sampling = Sampling()
     sampling_of: dict[str, Sampling] = {}
     scorers: Annotated[dict[str, Any], Slot("scorer")] = {}
+    metrics: Annotated[dict[str, Any], Slot("metric")] = {}
+    """What scores come to, for each model in all and for each partition, by the name of the figure's table."""
     judges: Annotated[dict[str, Any], Slot("judge")] = {}
     training: TrainingSpec | None = None
     rubric: FileRef | None = None

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.spec.base import KindSpec, Knob, Slot, Spec, StepSpec
 from benchbuilder.spec.evaluation import EvaluationSpec
 from benchbuilder.spec.review import ReviewSpec
@@ -70,11 +71,26 @@ class CardSpec(Spec):
         return value
 
 
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class TaskSpec(Spec):
+    """One of several tasks of a benchmark: its items are rows of their own sort, and are evaluated in their own way.
+
+    `items` is the step whose rows are the task's items. `outputs` come on top of the recipe's; what is ``null`` there
+    is not written for this task. Everything of a task is written into a folder of its name in the folder of the build.
+    """
+
+    items: str
+    evaluation: EvaluationSpec | None = None
+    outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
+
+
 class Recipe(Spec):
     """A whole recipe, resolved and validated."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    name: Name
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
     seed: int
     requires: dict[str, str] = {}
@@ -86,9 +102,11 @@ class Recipe(Spec):
     retriever: Annotated[Any, Slot("retriever")]
     annotation: Annotated[Any, Slot("votes")]
     steps: Annotated[dict[str, Any], Slot("stage")]
-    items: str
+    items: str = ""
     """The step whose rows are the benchmark."""
-    reviews: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ReviewSpec] = {}
+    tasks: dict[Name, TaskSpec] = {}
+    """Instead of `items`: the tasks that the benchmark is made of, by name."""
+    reviews: dict[Name, ReviewSpec] = {}
     """Further work for people in the review app, by name; no step depends on it."""
     evaluation: EvaluationSpec | None = None
     """How models are evaluated on the items; no step of the build depends on it."""
@@ -104,7 +122,26 @@ class Recipe(Spec):
             raise ValueError(f"{', '.join(both)}: a source and a step cannot share a name")
         if "claims" in self.reviews:
             raise ValueError("reviews: claims is the name of the candidates' own project; choose another")
+        if bool(self.items) == bool(self.tasks):
+            raise ValueError("items: name the step whose rows are the benchmark, or its tasks with the items of each")
+        if self.tasks and self.evaluation is not None:
+            raise ValueError("evaluation: a benchmark of several tasks is evaluated by task, tasks.NAME.evaluation")
         return self
+
+    def for_task(self, name: str) -> Recipe:
+        """The recipe of one task alone: its items, evaluation and outputs; RecipeError if there is no such task."""
+        if name not in self.tasks:
+            allowed = ", ".join(self.tasks) or "none: this recipe has one benchmark"
+            raise RecipeError([Problem("there is no such task", key="tasks", found=name, allowed=allowed)])
+        task = self.tasks[name]
+        outputs = {**self.outputs, **task.outputs}
+        return self.model_copy(update={
+            "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
+        })  # fmt: skip
+
+    def by_task(self) -> dict[str, Recipe]:
+        """The recipe of each task by name; of a recipe without tasks itself, under an empty name."""
+        return {name: self.for_task(name) for name in self.tasks} or {"": self}
 
     def node(self, name: str) -> KindSpec:
         """The spec of source or step `name`."""

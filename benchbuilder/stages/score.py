@@ -31,6 +31,7 @@ class ScoreAnswers(Gather):
     """Has a scorer score answers by itself. The reasons why an answer has no score are those of its scorer."""
 
     kind: ClassVar[str] = "score"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[StepSpec]] = ScoreSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="lookup")}
     output: ClassVar[type[Row] | None] = Score
@@ -60,10 +61,10 @@ class ScoreAnswers(Gather):
         answers: list[Answer] = list(tables["each"])
         fates: list[tuple[str, list[Fate]]] = []
         for start in range(0, len(answers), _AT_A_TIME):
-            pairs = [(answer, self._items[answer.of]) for answer in answers[start : start + _AT_A_TIME]]
+            pairs = [(answer, answer.item_among(self._items)) for answer in answers[start : start + _AT_A_TIME]]
             made_by = self.made_by(self.spec.scorer.kind)
-            for (answer, _), scored in zip(pairs, self.scorer.score(pairs), strict=True):
-                fates.append((answer.id, fates_of(scored, answer, self.spec.name, made_by)))
+            for (answer, item), scored in zip(pairs, self.scorer.score(pairs), strict=True):
+                fates.append((answer.id, fates_of(scored, answer, item, self.spec.name, made_by)))
         # a plan has a step for each model: none keeps the benchmark, or a judge's weights, once it is through
         self._items, self.scorer = {}, create("scorer", self.spec.scorer, self.context)
         return Gathered(fates)

@@ -28,6 +28,7 @@ class ScoreByModel(Prompted):
     """Has a scorer ask its model about each answer. The reasons for no score are those of its scorer."""
 
     kind: ClassVar[str] = "score_by_model"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[StepSpec]] = ScoreByModelSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="parent")}
     output: ClassVar[type[Row] | None] = Score
@@ -56,4 +57,4 @@ class ScoreByModel(Prompted):
     def converse(self, row: Answer, parents: Mapping[str, Any]) -> Conversation:
         """One answer."""
         scored = yield from self.scorer.converse(row, parents["item"])
-        return fates_of(scored, row, self.spec.name, self.made_by(self.spec.scorer.kind))
+        return fates_of(scored, row, parents["item"], self.spec.name, self.made_by(self.spec.scorer.kind))
