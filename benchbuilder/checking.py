@@ -126,10 +126,9 @@ def _owner(loaded: Loaded, key: str) -> type[Any] | None:
 
 def _evaluation_at(loaded: Loaded, key: str) -> tuple[EvaluationSpec | None, list[str]]:
     """The evaluation that `key` leads into, if it leads into one, and the rest of the key there."""
-    for task, part in loaded.recipe.by_task().items():
-        prefix = f"tasks.{task}.evaluation." if task else "evaluation."
-        if key.startswith(prefix):
-            return part.evaluation, key.removeprefix(prefix).split(".")
+    for part in loaded.by_task():
+        if key.startswith(prefix := part.key("evaluation.")):
+            return part.recipe.evaluation, key.removeprefix(prefix).split(".")
     return None, []
 
 
@@ -137,9 +136,9 @@ def _asked_of(loaded: Loaded, key: str) -> Iterator[str]:
     """What the payload of the items gives to the prompts of the evaluation that `key` leads into."""
     wiring = _Wiring(loaded)
     wiring.problems()
-    for task, part in loaded.recipe.by_task().items():
-        row = wiring.rows.get(part.items)
-        if row is None or not key.startswith(f"tasks.{task}.evaluation." if task else "evaluation."):
+    for part in loaded.by_task():
+        row = wiring.rows.get(part.recipe.items)
+        if row is None or not key.startswith(part.key("evaluation.")):
             continue
         payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
         for example in payload.examples() if isinstance(payload, type) and issubclass(payload, Payload) else ():

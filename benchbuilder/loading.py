@@ -57,7 +57,9 @@ class Loaded:
 
     def for_task(self, name: str) -> Loaded:
         """The recipe of one task alone; RecipeError if there is no such task."""
-        return replace(self, recipe=self.recipe.for_task(name), task=name)
+        recipe, own = self.recipe.for_task(name), f"tasks.{name}."
+        files = tuple((key, ref) for key, ref in self.files if key.startswith(own) or not key.startswith("tasks."))
+        return replace(self, recipe=recipe, files=files, task=name)
 
     def by_task(self) -> list[Loaded]:
         """The recipe of each task; itself, if it has no tasks."""
@@ -143,6 +145,7 @@ class _Builder:
         slots = _slots(Recipe)
         for name in (*_FIRST, *(name for name in slots if name not in _FIRST)):
             if name in data:
+                data[name] = _without_null(data[name]) if name in ("outputs", "steps") else data[name]
                 data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
                 self.top[name] = data[name]
         if isinstance(data.get("evaluation"), dict):
@@ -161,7 +164,9 @@ class _Builder:
             data["evaluation"] = self._evaluation(data["evaluation"], (*key, "evaluation"))
         if isinstance(data.get("outputs"), dict):
             slot, annotation = _slots(TaskSpec)["outputs"], TaskSpec.model_fields["outputs"].annotation
-            data["outputs"] = self._slot(slot, annotation, data["outputs"], (*key, "outputs"))
+            given: dict[str, Any] = data["outputs"]
+            made = self._slot(slot, annotation, _without_null(given), (*key, "outputs"))
+            data["outputs"] = {name: made.get(name) for name in given}
         return data
 
     def _evaluation(self, raw: Mapping[str, Any], key: Key) -> dict[str, Any]:
@@ -170,9 +175,7 @@ class _Builder:
         for name, slot in _slots(EvaluationSpec).items():
             annotation, given = EvaluationSpec.model_fields[name].annotation, data.get(name)
             if get_origin(annotation) is dict and name in data:
-                given = given or {}
-                if isinstance(given, dict):
-                    given = {child: node for child, node in given.items() if node is not None}  # pyright: ignore[reportUnknownVariableType]
+                given = _without_null(given or {})
             if given is not None:
                 data[name] = self._slot(slot, annotation, given, (*key, name))
         return data
@@ -317,6 +320,14 @@ class _Builder:
                 message, key=dotted(key), where=str(self.origins.of(key)), found=found, allowed=str(wants),
                 hint=f"pip install '{name}{wants}'",
             )  # fmt: skip
+
+
+def _without_null(given: Any) -> Any:
+    """A mapping without what is ``null`` there: a recipe takes out so what it inherits."""
+    if not isinstance(given, dict):
+        return given
+    nodes: dict[str, Any] = given
+    return {name: node for name, node in nodes.items() if node is not None}
 
 
 def _nested(one: str, other: str) -> bool:

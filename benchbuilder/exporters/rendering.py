@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from benchbuilder.exporters.wording import dollars, number, percent
+from benchbuilder.text.invisible import harmless
 
+_KEPT = frozenset("\n\t\r")
 _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
 
 
@@ -37,17 +38,13 @@ def markdown(value: object) -> str:
 
 
 def seen(text: str) -> str:
-    r"""`text` with U+FFFD for what steers a page instead of being read: controls, and marks that turn its direction.
+    r"""`text` with U+FFFD for what steers a page instead of being read: controls, and marks that turn its
+    direction; joiners and other parts of the spelling stay.
 
     >>> seen("a\x1b[2J\u202eb")
     'a\ufffd[2J\ufffdb'
     """
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}"
-        if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in "\n\t\r"
-        else mark
-        for mark in text
-    )
+    return harmless(text, _KEPT)
 
 
 def link(title: str, url: str) -> Markup:

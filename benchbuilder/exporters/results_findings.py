@@ -14,6 +14,7 @@ from benchbuilder.exporters import results_means as means
 from benchbuilder.exporters import results_worst as hardest
 from benchbuilder.exporters.figures import Colours
 from benchbuilder.exporters.results_frame import Frame
+from benchbuilder.exporters.results_metrics import metrics
 from benchbuilder.exporters.results_powered import powered
 from benchbuilder.exporters.results_published import Published
 from benchbuilder.exporters.results_run import VERDICT, Measure
@@ -45,6 +46,7 @@ class Aspects:
 class Findings:
     """The tables and charts by section of the page; what an evaluation has no data for is empty or ``None``."""
 
+    metrics: tuple[Figure, ...]
     scores: tuple[Figure, ...]
     verdicts: tuple[Sheet, ...]
     verdict_means: tuple[Figure, ...]
@@ -69,6 +71,7 @@ class Findings:
         figures = [*self.scores, *self.verdict_means, *self.types, *self.others]
         optional = [self.unscored, self.costs, self.difficulty_sheet]
         found = [
+            *(figure.sheet for figure in self.metrics),
             *(figure.sheet for figure in figures[: len(self.scores)]), *self.verdicts,
             *(figure.sheet for figure in figures[len(self.scores) :]), self.aspects, *self.pairs, self.power,
             *self.powered, self.outcomes, self.coverage, *(sheet for sheet in optional if sheet is not None),
@@ -92,6 +95,7 @@ def findings(
     kinds = [colours.type(name) for name in run.types]
     typed = [sheet for one in scored if (sheet := means.by_type(frame, one)) is not None]
     return Findings(
+        metrics=tuple(Figure(sheet, charts.means_chart(sheet)) for sheet in metrics(frame, finished, published)),
         scores=_means(frame, scored, published),
         verdicts=tuple(means.verdicts(frame, one) for one in parsed),
         verdict_means=_means(frame, parsed if len(run.sources) > 1 else [], None),

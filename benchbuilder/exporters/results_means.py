@@ -92,7 +92,8 @@ def _published_lines(frame: Frame, published: Published, table: PublishedTable, 
         cells = [Cell(words=name)]
         for source in sources:
             found, n = known.get(source or "all"), None if source else row.items or published.items
-            cells.append(Cell() if found is None else Cell(found[0], sd=found[1], n=n))
+            value, spread = row.parts(found)
+            cells.append(Cell() if value is None else Cell(value, sd=spread, n=n))
         group = "people" if row.people else "model"
         lines.append(Line(tuple(cells), group, frame.t("results.published"), "published"))
     return lines

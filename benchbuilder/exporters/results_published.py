@@ -14,18 +14,28 @@ from benchbuilder.spec.base import Spec
 
 
 class PublishedRow(Spec):
-    """One line: [mean, standard deviation] per column, or ``null``; `items` is on how many items, if not on all.
+    """One line: a number per column, [mean, standard deviation], or ``null``; `items` is on how many, if not on all.
 
-    `people` marks a line of what people answered, and no model.
+    `people` marks a line of what people answered, and no model. `note` is said below the table.
     """
 
-    cells: tuple[tuple[float, float] | None, ...]
+    cells: tuple[tuple[float, float] | float | None, ...]
     items: Annotated[int | None, Field(ge=1)] = None
     people: bool = False
+    note: str = ""
+
+    @staticmethod
+    def parts(cell: tuple[float, float] | float | None) -> tuple[float | None, float | None]:
+        """The value and the standard deviation of a cell, ``None`` where it has none."""
+        return cell if isinstance(cell, tuple) else (cell, None)
 
 
 class PublishedTable(Spec):
-    """The figures of one aspect. `label` is the table's own name, `sources` are its columns; ``all`` is over all."""
+    """The figures of one aspect or metric. `label` is the table's own name, `sources` are its columns.
+
+    A column is a source, or ``all`` for the figures over all; of a metric with several figures it is ``SOURCE:FIGURE``
+    (``all:f1``).
+    """
 
     label: str
     sources: tuple[str, ...]
@@ -40,11 +50,11 @@ class PublishedTable(Spec):
 
 
 class Published(Spec):
-    """Published figures of a benchmark of so many `items`: in which paper (`cite`), and a table per aspect."""
+    """Published figures of a benchmark of so many `items`: in which paper (`cite`), and a table each."""
 
     title: str
     cite: str
-    items: Annotated[int, Field(ge=1)]
+    items: Annotated[int | None, Field(ge=1)] = None
     tables: dict[str, PublishedTable]
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from benchbuilder.text.lengths import characters
+
 WIDTH = 420
 _ROW = 26
 _PLOT = 150
@@ -54,17 +56,22 @@ def _plain(value: float) -> str:
 
 
 def width_of(text: str) -> float:
-    """Rough width of `text` at 12 px: wide characters count double."""
-    return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 6.8 for char in text)
+    """Rough width of `text` at 12 px: wide characters count double, marks on letters nothing."""
+    return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 6.8 for char in text if not _on_letter(char))
+
+
+def _on_letter(char: str) -> bool:
+    return not char.isascii() and unicodedata.category(char) in ("Mn", "Me", "Cf")
 
 
 def shorten(text: str, width: float) -> str:
     """`text`, cut with an ellipsis where it would be wider than `width` at 12 px."""
     if width_of(text) <= width:
         return text
-    while text and width_of(text) > width - 9:
-        text = text[:-1]
-    return f"{text}…"
+    kept = characters(text)
+    while kept and width_of("".join(kept)) > width - 9:
+        kept.pop()
+    return f"{''.join(kept)}…"
 
 
 def ticks(top: float, count: int = 4) -> list[float]:

@@ -134,7 +134,7 @@ class Recipe(Spec):
             allowed = ", ".join(self.tasks) or "none: this recipe has one benchmark"
             raise RecipeError([Problem("there is no such task", key="tasks", found=name, allowed=allowed)])
         task = self.tasks[name]
-        outputs = {**self.outputs, **task.outputs}
+        outputs = {name: spec for name, spec in {**self.outputs, **task.outputs}.items() if spec is not None}
         return self.model_copy(update={
             "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
         })  # fmt: skip

@@ -15,10 +15,12 @@ from benchbuilder.testing.baselines import check_baseline
 from benchbuilder.testing.contract import ContractError, check_kind
 from benchbuilder.testing.exporters import check_exporter
 from benchbuilder.testing.judges import check_judge
+from benchbuilder.testing.metrics import check_metric
 from benchbuilder.testing.models import check_model
 from benchbuilder.testing.payloads import check_payload
 from benchbuilder.testing.retrievers import check_retriever
 from benchbuilder.testing.scorers import check_scorer
+from benchbuilder.testing.solvers import check_solver
 from benchbuilder.testing.sources import check_source
 from benchbuilder.testing.stages import check_stage
 from benchbuilder.testing.tokenizers import check_tokenizer
@@ -29,10 +31,12 @@ __all__ = [
     "check_exporter",
     "check_judge",
     "check_kind",
+    "check_metric",
     "check_model",
     "check_payload",
     "check_retriever",
     "check_scorer",
+    "check_solver",
     "check_source",
     "check_stage",
     "check_tokenizer",

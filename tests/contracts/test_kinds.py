@@ -21,11 +21,14 @@ from benchbuilder.models.replay import Recorded, write_replies
 from benchbuilder.plan import Node, Plan, make_plan
 from benchbuilder.ports.exporter import Finished
 from benchbuilder.ports.judge import Example, case_of
+from benchbuilder.ports.metric import Scored
 from benchbuilder.ports.model import Message, Reply, Request
+from benchbuilder.ports.solver import Asked
 from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Context, Stage
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec
+from benchbuilder.spec.model import Sampling
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
@@ -34,10 +37,12 @@ from benchbuilder.testing import (
     check_exporter,
     check_judge,
     check_kind,
+    check_metric,
     check_model,
     check_payload,
     check_retriever,
     check_scorer,
+    check_solver,
     check_source,
     check_stage,
     check_tokenizer,
@@ -50,6 +55,7 @@ TEXTS = (
     "孕妇应当注意补充叶酸。", "妊娠期 12周\t超声检查", "BMI ≥ 30 kg/m²，β-hCG (+)", "Zinc 5.0mg/d, q.d.",
     "\n", "　全角　",
     "新生儿黄疸多在出生后2～3天出现，4～5天达高峰。", "𠮷野家👶🏽", "a", "  ",
+    "ما هو العلاج؟ ٢٫٥ ملغم", "โรคเบาหวานขณะตั้งครรภ์", "क्या शिशु को शहद दे सकते हैं?", "Ọmọ ọwọ́ kò gbọdọ̀ mu omi.",
 )  # fmt: skip
 
 
@@ -191,7 +197,7 @@ SOME_KEPT = set(_all("stage"))
 """Stages of which some row of the example must come through, or the check would say little: all of them."""
 
 
-ASKING = {"answer", "score_by_model"}
+ASKING = {"answer", "follow_up", "score_by_model"}
 """Stages that do nothing without a model: see tests/stages/test_answering.py."""
 
 
@@ -227,11 +233,24 @@ def test_stages_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path
             check_stage(lambda s=stage, c=context: type(s)(s.spec, c), tables)
 
 
+def _pieces(folder: Path) -> dict[str, Any]:
+    tiny_models.tokenizer(None).save_pretrained(folder)
+    return {"path": str(folder)}
+
+
+TOKENIZERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "character_ngrams": lambda _: {"shortest": 2, "longest": 4, "within": "words"},
+    "huggingface": _pieces,
+    "whitespace": lambda _: {"punctuation": "apart"},
+}
+"""The settings of an example of each kind of tokenizer that the recipe does not use."""
+
+
 @pytest.mark.parametrize("kind", _all("tokenizer"))
-def test_tokenizer(sample: Sample, kind: str) -> None:
+def test_tokenizer(sample: Sample, kind: str, tmp_path: Path) -> None:
     spec = sample.loaded.recipe.tokenizer
     if spec.kind != kind:
-        spec = _load("tokenizer", kind).spec_class(kind=kind)
+        spec = _load("tokenizer", kind).spec_class(kind=kind, **TOKENIZERS[kind](tmp_path))
     check_tokenizer(lambda: kinds.create("tokenizer", spec), TEXTS)
 
 
@@ -311,9 +330,39 @@ def test_baseline(sample: Sample, kind: str, tmp_path: Path) -> None:
     assert sample.evaluation is not None
     steps = sample.evaluation.plan.recipe.steps.values()
     specs = [step.baseline for step in steps if step.kind == "answer_by_rule" and step.baseline.kind == kind]
+    if kind == "random":
+        specs = [
+            _load("baseline", kind).spec_class(kind=kind, seed=1, texts={"tf": ("对。", "不对。")}, otherwise=("无",))
+        ]
     assert specs, f"the recipe has no baseline of the kind {kind!r}: write an example here"
     answers = check_baseline(lambda: kinds.create("baseline", specs[0]), sample.evaluation.rows("benchmark"), tmp_path)
     assert any(text for text, _ in answers)
+
+
+@pytest.mark.parametrize("kind", _all("solver"))
+def test_solver(sample: Sample, kind: str) -> None:
+    spec = _load("solver", kind).spec_class(kind=kind)
+    asked = Asked("some_model", sample.loaded.recipe.model, None, None, Sampling())
+    steps = check_solver(lambda: kinds.create("solver", spec), asked)
+    assert steps["answer"].from_ == {"each": ("item",)}
+
+
+METRICS: dict[str, dict[str, Any]] = {
+    "mean": {"missing": "zero"}, "cluster_mean": {"missing": "left_out"}, "micro_f1": {},
+}  # fmt: skip
+"""The settings of an example of each kind of metric."""
+
+
+@pytest.mark.parametrize("kind", _all("metric"))
+def test_metric(sample: Sample, kind: str) -> None:
+    evaluation = sample.evaluation
+    assert evaluation is not None
+    facts = {item.id: item.fact for item in evaluation.rows("benchmark")}
+    scores = [score.model_copy(update={"counts": (place % 2, 1 + place % 3, 2)})
+              for place, score in enumerate(evaluation.rows("verdict.model_jia"))]  # fmt: skip
+    spec = _load("metric", kind).spec_class(kind=kind, aspect="verdict", **METRICS[kind])
+    found = check_metric(lambda: kinds.create("metric", spec), [Scored(one, facts[one.item]) for one in scores])
+    assert any(0 < value < 1 for value in found.values())
 
 
 @pytest.mark.parametrize("kind", _all("scorer"))

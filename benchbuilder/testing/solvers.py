@@ -1,0 +1,46 @@
+"""The contract of solvers."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchbuilder.kinds import find
+from benchbuilder.ports.solver import ANSWER, ITEM, Asked, Solver
+from benchbuilder.ports.stage import Stage
+from benchbuilder.records.answer import Answer
+from benchbuilder.spec.base import StepSpec
+from benchbuilder.testing.contract import require
+
+
+def check_solver(make: Callable[[], Solver], asked: Asked) -> dict[str, StepSpec]:
+    """Its steps are the phases that it declares, ``answer`` last, each of a known stage that makes answers, wired to
+    items or to earlier phases; the same again and again, and under the name of the model.
+
+    Returns the spec of each step.
+    """
+    solver = make()
+    who = f"the solver {solver.kind!r}"
+    pickle.dumps(solver)
+    steps = solver.steps(asked)
+    require(tuple(steps) == solver.phases, f"{who} has the phases {', '.join(steps)}, not those that it declares")
+    require(solver.phases[-1] == ANSWER, f"{who} does not end in the phase {ANSWER!r}")
+    require(make().steps(asked) == steps, f"{who} makes other steps the second time")
+    found: dict[str, StepSpec] = {}
+    for phase, step in steps.items():
+        stage: type[Stage] = find("stage", str(step.get("kind"))).load()
+        require(stage.output is Answer, f"{who}: the phase {phase!r} makes no answers")
+        wired: Any = step.get("from")
+        ports: Mapping[str, str] = wired if isinstance(wired, Mapping) else {"each": wired}
+        before = {ITEM, *found}
+        for port, up in ports.items():
+            require(port in stage.ports, f"{who}: the stage of the phase {phase!r} has no port {port!r}")
+            require(
+                up in before, f"{who}: {phase!r} reads {up!r}, which is neither items nor an earlier phase"
+            )
+        spec: StepSpec = stage.spec_class.model_validate(step)
+        named = getattr(spec, "name", asked.name)
+        require(named == asked.name, f"{who}: the phase {phase!r} keeps answers under the name {named!r}")
+        found[phase] = spec
+    return found

@@ -1,0 +1,111 @@
+"""A benchmark of several tasks: built in one plan, written and evaluated by task."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchbuilder.cli.main import main
+from benchbuilder.errors import RecipeError
+from benchbuilder.loading import load_recipe
+from benchbuilder.testing.server import running
+
+TWO = """# @package _global_
+defaults:
+  - care_mi
+  - /evaluation@tasks.verdicts.evaluation: zh_claims
+  - override /source: [medqa, textbook]
+  - override /evaluation: []
+  - override /review: []
+  - _self_
+name: two
+items: ''
+steps:
+  closed: {kind: annotate, from: {each: asked, evidence: found}}
+  asked: {kind: assemble, from: {each: ask_tf_choice, stated: state_choice, negated: negate_choice, replaced: replace_choice},
+          wrong_tf: [negated], wrong_oe: [replaced]}
+  found: {kind: retrieve, from: {each: asked, passages: paragraphs}, query: [question]}
+tasks:
+  verdicts:
+    items: closed
+    evaluation:
+      answers: null
+      judges: {ridge_correctness: null, ridge_interpretability: null, similarity_correctness: null}
+      scorers: {ratings: null, similarity: null}
+      baselines: {people: null, echo: null, best_evidence: null, guess: {kind: random, seed: 3, texts: {tf: [对。, 不对。]}}}
+      metrics:
+        accuracy: {kind: mean, aspect: verdict, missing: zero}
+  everything: {items: items, outputs: {items_parquet: null}}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "recipes" / "recipe").mkdir(parents=True)
+    (tmp_path / "recipes" / "recipe" / "two.yaml").write_text(TWO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_task_is_written_and_evaluated_in_a_folder_of_its_own(here: Path, capsys: Any) -> None:
+    assert main(["recipe=two", "annotation=none"]) == 0
+    told = capsys.readouterr().out
+    build = here / "builds" / "two"
+    rows = {task: [json.loads(line) for line in (build / task / "items.jsonl").read_text("utf-8").splitlines()]
+            for task in ("verdicts", "everything")}  # fmt: skip
+    assert {row["type"] for row in rows["verdicts"]} == {"tf"}
+    assert {row["type"] for row in rows["everything"]} == {"tf", "oe"}
+    counts = {task: len(found) for task, found in rows.items()}
+    assert f"{sum(counts.values())} items (verdicts {counts['verdicts']}, everything {counts['everything']})" in told
+    assert (build / "verdicts" / "items.parquet").exists()
+    assert not (build / "everything" / "items.parquet").exists()
+    assert not (build / "items.jsonl").exists()
+    report = (build / "verdicts" / "report.html").read_text("utf-8")
+    assert "closed" in report, "the report of a task tells of its own steps"
+
+    assert main(["evaluate", "recipe=two", "annotation=none"]) == 0
+    told = capsys.readouterr().out
+    assert f"verdicts: 3 models on {counts['verdicts']} items, in builds/two/verdicts/evaluation" in told
+    data = json.loads((build / "verdicts" / "evaluation" / "results.json").read_text("utf-8"))
+    (sheet,) = [sheet for sheet in data["sheets"] if sheet["name"] == "metric_accuracy"]
+    found = {line["cells"][0]["words"]: line["cells"][1]["value"] for line in sheet["lines"]}
+    yes = sum(row["expected"] == "yes" for row in rows["verdicts"]) / counts["verdicts"]
+    assert found["always_agree"] == pytest.approx(yes)
+    assert found["always_agree"] + found["always_disagree"] == pytest.approx(1)
+    assert 0.2 < found["guess"] < 0.8
+
+
+def test_what_needs_one_task_says_which_there_are(here: Path, capsys: Any) -> None:
+    assert main(["judge", "train", "recipe=two", "annotation=none"]) == 2
+    told = capsys.readouterr().err
+    assert "several tasks" in told
+    assert "verdicts, everything" in told
+    assert "--task" in told
+    assert main(["evaluate", "recipe=two", "annotation=none", "--task", "verdict"]) == 2
+    assert "no such task" in capsys.readouterr().err
+
+
+def test_items_and_tasks_exclude_each_other(here: Path) -> None:
+    with pytest.raises(RecipeError, match="tasks with the items of each"):
+        load_recipe(["recipe=two", "items=items"])
+    with pytest.raises(RecipeError, match=r"tasks.verdicts.items"):
+        from benchbuilder.checking import check
+
+        check(load_recipe(["recipe=two", "tasks.verdicts.items=clsoed"]), sources=False)
+
+
+def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -> None:
+    (here / "prompts").mkdir()
+    (here / "prompts" / "yes_no.j2").write_text("只答对或不对：{{ question }}", encoding="utf-8")
+    words = ["recipe=two", "annotation=none", "source=[medqa,textbook]"]
+    assert main(words) == 0
+    with running() as server:
+        asked = [*words, "model=openai", "model.name=fake", f"model.base_url={server.base_url}",
+                 "tasks.verdicts.evaluation.prompt=yes_no.j2", "budget.tokens=1000000"]  # fmt: skip
+        assert main(["evaluate", *asked]) == 0, capsys.readouterr().err
+        sent = [request["user"] for request in server.log()]
+    assert sent
+    assert all(text.startswith("只答对或不对：") for text in sent)
