@@ -39,6 +39,11 @@ COMMANDS: dict[str, Command] = {
         ("benchbuild recipe=care_mi", "benchbuild recipe=care_mi retriever.top_k=2 annotation.min_evidence=2"),
     ),
     "ls": Command("ls", "list recipes and kinds", ("benchbuild ls", "benchbuild ls --kinds")),
+    "new": Command(
+        "new", "copy a recipe to make it yours, or write the skeleton of a plugin",
+        ("benchbuild new my_field --from care_mi",
+         "benchbuild new --plugin my_plugin --kind source,tokenizer"),
+    ),
     "show": Command(
         "show", "print the resolved recipe with the origin of every value",
         ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"),
@@ -105,6 +110,11 @@ COMMANDS: dict[str, Command] = {
     "report": Command(
         "report", "write the results of an evaluation again, or two of them side by side",
         ("benchbuild report recipe=care_mi", "benchbuild report recipe=care_mi --beside builds/care_mi/evaluation"),
+    ),
+    "diff": Command(
+        "diff", "say how two recipes differ, or two built benchmarks, item by item with its cause",
+        ("benchbuild diff care_mi 'recipe=care_mi variant=reference'",
+         "benchbuild diff builds/care_mi builds/care_mi"),
     ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",

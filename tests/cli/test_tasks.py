@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchbuilder.checking import check
 from benchbuilder.cli.main import main
 from benchbuilder.errors import RecipeError
 from benchbuilder.loading import load_recipe
@@ -25,8 +26,11 @@ name: two
 items: ''
 steps:
   closed: {kind: annotate, from: {each: asked, evidence: found}}
-  asked: {kind: assemble, from: {each: ask_tf_choice, stated: state_choice, negated: negate_choice, replaced: replace_choice},
-          wrong_tf: [negated], wrong_oe: [replaced]}
+  asked:
+    kind: assemble
+    from: {each: ask_tf_choice, stated: state_choice, negated: negate_choice, replaced: replace_choice}
+    wrong_tf: [negated]
+    wrong_oe: [replaced]
   found: {kind: retrieve, from: {each: asked, passages: paragraphs}, query: [question]}
 tasks:
   verdicts:
@@ -35,7 +39,11 @@ tasks:
       answers: null
       judges: {ridge_correctness: null, ridge_interpretability: null, similarity_correctness: null}
       scorers: {ratings: null, similarity: null}
-      baselines: {people: null, echo: null, best_evidence: null, guess: {kind: random, seed: 3, texts: {tf: [对。, 不对。]}}}
+      baselines:
+        people: null
+        echo: null
+        best_evidence: null
+        guess: {kind: random, seed: 3, texts: {tf: [对。, 不对。]}}
       metrics:
         accuracy: {kind: mean, aspect: verdict, missing: zero}
   everything: {items: items, outputs: {items_parquet: null}}
@@ -91,10 +99,9 @@ def test_what_needs_one_task_says_which_there_are(here: Path, capsys: Any) -> No
 def test_items_and_tasks_exclude_each_other(here: Path) -> None:
     with pytest.raises(RecipeError, match="tasks with the items of each"):
         load_recipe(["recipe=two", "items=items"])
+    loaded = load_recipe(["recipe=two", "tasks.verdicts.items=clsoed"])
     with pytest.raises(RecipeError, match=r"tasks.verdicts.items"):
-        from benchbuilder.checking import check
-
-        check(load_recipe(["recipe=two", "tasks.verdicts.items=clsoed"]), sources=False)
+        check(loaded, sources=False)
 
 
 def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -> None:

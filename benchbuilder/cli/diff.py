@@ -1,0 +1,96 @@
+"""``benchbuild diff A B``: how two recipes differ, or two built benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.differing import Built, Differences, KeyChange, differences, recipe_differences
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.loading import load_recipe
+from benchbuilder.retelling import clipped, counted, harmless
+
+_LISTED = 20
+_WIDTH = 60
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    what = "the folder of a build, the name of a recipe, or the words of one in quotes"
+    parser.add_argument("left", metavar="A", help=what)
+    parser.add_argument("right", metavar="B", help=what)
+    parser.add_argument("--all", action="store_true", help="list every difference")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Compare two of a sort: two builds by item, two recipes by key."""
+    built = [Path(text) for text in (args.left, args.right) if (Path(text) / "recipe.yaml").is_file()]
+    if len(built) == 1:
+        raise RecipeError([Problem(
+            "a build can be compared with a build, and a recipe with a recipe", where="command line",
+            found=f"{args.left} {args.right}", hint="name two folders of builds, or two recipes",
+        )])  # fmt: skip
+    if built:
+        found = differences(Built(built[0]), Built(built[1]))
+        if args.json:
+            console.print_json(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+            return 0
+        for one in found:
+            _tell_items(one, console, everything=args.all)
+        _tell_keys(found[0].recipe, console, most=None if args.all else _LISTED)
+        return 0
+    keys = recipe_differences(_resolved(args.left, args), _resolved(args.right, args))
+    if args.json:
+        console.print_json(json.dumps([asdict(key) for key in keys], ensure_ascii=False))
+    else:
+        _tell_keys(keys, console, most=None)
+    return 0
+
+
+def _resolved(text: str, args: argparse.Namespace) -> str:
+    """The resolved recipe that a name or words stand for."""
+    words = shlex.split(text) if "=" in text else [f"recipe={text}"]
+    return load_recipe(words, recipes=args.recipes).yaml
+
+
+def _tell_keys(keys: Sequence[KeyChange], console: Console, *, most: int | None) -> None:
+    def say(text: str) -> None:
+        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+
+    say(f"{counted(len(keys), 'key')} of the recipes differ" if len(keys) != 1 else "1 key of the recipes differs")
+    for key in keys[:most]:
+        if key.left is None or key.right is None:
+            sign, value = ("+", key.right) if key.left is None else ("-", key.left)
+            say(f"  {sign} {key.key}: {clipped(value or '', _WIDTH)}")
+        else:
+            say(f"  ~ {key.key}: {clipped(key.left, _WIDTH)} -> {clipped(key.right, _WIDTH)}")
+    if most is not None and len(keys) > most:
+        say(f"  ... {len(keys) - most} more: --all lists them")
+
+
+def _tell_items(found: Differences, console: Console, *, everything: bool) -> None:
+    def say(text: str) -> None:
+        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+
+    counts = found.counts()
+    name = f"{found.task}: " if found.task else ""
+    say(f"{name}{counted(found.same, 'item')} in both")
+    for sort in ("added", "removed", "changed"):
+        of_sort = {cause: n for (one, cause), n in counts.items() if one == sort}
+        told = ", ".join(f"{cause} {n}" for cause, n in sorted(of_sort.items(), key=lambda pair: -pair[1]))
+        say(f"  {sort} {sum(of_sort.values())}" + (f" ({told})" if told else ""))
+    listed = found.changes if everything else found.changes[:_LISTED]
+    signs = {"added": "+", "removed": "-", "changed": "~"}
+    for one in listed:
+        what = f" [{', '.join(one.fields)}]" if one.fields else ""
+        say(f"  {signs[one.sort]} {one.right or one.left} {one.source} {clipped(one.text, _WIDTH)}{what}")
+        say(f"      {one.cause} at {one.step}: {one.detail}")
+    if len(listed) < len(found.changes):
+        say(f"  ... {len(found.changes) - len(listed)} more: --all lists them")
