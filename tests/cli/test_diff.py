@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from writing_server import writing
 
 from benchbuilder.cli.main import main
-from benchbuilder.testing.server import running
 
 WORDS = ["recipe=care_mi", "source=[medqa,textbook]", "annotation=none"]
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi" / "sample"
@@ -93,21 +93,20 @@ def test_votes_and_thresholds_are_told_apart(
     assert {one["cause"] for one in found["changes"]} == {"votes"}, "people were asked in one of the two"
 
 
-def test_a_prompt_and_a_model_are_causes_of_their_own(diff: Callable[..., Any], tmp_path: Path, capsys: Any):
-    with running() as server:
+def test_a_prompt_and_a_model_are_causes_of_their_own(diff: Callable[..., Any], tmp_path: Path, first: Path):
+    with writing(tmp_path) as server:
         model = ["model@steps.ask_oe_choice.model=openai", "steps.ask_oe_choice.model.name=fake",
                  f"steps.ask_oe_choice.model.base_url={server.base_url}", "budget.tokens=1000000",
                  "steps.ask_oe_choice.strategy=model"]  # fmt: skip
         assert main([*WORDS, *model, "run.dir=asked"]) == 0
-        found = diff(*model)
-        assert {one["cause"] for one in found["changes"]} == {"model"}
-        assert {one["step"] for one in found["changes"]} == {"ask_oe_choice"}
-        (tmp_path / "prompts").mkdir()
-        (tmp_path / "recipes").mkdir()
+        found = diff(*model, base=first)
+        assert {(one["cause"], one["step"]) for one in found["changes"]} == {("model", "ask_oe_choice")}
+        for folder in ("prompts", "recipes"):
+            (tmp_path / folder).mkdir()
         (tmp_path / "prompts" / "own.j2").write_text("请就下面的句子提问：{{ statement }}", encoding="utf-8")
         shutil.rmtree("second")
         found = diff(*model, "steps.ask_oe_choice.prompt=own.j2", base=tmp_path / "asked")
-    assert {one["cause"] for one in found["changes"]} == {"prompt"}
+    assert {(one["sort"], one["cause"]) for one in found["changes"]} == {("removed", "prompt")}
 
 
 def test_recipes_are_compared_key_by_key(capsys: Any):
