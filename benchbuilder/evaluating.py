@@ -61,14 +61,15 @@ class Evaluation:
 
 
 def plan_evaluation(
-    loaded: Loaded, cwd: Path, *, with_model: bool = False, asking: bool = True, rated_only: bool = False
-) -> Evaluation:
+    loaded: Loaded, cwd: Path, *, with_model: bool = False, asking: bool = True, rated_only: bool = False,
+    journal: Path | None = None,
+) -> Evaluation:  # fmt: skip
     """The plan of evaluating on the items that the recipe's build holds, or on another benchmark.
 
     `with_model` adds the recipe's `model` to those that are asked. If not `asking`, what would put prompts to a model
-    now is left out; with `rated_only`, baselines and all scorers but the one that judges learn from as well. Nothing is
-    run. RecipeError if the recipe says nothing of evaluating or a setting does not fit a model; DataError if there are
-    no items yet.
+    now is left out; with `rated_only`, baselines and all scorers but the one that judges learn from as well. `journal`
+    is one that is shared with others. Nothing is run. RecipeError if the recipe says nothing of evaluating or a
+    setting does not fit a model; DataError if there are no items yet.
     """
     recipe = loaded.recipe
     spec = recipe.evaluation
@@ -81,7 +82,7 @@ def plan_evaluation(
         spec = _without_ours(spec, loaded.roots)
     built = Store(recipe.folder(cwd))
     place = built.folder / loaded.task
-    store = Store(_folder(spec, place, cwd), built.workplace)
+    store = Store(_folder(spec, place, cwd), built.workplace, journal)
     makers = _Steps(recipe, spec, (judges_folder(loaded, cwd), place / "judges"))
     makers.answers(with_model=with_model, rated_only=rated_only)
     makers.scores(rated_only=rated_only)

@@ -116,6 +116,11 @@ COMMANDS: dict[str, Command] = {
         ("benchbuild diff care_mi 'recipe=care_mi variant=reference'",
          "benchbuild diff builds/care_mi builds/care_mi"),
     ),
+    "sweep": Command(
+        "sweep", "build several recipes or settings, and compare what came out in one table",
+        ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",
+         "benchbuild sweep recipe=care_mi 'source=[medqa,textbook],[mlecqa,textbook]' annotation=none --evaluate"),
+    ),
     "why": Command(
         "inspect", "say what became of a row: a line a branch",
         ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",

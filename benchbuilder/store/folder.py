@@ -30,16 +30,16 @@ class Store:
     """Steps of one build below `folder`.
 
     Everything in it can be made again, except `workplace` (people's work) and `journal` (paid replies). `workplace` is
-    that of another store where people worked for both.
+    that of another store where people worked for both, and `journal` one that several builds share.
     """
 
-    def __init__(self, folder: Path, workplace: Path | None = None) -> None:
+    def __init__(self, folder: Path, workplace: Path | None = None, journal: Path | None = None) -> None:
         self.folder = folder
         self.steps = folder / "store" / "steps"
         self.cache = folder / "store" / "cache"
         self.workplace = workplace or folder / "annotation"
         self.checksums = folder / "store" / "checksums.json"
-        self.journal = folder / "replies.sqlite"
+        self.journal = journal or folder / "replies.sqlite"
 
     @contextmanager
     def locked(self) -> Generator[None]:
