@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import single_task
+from benchbuilder.cli.evaluate import add_task, single_task
 from benchbuilder.cli.rated import RatedTables, rated_tables
 from benchbuilder.errors import DataError, Problem, RecipeError, ServiceError, Waiting
 from benchbuilder.evaluating import judges_folder

@@ -28,7 +28,9 @@ SLOTS = {
     "model": "Models (`model`)",
     "votes": "Votes (`annotation`)",
     "baseline": "Baselines (`evaluation.baselines.NAME`)",
+    "solver": "Solvers (`evaluation.solver`)",
     "scorer": "Scorers (`evaluation.scorers.NAME`)",
+    "metric": "Metrics (`evaluation.metrics.NAME`)",
     "judge": "Judges (`evaluation.judges.NAME`)",
     "exporter": "Outputs (`outputs.NAME`, `evaluation.outputs.NAME`)",
 }
