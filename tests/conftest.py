@@ -11,6 +11,7 @@ import pytest
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 from toy_kinds import TOY_KINDS
+from warm import warm
 
 from benchbuilder import kinds, roots
 
@@ -23,6 +24,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if skipped and os.environ.get("BENCHBUILDER_TESTS") == "all" and session.exitstatus == pytest.ExitCode.OK:
         reporter.write_line(f"\n{len(skipped)} skipped: with BENCHBUILDER_TESTS=all that is an error", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def warm_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for the PATH with a `benchbuild` that does not import everything anew (see `warm`)."""
+    with warm(tmp_path_factory.mktemp("warm")) as folder:
+        yield folder
 
 
 @pytest.fixture

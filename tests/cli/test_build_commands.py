@@ -158,7 +158,7 @@ def _until_it_serves(command: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_examples_of_every_help_run(tmp_path: Path) -> None:
+def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path) -> None:
     examples = [
         _until_it_serves(example) if name == "review" else example
         for name, command in COMMANDS.items()
@@ -166,7 +166,7 @@ def test_the_examples_of_every_help_run(tmp_path: Path) -> None:
         for example in command.examples
     ]
     script = "\n".join([f"benchbuild {RECIPE}", *examples, *COMMANDS["build"].examples])
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{warm_folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(
         ["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=False,
         env={"PATH": path, "HOME": str(tmp_path), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
