@@ -19,6 +19,7 @@ from benchbuilder.ports.stage import Context, Port, Stage
 from benchbuilder.prompting import REPAIR_VARIABLES, WriterSpec
 from benchbuilder.recipe_file import dotted
 from benchbuilder.records.envelope import Row
+from benchbuilder.records.evidence import Evidence
 from benchbuilder.records.item import Item
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.payload import Payload
@@ -121,6 +122,8 @@ def _owner(loaded: Loaded, key: str) -> type[Any] | None:
         return None
     if place[0] == "judges":
         return kinds.find("judge", evaluation.judges[place[1]].kind).load()
+    if place[0] == "scorers":
+        return kinds.find("scorer", evaluation.scorers[place[1]].kind).load()
     return kinds.find("stage", "follow_up" if place[0] == "solver" else "answer").load()
 
 
@@ -175,7 +178,8 @@ def _unreachable(loaded: Loaded) -> Iterator[Problem]:
     each = max((top for spec in retrievers if (top := getattr(spec, "top_k", None)) is not None), default=None)
     least = getattr(recipe.annotation, "min_evidence", None)
     bases = [name for name in recipe.sources if issubclass(source_row(recipe, name), Passage)]
-    if each is None or least is None or least <= each * len(bases):
+    ports = [port for step in recipe.steps for port in _stage(loaded, step).ports.values()]
+    if each is None or least is None or least <= each * len(bases) or not any(port.row is Evidence for port in ports):
         return
     key = ("annotation", "min_evidence")
     yield Problem(

@@ -17,12 +17,13 @@ from benchbuilder.identity import changes
 from benchbuilder.kinds import create, find
 from benchbuilder.loading import Loaded, load_recipe
 from benchbuilder.plan import Plan, make_plan
-from benchbuilder.ports.judge import AskingJudge, Judge, JudgeSpec
+from benchbuilder.ports.judge import AskingJudge, Judge
 from benchbuilder.ports.judge_card import CARD, misfits, moved_on, plain_spec, read_card, rubric_digest
 from benchbuilder.ports.model import Model
+from benchbuilder.ports.scorer import Scorer
 from benchbuilder.ports.solver import ANSWER, ITEM, Asked, Solver
 from benchbuilder.ports.source import Source
-from benchbuilder.ports.stage import Stage
+from benchbuilder.ports.stage import Context, Stage
 from benchbuilder.records.fates import Kept, Unit
 from benchbuilder.records.item import Item
 from benchbuilder.roots import Root, shown
@@ -279,13 +280,18 @@ class _Steps:
         for scorer_name, scorer in scorers.items():
             for name in self.names:
                 wired = {"each": f"answer.{name}", "item": _ITEM}
-                asks = scorer.kind == "judged" and self._asks(scorer.judge)
-                cls, kind = (ScoreByModelSpec, "score_by_model") if asks else (ScoreSpec, "score")
+                cls, kind = (ScoreByModelSpec, "score_by_model") if self._asks(scorer) else (ScoreSpec, "score")
                 step = {"kind": kind, "from": wired, "name": scorer_name, "scorer": scorer}
                 self.steps[f"{scorer_name}.{name}"] = cls.model_validate(step)
 
-    def _asks(self, judge: JudgeSpec) -> bool:
-        return issubclass(find("judge", judge.kind).load(), AskingJudge)
+    def _asks(self, scorer: Any) -> bool:
+        """Whether a scorer asks a model about each answer; a trained judge knows its model when opened only."""
+        if isinstance(scorer, JudgedSpec):
+            return issubclass(find("judge", scorer.judge.kind).load(), AskingJudge)
+        nowhere = Path()
+        context = Context(self.recipe.seed, self.recipe.language, "scorers", cache=nowhere, workplace=nowhere)
+        made: Scorer = create("scorer", scorer, context)
+        return made.asks is not None
 
     def _judged(self) -> Iterator[tuple[str, JudgedSpec]]:
         """A scorer for each judge that can score."""

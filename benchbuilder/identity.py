@@ -24,7 +24,7 @@ def spec_parts(spec: BaseModel, sha256_of: Sha, prefix: str = "") -> dict[str, s
             continue
         # what a step inherits is named as users know it: `annotation.min_evidence`, not `votes.min_evidence`
         inherited = next((mark.inherit for mark in info.metadata if isinstance(mark, Slot)), "")
-        parts.update(_parts(getattr(spec, name), sha256_of, f"{prefix}{inherited or name}"))
+        parts.update(_parts(getattr(spec, name), sha256_of, f"{prefix}{inherited or info.alias or name}"))
     return parts
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Dropped, Failed, Fate, Kept
 from benchbuilder.records.payload import Payload
+from benchbuilder.text import invisible
+from benchbuilder.text.lengths import cut
 
 _ASIDE = frozenset(Row.model_fields) | {"fact", "candidate"}
 _SPOKEN = frozenset({"\n", "\t"})
@@ -19,12 +20,7 @@ def harmless(text: str) -> str:
     >>> harmless("a\x1b[2Jb")
     'a\ufffd[2Jb'
     """
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}"
-        if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in _SPOKEN
-        else mark
-        for mark in text
-    )
+    return invisible.harmless(text, _SPOKEN)
 
 
 def counted(number: int, thing: str) -> str:
@@ -85,4 +81,4 @@ def clipped(text: str, characters: int) -> str:
     'a long [... 5 characters]'
     """
     left = len(text) - characters
-    return f"{text[:characters].rstrip()} [... {left} characters]" if left > 0 else text
+    return f"{cut(text, characters).rstrip()} [... {left} characters]" if left > 0 else text

@@ -28,7 +28,8 @@ def payload_of(cls: type[Row]) -> str:
 
 def source_row(recipe: Recipe, name: str) -> type[Row]:
     """The class of the rows of source `name`."""
-    return kinds.find("source", recipe.sources[name].kind).load().output
+    spec = recipe.sources[name]
+    return kinds.find("source", spec.kind).load().rows_of(spec)
 
 
 def expand(recipe: Recipe) -> Wired:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchbuilder.ports.votes import Subject, Value
+from benchbuilder.text.lengths import cut
 
 _LONGEST_NOTE = 4000
 
@@ -30,7 +31,7 @@ def storable(text: str) -> str:
 
 def short(text: str) -> str:
     """A remark: storable, without white space at its ends, and no longer than 4,000 characters."""
-    return storable(text).strip()[:_LONGEST_NOTE]
+    return cut(storable(text).strip(), _LONGEST_NOTE)
 
 
 def hashed(secret: str) -> str:

@@ -15,6 +15,7 @@ from benchbuilder.ballots.cleaning import dump, hashed, load, storable
 from benchbuilder.ballots.records import Person, Role, Visitor
 from benchbuilder.ballots.schema import people, sessions
 from benchbuilder.errors import DataError
+from benchbuilder.text.invisible import spells
 
 _LETTERS: dict[Role, str] = {"annotator": "A", "adjudicator": "J", "lead": "L"}
 _LONGEST_NAME = 80
@@ -79,6 +80,11 @@ def allow(connection: Connection, name: str, projects: Sequence[str]) -> Person:
     return named(connection, name)
 
 
+def _unseen(name: str) -> bool:
+    """Whether `name` holds a control or format character that is no part of its spelling."""
+    return any(unicodedata.category(sign)[0] == "C" and not spells(name, at) for at, sign in enumerate(name))
+
+
 def _listed(projects: Sequence[str]) -> str:
     return dump(sorted({storable(project) for project in projects}))
 
@@ -88,7 +94,7 @@ def add(
 ) -> tuple[Person, str]:  # fmt: skip
     """A new person and their token; DataError if the name is taken or is no name."""
     called = tidy(name)
-    if not called or len(called) > _LONGEST_NAME or any(unicodedata.category(sign)[0] == "C" for sign in called):
+    if not called or len(called) > _LONGEST_NAME or _unseen(called):
         raise DataError(f"nobody can be called {name!r}", next=f"a name has 1 to {_LONGEST_NAME} signs in one line")
     if role not in _LETTERS:
         raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_LETTERS)}")

@@ -17,6 +17,7 @@ from benchbuilder.ports.tokenizer import Tokenizer
 from benchbuilder.records.answer import AnswerOutcome
 from benchbuilder.records.item import Item
 from benchbuilder.spec.base import FileRef, KindSpec, Slot
+from benchbuilder.text.normalise import Fold, compose, folded
 from benchbuilder.text.sentences import split_sentences
 from benchbuilder.text.wordlist import load_words
 
@@ -24,7 +25,8 @@ from benchbuilder.text.wordlist import load_words
 class BestEvidenceSpec(BaselineSpec):
     """How sentences are found (see `text.sentences.sentence_spans`) and compared.
 
-    `k1` bounds how much a repeated word adds, `b` how much length counts; words of `stop_words` do not count.
+    `k1` bounds how much a repeated word adds, `b` how much length counts; words of `stop_words` do not count, nor
+    does what `fold` names (``case``, ``marks``).
     """
 
     stops: tuple[str, ...]
@@ -33,6 +35,7 @@ class BestEvidenceSpec(BaselineSpec):
     k1: Annotated[float, Field(ge=0)]
     b: Annotated[float, Field(ge=0, le=1)]
     stop_words: FileRef | None = None
+    fold: tuple[Fold, ...] = ()
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
@@ -66,7 +69,7 @@ class BestEvidence(Baseline):
         """Load the dictionaries of the tokenizer, and the stop words."""
         self._tokenizer.open()
         if self.spec.stop_words is not None:
-            self._stop = frozenset(load_words(self.spec.stop_words.file))
+            self._stop = frozenset(folded(word, self.spec.fold) for word in load_words(self.spec.stop_words.file))
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The nearest sentence."""
@@ -92,4 +95,5 @@ class BestEvidence(Baseline):
         return [float(score) for score in model.get_scores(self._tokens(question))]
 
     def _tokens(self, text: str) -> list[str]:
-        return [token for token in self._tokenizer.tokens(text) if token.strip() and token not in self._stop]
+        tokens = (folded(token, self.spec.fold) for token in self._tokenizer.tokens(compose(text)) if token.strip())
+        return [token for token in tokens if token not in self._stop]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from rich.console import Console
 
 from benchbuilder.checking import check, require_libraries
+from benchbuilder.cloning.leftovers import Leftovers
+from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.loading import load_recipe
+from benchbuilder.roots import find_roots
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -16,13 +20,23 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Print what is worth a look; raise for what is wrong."""
-    loaded = load_recipe(args.overrides, recipes=args.recipes)
-    warnings = check(loaded)
-    require_libraries(loaded)
-    for warning in warnings:
-        console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
+    """Print what is worth a look, of a copied recipe also what is left over; raise for what is wrong."""
+    name = next((word.partition("=")[2] for word in args.overrides if word.startswith("recipe=")), "")
+    try:
+        loaded = load_recipe(args.overrides, recipes=args.recipes)
+        leftovers = Leftovers(name, loaded.roots)
+        warnings = check(loaded)
+        require_libraries(loaded)
+    except (RecipeError, DataError):
+        _warn(Leftovers(name, find_roots(args.recipes or ())).written(), console)
+        raise
+    _warn((*warnings, *leftovers.written(), *leftovers.against(loaded)), console)
     recipe = loaded.recipe
     told = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
     console.print(f"{recipe.name}: {told}", highlight=False)
     return 0
+
+
+def _warn(warnings: Iterable[Problem], console: Console) -> None:
+    for warning in warnings:
+        console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)

@@ -40,7 +40,7 @@ def authors(finished: Finished) -> list[Author]:
 
 
 def _author(finished: Finished, step: str) -> Iterator[Author]:
-    said: Mapping[str, Any] = finished.recipe["steps"].get(step) or {}
+    said: Mapping[str, Any] = (finished.recipe.get("steps") or {}).get(step) or {}
     node: Any = said.get("model")
     if not isinstance(node, Mapping) or node.get("kind", "none") == "none" or said.get("strategy") == "rules":
         return

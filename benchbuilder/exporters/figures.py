@@ -13,6 +13,7 @@ from benchbuilder.exporters.entries import Entry
 from benchbuilder.exporters.judgements import Survivors
 from benchbuilder.exporters.svg import Bar, Series, bars, columns, ribbon, ticks
 from benchbuilder.exporters.wording import Wording, number
+from benchbuilder.text.lengths import length
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def lengths(entries: Sequence[Entry], sources: Sequence[str]) -> list[Lengths]:
     """Over all entries (source ""), then by source."""
     found: list[Lengths] = []
     for source in ("", *sources):
-        sizes = [len(entry.question) for entry in entries if source in ("", entry.source)]
+        sizes = [length(entry.question) for entry in entries if source in ("", entry.source)]
         if sizes:
             mean, median = statistics.fmean(sizes), float(statistics.median(sizes))
             found.append(Lengths(source, len(sizes), mean, median, min(sizes), max(sizes)))
@@ -65,13 +66,13 @@ def length_bars(rows: Sequence[Lengths], colours: Colours, t: Wording) -> Markup
 
 def length_columns(entries: Sequence[Entry], types: Sequence[str], colours: Colours, t: Wording) -> Markup:
     """How many questions are how long, by type."""
-    scale = ticks(max((len(entry.question) for entry in entries), default=0) + 1, 18)
+    scale = ticks(max((length(entry.question) for entry in entries), default=0) + 1, 18)
     step = int(scale[1])
     layers = [
         Series(
             name,
             colours.type(name),
-            _binned((len(e.question) for e in entries if e.type == name), step, len(scale) - 1),
+            _binned((length(e.question) for e in entries if e.type == name), step, len(scale) - 1),
         )
         for name in types
     ]

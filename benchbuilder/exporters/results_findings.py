@@ -13,6 +13,7 @@ from benchbuilder.exporters import results_compare as compare
 from benchbuilder.exporters import results_means as means
 from benchbuilder.exporters import results_worst as hardest
 from benchbuilder.exporters.figures import Colours
+from benchbuilder.exporters.results_asked import asked
 from benchbuilder.exporters.results_frame import Frame
 from benchbuilder.exporters.results_metrics import metrics
 from benchbuilder.exporters.results_powered import powered
@@ -57,6 +58,7 @@ class Findings:
     power: Sheet
     powered: tuple[Sheet, ...]
     others: tuple[Figure, ...]
+    asked: Sheet | None
     outcomes: Sheet
     coverage: Sheet
     unscored: Sheet | None
@@ -69,7 +71,7 @@ class Findings:
     def sheets(self) -> Iterator[Sheet]:
         """Every table that has a line, in the order of the page."""
         figures = [*self.scores, *self.verdict_means, *self.types, *self.others]
-        optional = [self.unscored, self.costs, self.difficulty_sheet]
+        optional = [self.asked, self.unscored, self.costs, self.difficulty_sheet]
         found = [
             *(figure.sheet for figure in self.metrics),
             *(figure.sheet for figure in figures[: len(self.scores)]), *self.verdicts,
@@ -106,6 +108,7 @@ def findings(
         power=compare.power(frame, main),
         powered=tuple(powered(frame)),
         others=_means(frame, rest, None),
+        asked=asked(frame, finished),
         outcomes=books.outcomes(frame),
         coverage=books.coverage(frame),
         unscored=books.unscored(frame, finished),

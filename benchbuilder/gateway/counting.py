@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from benchbuilder.errors import InstallationError, Problem, RecipeError
 from benchbuilder.gateway.journal import Journal
 from benchbuilder.ports.model import Request
@@ -28,6 +30,7 @@ _DIGITS = re.compile(r"[0-9]+")
 _SPACE = re.compile(r"[ \t]+")
 _NEWLINES = re.compile(r"\s*\n\s*")
 _WORDS = re.compile(r"[^\W\d_]+")
+_MARKS = regex.compile(r"\p{M}+")
 _SYMBOLS = re.compile(r"([^\w\s])\1*")
 
 PER_HAN, PER_KANA, PER_HANGUL, PER_LETTER, PER_SYMBOL = 0.75, 0.75, 0.7, 0.45, 0.9
@@ -42,13 +45,14 @@ def estimate(text: str) -> float:
     8
     """
     if text.isascii():
-        han = kana = hangul = 0
+        han = kana = hangul = marks = 0
         rest = text
     else:
         rest, han = _taken(_HAN, text)
         rest, kana = _taken(_KANA, rest)
         rest, hangul = _taken(_HANGUL, rest)
-    total = han * PER_HAN + kana * PER_KANA + hangul * PER_HANGUL
+        rest, marks = _taken(_MARKS, rest)  # vowel signs and tones are written like letters
+    total = han * PER_HAN + kana * PER_KANA + hangul * PER_HANGUL + marks * PER_LETTER
     # a frequent word is one token; a long one is made of pieces of about five letters
     total += sum(1 if len(word) <= 7 else 1 + (len(word) - 7) / 5 for word in _LATIN.findall(rest))
     total += sum((len(run) + 2) // 3 for run in _DIGITS.findall(rest))
@@ -58,7 +62,7 @@ def estimate(text: str) -> float:
     return total
 
 
-def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, int]:
+def _taken(pattern: re.Pattern[str] | regex.Pattern[str], text: str) -> tuple[str, int]:
     """`text` without what `pattern` finds, and how many characters that was."""
     rest = pattern.sub("", text)
     return rest, len(text) - len(rest)

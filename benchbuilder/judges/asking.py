@@ -20,6 +20,7 @@ from benchbuilder.records.fates import Dropped
 from benchbuilder.spec.base import FileRef, PromptRef
 from benchbuilder.spec.judging import GuidingQuestion
 from benchbuilder.spec.model import Sampling
+from benchbuilder.text.lengths import cut
 from benchbuilder.text.replies import spoken
 from benchbuilder.text.score_replies import Unread, harmless_in, read_number, read_object, tag_names
 
@@ -134,7 +135,7 @@ class ChatJudge(AskingJudge):
         for text in case.evidence:
             if left <= 0:
                 break
-            kept.append(text[:left])
+            kept.append(cut(text, left))
             left -= len(text)
         return kept
 
@@ -202,7 +203,7 @@ class ChatJudge(AskingJudge):
             messages = self._told(opening, said, fault, values)
             if messages in asked and said and spec.sampling.temperature == 0:
                 break
-        return Dropped(fault.reason, " | ".join(part for part in (fault.detail, said[:500]) if part))
+        return Dropped(fault.reason, " | ".join(part for part in (fault.detail, cut(said, 500)) if part))
 
     def _told(
         self, opening: tuple[Message, ...], said: str, fault: Fault, values: Mapping[str, Any]

@@ -18,7 +18,7 @@ from benchbuilder.judges.neural_grid import Grid, Tokens
 from benchbuilder.judges.neural_judge import NeuralJudge
 from benchbuilder.judges.neural_learner import Learner, Place, padded
 from benchbuilder.judges.neural_libraries import explained, hushed, torch_and_transformers
-from benchbuilder.judges.neural_spec import NeuralSpec, Positive
+from benchbuilder.judges.neural_spec import AdapterSpec, NeuralSpec
 from benchbuilder.judges.neural_texts import VARIABLES, Prompted, Row, Words
 from benchbuilder.ports.judge import Case, JudgeSpec
 from benchbuilder.spec.base import PromptRef
@@ -26,7 +26,7 @@ from benchbuilder.spec.base import PromptRef
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
 
-class DecoderSpec(NeuralSpec):
+class DecoderSpec(NeuralSpec, AdapterSpec):
     """A causal language model of which only low-rank adapters (LoRA) are trained.
 
     `rank` and `alpha` are theirs, `dropout` what they leave out in training, `rank_stabilised` divides alpha by the
@@ -40,11 +40,6 @@ class DecoderSpec(NeuralSpec):
     """The prompt as it is, or as what a user says in the model's chat template."""
     grid: Annotated[tuple[str, ...], Field(min_length=2)]
     """The values that the model may write, as texts, ascending from 0 to 1."""
-    rank: Positive
-    alpha: Positive
-    dropout: Annotated[float, Field(ge=0, lt=1)]
-    rank_stabilised: bool
-    targets: Literal["all-linear"] | tuple[str, ...] = "all-linear"
 
     @field_validator("grid", mode="before")
     @classmethod
@@ -114,7 +109,7 @@ class _Decoder(Learner):
             inner, info = transformers.AutoModelForCausalLM.from_pretrained(
                 base.place, dtype=place.dtype, use_safetensors=True, output_loading_info=True, **base.arguments()
             )
-        _require_usable(base, tokenizer, info, chat=spec.put == "chat")
+        require_usable(base, tokenizer, info, chat=spec.put == "chat")
         inner = inner.to(place.device)
         words = Words(tokenizer, base.label)
         self._keeps_logits = "logits_to_keep" in signature(inner.forward).parameters
@@ -122,11 +117,11 @@ class _Decoder(Learner):
         self._fill = end
         self._grid = Grid(spec.grid, [words.ids(text) for text in spec.grid], end)
         context: int | None = getattr(inner.config.get_text_config(), "max_position_embeddings", None)
-        self.max_length = _length(base, context, limit)
+        self.max_length = most_tokens(base, context, limit)
         self._prompted = Prompted(
             words, prompt, spec.aspect, self.max_length - self._grid.longest, chat=spec.put == "chat"
         )
-        self.model: Any = _adapted(inner, spec, base) if adapter is None else _with_adapter(inner, adapter)
+        self.model: Any = adapted(inner, spec, base) if adapter is None else _with_adapter(inner, adapter)
 
     def row(self, case: Case) -> Row:
         return self._prompted.row(case)
@@ -188,7 +183,7 @@ class _Decoder(Learner):
         return torch.take_along_dim(found, keep.unsqueeze(-1), dim=1).float()
 
 
-def _adapted(inner: Any, spec: DecoderSpec, base: Base) -> Any:
+def adapted(inner: Any, spec: AdapterSpec, base: Base) -> Any:
     """The model with new adapters that change nothing yet."""
     import peft
 
@@ -215,7 +210,7 @@ def _with_adapter(inner: Any, folder: Path) -> Any:
         return peft.PeftModel.from_pretrained(inner, str(folder)).eval()
 
 
-def _require_usable(base: Base, tokenizer: Any, info: Mapping[str, Any], *, chat: bool) -> None:
+def require_usable(base: Base, tokenizer: Any, info: Mapping[str, Any], *, chat: bool) -> None:
     """ServiceError if weights are missing, or the tokenizer has no end or no chat template."""
     why = ""
     if lacking := [*map(str, info["missing_keys"]), *(str(one[0]) for one in info["mismatched_keys"])]:
@@ -228,7 +223,7 @@ def _require_usable(base: Base, tokenizer: Any, info: Mapping[str, Any], *, chat
         raise ServiceError(f"the model {base.label} cannot be used", where=base.place, why=why, next="use another one")
 
 
-def _length(base: Base, context: int | None, wanted: int | None) -> int:
+def most_tokens(base: Base, context: int | None, wanted: int | None) -> int:
     """The most tokens a prompt and the score may have; DataError if more are wanted than the model takes."""
     if wanted is not None and context is not None and wanted > context:
         raise DataError(

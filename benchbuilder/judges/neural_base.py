@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.errors import DataError, ServiceError
-from benchbuilder.judges.neural_spec import NeuralSpec
+from benchbuilder.judges.neural_spec import LearningSpec
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
 """Endings of the files of a model folder that shape what it does: configuration, tokenizer, weights."""
@@ -56,10 +56,10 @@ class Base:
         return {"name": self.label, "commit": str(getattr(config, "_commit_hash", None) or self.revision or "")}
 
 
-def base_of(spec: NeuralSpec, known: Mapping[str, str] | None = None) -> Base:
+def base_of(spec: LearningSpec, known: Mapping[str, str] | None = None) -> Base:
     """The model that `spec` names; with what is `known` of it from training, the same commit and never another."""
     if spec.path is not None:
-        return Base(Path(spec.path.path).name or spec.kind, str(spec.path.file), None, spec.path.file)
+        return Base(Path(spec.path.path).name or spec.path.file.name, str(spec.path.file), None, spec.path.file)
     name = str(spec.name)
     if Path(name).exists():
         raise ServiceError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchbuilder.errors import ServiceError
 from benchbuilder.judges.neural_learner import Learner, scores
-from benchbuilder.judges.neural_spec import NeuralSpec
+from benchbuilder.judges.neural_spec import LearningSpec
 from benchbuilder.judges.neural_texts import Row
 from benchbuilder.measures.alarm import constant_predictor
 from benchbuilder.measures.correlation import pearson
@@ -47,7 +47,7 @@ class Fitted:
 class Fit:
     """One training of a network."""
 
-    def __init__(self, learner: Learner, spec: NeuralSpec, seed: int, note: Callable[[str], None]) -> None:
+    def __init__(self, learner: Learner, spec: LearningSpec, seed: int, note: Callable[[str], None]) -> None:
         self._learner, self._spec, self._seed, self._note = learner, spec, seed, note
         self._torch = learner.place.torch
         self._learned = learner.learned()

@@ -1,4 +1,4 @@
-"""What a recipe says of a judge that is a neural network: which one it starts from, and how it is trained."""
+"""What is said of training a neural network: which one it starts from, how it learns, what of it learns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.ports.judge import JudgeSpec
-from benchbuilder.spec.base import FileRef, Knob
+from benchbuilder.spec.base import FileRef, Knob, Spec
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 Positive = Annotated[int, Field(ge=1)]
 
 
-class NeuralSpec(JudgeSpec):
+class LearningSpec(Spec):
     """A model to start from, on the hub (`name`, `revision`) or in a folder (`path`), and its training.
 
     The learning rate climbs to `learning_rate` over the share `warm_up` of the steps and falls to 0 along a cosine
@@ -34,15 +34,8 @@ class NeuralSpec(JudgeSpec):
     warm_up: Annotated[float, Field(ge=0, lt=1)]
     weight_decay: Annotated[float, Field(ge=0)]
     max_grad_norm: Annotated[float, Field(gt=0)]
-    choose: Literal["best", "last"]
-    """Which epoch's weights are kept: ``best``, by Pearson on a part of the training side, or ``last``.
-
-    What judges are held to account on chooses nothing. The training on everything ends after as many epochs.
-    """
-    choose_share: Annotated[float, Field(gt=0, lt=0.5)]
-    """With ``best``: the share of the rated examples, by whole families, that chooses and is not learned from."""
     patience: Positive | None
-    """With ``best``: epochs without a better one after which training ends; ``null``: never."""
+    """Where something chooses the epoch: epochs without a better one after which training ends; ``null``: never."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """What is computed in; ``auto``: bfloat16 on a GPU that has it, else float32."""
     device: Annotated[str, Knob()] = "auto"
@@ -59,3 +52,30 @@ class NeuralSpec(JudgeSpec):
         if self.path is not None and self.revision is not None:
             raise ValueError("`revision` belongs to `name`; a folder is what it is")
         return self
+
+
+class NeuralSpec(JudgeSpec, LearningSpec):
+    """The training of a judge."""
+
+    choose: Literal["best", "last"]
+    """Which epoch's weights are kept: ``best``, by Pearson on a part of the training side, or ``last``.
+
+    What judges are held to account on chooses nothing. The training on everything ends after as many epochs.
+    """
+    choose_share: Annotated[float, Field(gt=0, lt=0.5)]
+    """With ``best``: the share of the rated examples, by whole families, that chooses and is not learned from."""
+
+
+class AdapterSpec(Spec):
+    """Low-rank adapters (LoRA), which alone are trained.
+
+    `rank` and `alpha` are theirs, `dropout` what they leave out in training, `rank_stabilised` divides alpha by the
+    root of the rank instead of the rank. They sit in the linear layers that `targets` names; ``all-linear``: in all
+    but the last one.
+    """
+
+    rank: Positive
+    alpha: Positive
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    rank_stabilised: bool
+    targets: Literal["all-linear"] | tuple[str, ...] = "all-linear"

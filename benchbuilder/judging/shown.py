@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from benchbuilder.ports.votes import ShownParagraph, Subject, Task
 from benchbuilder.records.candidate import Candidate
@@ -89,6 +90,22 @@ def display(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> Di
         paragraphs[claim].setdefault(key, ShownParagraph(key, row.base, row.title, row.text))
     shown = tuple(replace(task, paragraphs=tuple(paragraphs[key].values())) for key, task in tasks.items())
     return Display(shown, claim_of, paragraph_of)
+
+
+def display_rows(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:
+    """What is shown of rows with a payload: its `fields`, as one task for rows that look the same.
+
+    The tasks come in the order of their rows, and with them the key of each row by its id.
+    """
+    tasks: dict[str, Task] = {}
+    key_of: dict[str, str] = {}
+    names = tuple(fields)
+    for row in rows:
+        texts = dict(row.payload.shown())
+        shown = tuple((name, texts.get(name, "")) for name in names)
+        key = key_of[row.id] = task_key(shown)
+        tasks.setdefault(key, Task(key, shown, about=(("partition", row.partition), ("row", row.id))))
+    return tuple(tasks.values()), key_of
 
 
 def everything_asked(tasks: Iterable[Task], judging: JudgingSpec) -> dict[Subject, Asked]:

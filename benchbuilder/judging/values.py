@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from benchbuilder.ports.votes import Value
 from benchbuilder.spec.judging import GuidingQuestion
+from benchbuilder.text.normalise import narrow
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})?(\.[0-9]{1,18})?(?<=[0-9])", re.ASCII)
 
@@ -16,13 +17,13 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})?(\.[0-9]{1,18})?(?<=[0-9])", re.ASC
 def parse_value(question: GuidingQuestion, text: str) -> Value | None:
     """What `text` answers to `question`; ``None`` if it is empty. ValueError, which says what is allowed, if it cannot.
 
-    Full-width digits count, and so does a comma in a scalar. Texts lose white space at both ends.
+    Digits of every width and script count, and so does a comma in a scalar. Texts lose white space at both ends.
     """
     if question.answer == "text":
         if len(text.strip()) > question.max_chars:
             raise ValueError(f"longer than {question.max_chars} characters")
         return text.strip() or None
-    plain = unicodedata.normalize("NFKC", text).strip().replace(",", ".")
+    plain = narrow(unicodedata.normalize("NFKC", text)).strip().replace(",", ".")
     if not plain:
         return None
     number = _number(plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ _OWN = frozenset({"temperature", "top_p", "top_k", "min_p"})
 
 @dataclass(frozen=True)
 class Source:
-    """What to load and where to: a folder, or a name on the hub with its revision."""
+    """What to load and where to: a folder, or a name on the hub with its revision; maybe adapters of a folder."""
 
     name: str
     architecture: Architecture
@@ -30,6 +31,7 @@ class Source:
     device: str
     folder: Path | None = None
     revision: str | None = None
+    adapter: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Engine:
             if source.architecture == "seq2seq":
                 auto = transformers.AutoModelForSeq2SeqLM
             model: Any = auto.from_pretrained(place, dtype=source.dtype, use_safetensors=True, **at)
+            if source.adapter is not None:
+                model = _adapted(model, source.adapter)
             self.model: Any = model.to(self.device).eval()
         given: Any = self.model.generation_config
         self._ids = {name: value for name in KEPT if (value := getattr(given, name, None)) is not None}
@@ -134,6 +138,19 @@ class Engine:
         while stops and row and row[-1] == self._pad:  # a row that met a stop string is filled up
             row = row[:-1]
         return Drawn(row, ended=False)
+
+
+def _adapted(model: Any, folder: Path) -> Any:
+    """The model with the adapters of a folder merged into its weights; safetensors or none."""
+    import peft
+
+    if lacking := [
+        name for name in ("adapter_config.json", "adapter_model.safetensors") if not (folder / name).is_file()
+    ]:
+        raise OSError(f"the folder of adapters {folder} has no {lacking[0]}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what later versions will call otherwise
+        return peft.PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
 
 
 def _ids(value: Any) -> set[int]:

@@ -45,6 +45,8 @@ class TransformersSpec(ModelSpec):
     """A commit of the model on the hub. Without one it is whatever the hub has, or the cache: not reproducible."""
     path: FileRef | None = None
     """A folder with config.json, tokenizer and weights as safetensors. Or `name`."""
+    adapter: FileRef | None = None
+    """A folder with low-rank adapters (peft) that were trained for this model, as safetensors."""
     architecture: Architecture
     """``causal``: goes on with the prompt. ``seq2seq``: reads the prompt and writes a text of its own (T5, BART)."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"]
@@ -121,8 +123,9 @@ class Transformers(LocalModel):
         self._engine: Engine | None = None
 
     def ready(self) -> None:
-        """InstallationError without torch and transformers."""
-        if lacking := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+        """InstallationError without torch and transformers, and without peft where there are adapters."""
+        wanted = ("torch", "transformers", *(("peft",) if self.spec.adapter is not None else ()))
+        if lacking := [name for name in wanted if find_spec(name) is None]:
             raise not_installed(f"not installed: {', '.join(lacking)}")
 
     @property
@@ -135,6 +138,8 @@ class Transformers(LocalModel):
         if self._identity is None:
             spec = self.spec.model_dump(mode="json", include=set(SHAPING))
             weights = {} if self.spec.path is None else {"sha256": model_sha256(self.spec.path.file)}
+            if self.spec.adapter is not None:
+                weights["adapter_sha256"] = model_sha256(self.spec.adapter.file)
             self._identity = {"kind": self.kind, **spec, **weights}
         return self._identity
 
@@ -171,7 +176,8 @@ class Transformers(LocalModel):
                 next=f"write model.path={spec.name} if you mean the folder; else run the command in another one",
             )
         folder = None if spec.path is None else spec.path.file
-        return Source(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision)
+        adapter = None if spec.adapter is None else spec.adapter.file
+        return Source(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter)
 
     def _batches(self, requests: Sequence[Request], prompts: Sequence[tuple[list[int], bool]]) -> Iterator[list[int]]:
         """Positions of the requests that are drawn together: the same settings, prompts of about the same length.

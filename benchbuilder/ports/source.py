@@ -40,6 +40,11 @@ class Source(ABC):
         self.name = name
         self.language = spec.language or language
 
+    @classmethod
+    def rows_of(cls, spec: Any) -> type[Row]:  # noqa: ARG003
+        """The class of the rows that a source with this `spec` makes; `output`, unless it is the recipe that says."""
+        return cls.output
+
     @abstractmethod
     def files(self) -> list[FileRef]:
         """Every file that is read, in order."""

@@ -71,6 +71,8 @@ class Stage(ABC):
     ports: ClassVar[Mapping[str, Port]]
     output: ClassVar[type[Row] | None] = None
     reasons: ClassVar[Mapping[str, str]] = {}
+    divides: ClassVar[bool] = False
+    """Whether the rows that it makes count under partitions of its own (classes, say), not under their parent's."""
 
     def __init__(self, spec: Any, context: Context) -> None:
         self.spec = spec

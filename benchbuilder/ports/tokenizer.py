@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from benchbuilder.ports.stage import Complaint
 from benchbuilder.spec.base import KindSpec
 
 
 class Tokenizer(ABC):
-    """Cuts text into tokens whose concatenation is the text (white space may be left out)."""
+    """Cuts text into tokens whose concatenation is the text (white space may be left out).
+
+    One that `overlaps` gives parts of the text instead, each of which may stand in several tokens.
+    """
 
     kind: ClassVar[str]
     spec_class: ClassVar[type[KindSpec]]
+    overlaps: ClassVar[bool] = False
+    """Whether tokens overlap. Such a tokenizer serves retrieval; it does not say where words begin and end."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
@@ -28,3 +34,12 @@ class Tokenizer(ABC):
     @abstractmethod
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order."""
+
+
+def not_of_words(tokenizer: Tokenizer | None) -> Iterator[Complaint]:
+    """What is wrong with `tokenizer` for a step that asks where words begin and end: none is set, or it overlaps."""
+    if tokenizer is None:
+        yield Complaint("tokenizer", "the step needs a tokenizer to know where words begin and end", "null", ())
+    elif tokenizer.overlaps:
+        message = "its tokens overlap, so that it cannot say where words begin and end; give the step another one"
+        yield Complaint("tokenizer", message, tokenizer.kind, ())

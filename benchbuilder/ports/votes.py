@@ -111,14 +111,19 @@ class Instructions:
 
 
 class Votes(ABC):
-    """Asks people and collects what they decided. `workplace` is the folder of the build that belongs to people."""
+    """Asks people and collects what they decided. `workplace` is the folder of the build that belongs to people.
+
+    `project` tells the work of one step from that of others in the same workplace; it is empty for the candidates of
+    a benchmark.
+    """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     spec_class: ClassVar[type[KindSpec]]
 
-    def __init__(self, spec: Any) -> None:
+    def __init__(self, spec: Any, project: str = "") -> None:
         self.spec = spec
+        self.project = project
 
     @property
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ def trigrams(text: str) -> frozenset[str]:
     >>> sorted(trigrams("Ab, cd!"))
     ['abc', 'bcd']
     """
-    bare = "".join(filter(str.isalnum, comparable(text)))
+    bare = "".join(mark for mark in comparable(text) if mark.isalnum() or unicodedata.category(mark)[0] == "M")
     if len(bare) < 3:
         return frozenset({bare} - {""})
     return frozenset(bare[start : start + 3] for start in range(len(bare) - 2))

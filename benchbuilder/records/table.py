@@ -66,6 +66,11 @@ class Table(Generic[R]):
         """The union of `tables`, in order."""
         return cls(pa.concat_tables([schema_of(row).empty_table(), *(t.arrow for t in tables)]), row)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Tables travel between processes: a generic row class is made again there, as it cannot be named."""
+        meta: Any = self.row.__pydantic_generic_metadata__
+        return _rebuild, (self.arrow, meta["origin"] or self.row, meta["args"])
+
     def __len__(self) -> int:
         return self.arrow.num_rows
 
@@ -88,3 +93,7 @@ class Table(Generic[R]):
     def ids(self) -> list[str]:
         """The ids, in row order."""
         return self.column("id")
+
+
+def _rebuild(arrow: pa.Table, row: Any, arguments: tuple[Any, ...]) -> Table[Any]:
+    return Table(arrow, row[arguments] if arguments else row)

@@ -19,6 +19,7 @@ from benchbuilder.errors import DataError
 from benchbuilder.ports.retriever import Retriever
 from benchbuilder.ports.tokenizer import Tokenizer
 from benchbuilder.spec.base import FileRef, KindSpec, Slot
+from benchbuilder.text.normalise import Fold, compose, folded
 from benchbuilder.text.wordlist import load_words
 
 
@@ -38,6 +39,9 @@ class Bm25Spec(KindSpec):
     ties: Literal["first", "last"] = "first"
     """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
     stop_words: FileRef | None
+    fold: tuple[Fold, ...] = ()
+    """What does not count when words are compared: ``case``, ``marks`` (tone marks and accents; in scripts whose vowels
+    are marks these too)."""
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
@@ -55,7 +59,8 @@ class Bm25(Retriever):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.spec: Bm25Spec = spec
-        self._stop = frozenset(load_words(spec.stop_words.file)) if spec.stop_words is not None else frozenset[str]()
+        stop_words = load_words(spec.stop_words.file) if spec.stop_words is not None else ()
+        self._stop = frozenset(folded(word, self.spec.fold) for word in stop_words)
         if spec.tokenizer is None:
             raise DataError("bm25 has no tokenizer", where="retriever.tokenizer", next="set tokenizer in the recipe")
         self._tokenizer: Tokenizer = kinds.create("tokenizer", spec.tokenizer)
@@ -109,12 +114,16 @@ class Bm25(Retriever):
         if not self._opened:
             self._tokenizer.open()
             self._opened = True
-        return [token for token in self._tokenizer.tokens(text) if token.strip() and token not in self._stop]
+        tokens = [token for token in self._tokenizer.tokens(compose(text)) if token.strip()]
+        if self.spec.fold:
+            tokens = [folded(token, self.spec.fold) for token in tokens]
+        return [token for token in tokens if token not in self._stop]
 
     def _mark(self, texts: Sequence[str]) -> str:
         """Fingerprint of what the tokens depend on."""
         tokenizer = self._tokenizer
-        asked = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
+        asked: list[Any] = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
+        asked += [sorted(self.spec.fold)] if self.spec.fold else []
         digest = hashlib.blake2b(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode(), digest_size=16)
         for text in texts:
             data = text.encode()

@@ -13,6 +13,7 @@ from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.judging import Name
 from benchbuilder.text.answers import same_key
 from benchbuilder.text.chosen import chosen, final_parts
+from benchbuilder.text.lengths import cut
 from benchbuilder.text.patterns import Regex, replace_all
 from benchbuilder.text.unmarked import undressed
 
@@ -25,12 +26,15 @@ class ExactSpec(KindSpec):
     chosen. Any other is answered by a text of its field `answer`.
 
     `announced` are patterns that come before a final answer. Widths, case, white space, the characters of `ignore` and
-    what the patterns of `drop` match (articles, units) do not count in a comparison.
+    what the patterns of `drop` match (articles, units) do not count in a comparison. `also_words` are keys that are
+    words of the language too, as A and I are in English: one counts before a small letter only if its option's text
+    follows.
     """
 
     announced: tuple[Regex, ...]
     ignore: str
     drop: tuple[Regex, ...] = ()
+    also_words: tuple[str, ...] = ()
     aspect: Name = "accuracy"
     answer: Name = "answer"
     options: Name = "options"
@@ -68,7 +72,7 @@ class Exact(Scorer):
         return (self._chosen(answer.text, options, keys) if options else self._written(answer.text, right),)
 
     def _chosen(self, text: str, options: Mapping[str, str], keys: frozenset[str]) -> Mark:
-        found = chosen(text, options, self.spec.announced, self.spec.ignore)
+        found = chosen(text, options, self.spec.announced, self.spec.ignore, self.spec.also_words)
         if not found or (len(found) > 1 and len(keys) == 1):
             detail = f"several: {' '.join(sorted(found))}" if found else "no option"
             return Mark(self.spec.aspect, None, "invalid", detail)
@@ -81,7 +85,7 @@ class Exact(Scorer):
         finals = final_parts(said, self.spec.announced)
         wanted = {self._same(answer) for answer in right}
         found = any(self._same(text) in wanted for text in (said, *finals))
-        return self._mark(found, finals[-1] if finals else said[:80])
+        return self._mark(found, finals[-1] if finals else cut(said, 80))
 
     def _same(self, text: str) -> str:
         for pattern in self.spec.drop:

@@ -12,6 +12,7 @@ from typing import Any
 from benchbuilder.ballots.said import EXPORTED, Said, said_in_export
 from benchbuilder.errors import DataError
 from benchbuilder.text.names import recipe_name
+from benchbuilder.text.normalise import narrow
 from benchbuilder.text.rows import folded, read_rows, refuse
 
 _LONG = frozenset({"aspect", "rater", "value"})
@@ -148,7 +149,7 @@ def _blank(cell: Any) -> bool:
 
 def _value(cell: object) -> float:
     """A number from 0 to 1; ValueError says what stands there. Full-width digits count, and so does a comma."""
-    plain = unicodedata.normalize("NFKC", str(cell)).strip().replace(",", ".")
+    plain = narrow(unicodedata.normalize("NFKC", str(cell))).strip().replace(",", ".")
     try:
         value = math.nan if isinstance(cell, bool) else float(plain)
     except ValueError:

@@ -24,10 +24,14 @@ class CorpusColumns(Spec):
     document: Column | None = None
 
 
-class CorpusSpec(TableSpec):
-    """Plain text by line, block or file, or records with a text each."""
+class CorpusMapping(Spec):
+    """How the fields of a record make a passage."""
 
     columns: CorpusColumns = CorpusColumns()
+
+
+class CorpusSpec(CorpusMapping, TableSpec):
+    """Plain text by line, block or file, or records with a text each."""
 
 
 class Corpus(RowSource[CorpusSpec]):

@@ -27,7 +27,7 @@ def jsonl_rows(path: Path, encoding: str, columns: Sequence[Column]) -> Iterator
             except (ValueError, RecursionError) as error:
                 yield RawRow(number, (), "malformed", f"no JSON: {error}")
                 continue
-            yield _row(number, {"": record}, columns)
+            yield record_row(number, {"": record}, columns)
 
 
 def json_rows(
@@ -48,7 +48,7 @@ def json_rows(
                 found=problem,
                 next="set records: to the path of the records in the file, for instance data[].paragraphs[]",
             )
-        yield RawRow(number, (), "malformed", problem) if problem else _row(number, levels, columns)
+        yield RawRow(number, (), "malformed", problem) if problem else record_row(number, levels, columns)
 
 
 def _document(path: Path, name: str, key: str, encoding: str) -> Any:
@@ -96,7 +96,8 @@ def _walk(data: Any, steps: list[str], levels: Levels, prefix: str) -> Iterator[
             yield inner, ""
 
 
-def _row(number: int, levels: Levels, columns: Sequence[Column]) -> RawRow:
+def record_row(number: int, levels: Levels, columns: Sequence[Column]) -> RawRow:
+    """The values of one record, which is the last of `levels`."""
     *_, record = levels.values()
     if not isinstance(record, dict | list):
         return RawRow(number, (), "malformed", f"{_shape(record)} instead of a record")

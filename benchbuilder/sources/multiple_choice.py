@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -43,8 +44,8 @@ class ChoiceColumns(Spec):
         return self
 
 
-class MultipleChoiceSpec(TableSpec):
-    """JSON, JSONL, CSV, TSV or Parquet with one question a row."""
+class ChoiceMapping(Spec):
+    """How the columns of a row make a question with options, and which questions are read."""
 
     columns: ChoiceColumns
     key_as: KeyAs = "letter"
@@ -63,6 +64,21 @@ class MultipleChoiceSpec(TableSpec):
     """How many options a valid question has (options without text do not count)."""
     normalise_spaces: bool = False
     """Whether every run of white space (ideographic ones too) becomes one space."""
+
+
+class MultipleChoiceSpec(ChoiceMapping, TableSpec):
+    """JSON, JSONL, CSV, TSV or Parquet with one question a row."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a row asks, whatever its right answers are; `raw` are its cells."""
+
+    raw: Mapping[str, Any]
+    context: str
+    question: str
+    options: tuple[Option, ...]
+    labels: Mapping[str, str]
 
 
 class MultipleChoice(RowSource[MultipleChoiceSpec]):
@@ -120,32 +136,41 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
 
     def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
         """The fact of one row: the first thing that is wrong with it gives the reason."""
+        asked = self.asked(values, found)
+        if isinstance(asked, Dropped):
+            return asked
+        right = self._right(asked.raw, asked.options)
+        if isinstance(right, Dropped):
+            return right
+        if (drop := self.invalid(asked)) is not None:
+            return drop
+        choice = Choice(
+            context=asked.context, question=asked.question, options=asked.options,
+            answer_key=right.key, answer=right.text, **asked.labels,
+        )  # fmt: skip
+        return _FACT.build(payload=choice, **self.envelope(found, line))
+
+    def asked(self, values: Sequence[Any], found: Found) -> Asked | Dropped:
+        """Question and options of one row."""
         single = self._single()
         raw = dict(zip(single, values, strict=False))
         texts = {name: text_of(raw.get(name)) for name in ("question", "context", "category", "split")}
-        if (question := self._tidy(texts["question"] or "")) == "":
+        if (question := self.tidy(texts["question"] or "")) == "":
             return Dropped("missing_field" if raw["question"] in (None, "") else "malformed", "question")
-        context = self._tidy(texts["context"] or "")
+        context = self.tidy(texts["context"] or "")
         labels = {name: texts[name] or found.labels.get(name, "") for name in ("category", "split")}
         if not self._wanted(labels):
             return Dropped("excluded", ", ".join(filter(None, labels.values())))
         options = self._options(values[len(single) :])
         if isinstance(options, Dropped):
             return options
-        right = self._right(raw, options)
-        if isinstance(right, Dropped):
-            return right
-        if (drop := self._invalid(context + question, question, options)) is not None:
-            return drop
-        choice = Choice(
-            context=context, question=question, options=options, answer_key=right.key, answer=right.text, **labels
-        )
-        return _FACT.build(payload=choice, **self.envelope(found, line))
+        return Asked(raw, context, question, options, labels)
 
     def _single(self) -> list[str]:
         return [name for name in _SINGLE if getattr(self.spec.columns, name) is not None]
 
-    def _tidy(self, text: str) -> str:
+    def tidy(self, text: str) -> str:
+        """`text` with its white space in the form that the recipe asks for."""
         return tidy_space(text) if self.spec.normalise_spaces else text.strip()
 
     def _wanted(self, labels: Mapping[str, str]) -> bool:
@@ -157,33 +182,34 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         if all(value is None or value == "" for value in values):
             return Dropped("missing_field", "options")
         if isinstance(layout, dict):
-            return keyed(list(zip(layout, values, strict=True)), mark, self._tidy)
+            return keyed(list(zip(layout, values, strict=True)), mark, self.tidy)
         if isinstance(layout, tuple):
-            return keyed(list(zip(LETTERS, values, strict=False)), mark, self._tidy)
-        return parse_options(values[0], mark, self._tidy)
+            return keyed(list(zip(LETTERS, values, strict=False)), mark, self.tidy)
+        return parse_options(values[0], mark, self.tidy)
 
     def _right(self, raw: Mapping[str, Any], options: tuple[Option, ...]) -> Option | Dropped:
         columns = self.spec.columns
         if columns.answer_key is None:
-            key = find_key(raw["answer"], "text", options, self._tidy)
+            key = find_key(raw["answer"], "text", options, self.tidy)
         else:
-            key = find_key(raw["answer_key"], self.spec.key_as, options, self._tidy)
+            key = find_key(raw["answer_key"], self.spec.key_as, options, self.tidy)
         if isinstance(key, Dropped):
             return key
         right = next(option for option in options if option.key == key)
         if columns.answer_key is not None and columns.answer is not None:
-            answer = self._tidy(text_of(raw["answer"]) or "")
+            answer = self.tidy(text_of(raw["answer"]) or "")
             if not answer:
                 return Dropped("missing_field", "answer")
             if answer != right.text:
                 return Dropped("answer_mismatch", f"option {key} is {right.text!r}, the answer {answer!r}")
         return right
 
-    def _invalid(self, text: str, question: str, options: tuple[Option, ...]) -> Dropped | None:
-        spec = self.spec
-        if spec.options_count is not None and len(options) != spec.options_count:
-            return Dropped("options_count", f"{len(options)} options, expected {spec.options_count}")
-        if spec.blank is not None and not find_all(spec.blank, question):
+    def invalid(self, asked: Asked) -> Dropped | None:
+        """Why a question is none that the recipe takes, if so."""
+        spec, text = self.spec, asked.context + asked.question
+        if spec.options_count is not None and len(asked.options) != spec.options_count:
+            return Dropped("options_count", f"{len(asked.options)} options, expected {spec.options_count}")
+        if spec.blank is not None and not find_all(spec.blank, asked.question):
             return Dropped("no_blank", "")
         if spec.needs_image is not None and (spans := find_all(spec.needs_image, text)):
             return Dropped("needs_image", spans[0].of(text))

@@ -91,6 +91,35 @@ def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], tidy: Tidy)
     return _by_index(texts[0], 0 if key_as == "index" else 1, options)
 
 
+def find_keys(value: Any, key_as: KeyAs, options: tuple[Option, ...], tidy: Tidy) -> tuple[str, ...] | Dropped:
+    """The keys of the right options, one or more, in the order of the options.
+
+    A list holds them one by one; of a text ``ABD`` or ``A, B`` every letter counts, of ``0,2`` every number.
+    """
+    values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    texts = [text for text in map(text_of, values) if text]
+    if not texts:
+        return Dropped("no_answer_key", "")
+    if key_as != "text":
+        texts = [part for text in texts for part in _parts(text, key_as, [option.key for option in options])]
+    found: set[str] = set()
+    for text in texts:
+        key = find_key(text, key_as, options, tidy)
+        if isinstance(key, Dropped):
+            return key
+        found.add(key)
+    return tuple(option.key for option in options if option.key in found)
+
+
+def _parts(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:
+    """The single keys that `text` names, or `text` itself if it does not name several."""
+    if key_as != "letter":
+        return text.replace(",", " ").split()
+    plain = _key(text)
+    letters = next((form for form in (plain, plain.upper()) if form and all(letter in keys for letter in form)), "")
+    return [text] if text in keys or not letters else list(letters)
+
+
 def _by_text(answer: str, options: tuple[Option, ...]) -> str | Dropped:
     keys = [option.key for option in options if option.text == answer]
     if len(keys) > 1:

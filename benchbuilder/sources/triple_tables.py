@@ -19,7 +19,7 @@ from benchbuilder.sources.delimited import Cut, delimited_rows
 from benchbuilder.sources.files import Found, wrong_shape
 from benchbuilder.sources.lines import Encoding
 from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.rows import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS, Seen
+from benchbuilder.sources.units import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS, Seen
 from benchbuilder.spec.base import FileRef, Spec
 from benchbuilder.text.paths import public_name
 

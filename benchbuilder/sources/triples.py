@@ -27,12 +27,16 @@ class TripleColumns(Spec):
     tail_type: Column | None = None
 
 
-class TriplesSpec(TableSpec):
-    """Delimited text, Parquet or JSON with one triple a row."""
+class TripleMapping(Spec):
+    """How the columns of a row make a triple."""
 
     columns: TripleColumns
     type_separator: str = ""
     """What stands between an entity and its type in head and tail, for instance ``@@`` (the last one counts)."""
+
+
+class TriplesSpec(TripleMapping, TableSpec):
+    """Delimited text, Parquet or JSON with one triple a row."""
 
 
 class Triples(RowSource[TriplesSpec]):

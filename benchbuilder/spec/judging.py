@@ -26,9 +26,10 @@ class Band(Spec):
 class GuidingQuestion(Spec):
     """A question that each annotator answers about a claim, or about each paragraph of its evidence.
 
-    `text` is the wording: votes are bound to it, and to what the answers mean. `label` is a short form for column
-    headers. `order` is the place among the guiding questions, in sheets, on the page, and as a gate; the gate of
-    `min_evidence` stands where the first question about evidence stands. `answer` says what an answer is:
+    `subject` is what it is asked about; rows that have no evidence are judged as claims are. `text` is the wording:
+    votes are bound to it, and to what the answers mean. `label` is a short form for column headers. `order` is the
+    place among the guiding questions, in sheets, on the page, and as a gate; the gate of `min_evidence` stands where
+    the first question about evidence stands. `answer` says what an answer is:
 
     - ``binary``: 0 or 1
     - ``scale``: one of `options`, whole numbers with what each means; they are ordered
@@ -40,7 +41,7 @@ class GuidingQuestion(Spec):
     """
 
     order: int
-    subject: Literal["claim", "evidence"]
+    subject: Literal["claim", "evidence"] = "claim"
     label: Annotated[str, Field(min_length=1)]
     text: Annotated[str, Field(min_length=1)]
     answer: AnswerType = "binary"
@@ -88,7 +89,8 @@ class JudgingSpec(KindSpec, ABC):
 
     By the `rule` ``adjudicate``, where the annotators of a thing are in dispute an adjudicator decides, and elsewhere
     they do (scalars: by their mean). By ``mean`` there is no adjudicator: all votes count, and decide by their mean.
-    `thresholds` are the numbers of supporting paragraphs for which survivors are counted.
+    `thresholds` are the numbers of supporting paragraphs for which survivors are counted. `fields` names what people
+    are shown of each thing, in order, each with a label; what is ``null`` is not shown.
     """
 
     questions: dict[Name, GuidingQuestion | None]
@@ -96,6 +98,7 @@ class JudgingSpec(KindSpec, ABC):
     keep: dict[Name, int | float | None] = {}
     min_evidence: Annotated[int, Field(ge=0)] = 0
     thresholds: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    fields: dict[Name, str | None] = {}
     bootstrap: BootstrapSpec
 
     @model_validator(mode="after")
@@ -122,6 +125,10 @@ class JudgingSpec(KindSpec, ABC):
     @abstractmethod
     def votes_each(self) -> int:
         """How many annotators judge each thing."""
+
+    def shown(self) -> dict[str, str]:
+        """Names of the fields that people are shown, with their labels, in order."""
+        return {name: label for name, label in self.fields.items() if label is not None}
 
     def asked(self, subject: str = "") -> dict[str, GuidingQuestion]:
         """The guiding questions that are asked (about `subject`, if given), in their order."""

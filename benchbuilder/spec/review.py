@@ -25,13 +25,13 @@ class GoldSpec(Spec):
 class ProjectSpec(JudgingSpec):
     """One body of work in the app: what is shown, what is asked, of how many people.
 
-    `fields` names what a task shows, in order, each with a label; `heading` and `paragraph` are the words for the
-    task and for a paragraph. `guideline` is a Markdown file that stands beside every task. People are shown a banner
-    after `suggested_seconds`; work handed in before `min_seconds` is marked as hasty for the lead, not refused.
+    `heading` and `paragraph` are the words for the task and for a paragraph. `guideline` is a Markdown file that stands
+    beside every task. People are shown a banner after `suggested_seconds`; work handed in before `min_seconds` is
+    marked as hasty for the lead, not refused.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=80)]
-    fields: dict[Name, str | None]
+    fields: dict[Name, str | None] = Field(...)
     heading: str
     paragraph: str
     per_task: Annotated[int, Field(ge=1, le=20)]
@@ -43,10 +43,6 @@ class ProjectSpec(JudgingSpec):
     def votes_each(self) -> int:
         """How many annotators judge each task."""
         return self.per_task
-
-    def shown(self) -> dict[str, str]:
-        """Names of the fields that tasks show, with their labels, in order."""
-        return {name: label for name, label in self.fields.items() if label is not None}
 
 
 class TaskRowsSpec(Spec):
@@ -61,6 +57,8 @@ class TaskRowsSpec(Spec):
 
     file: FileRef | None = None
     items: bool = False
+    task: Name | None = None
+    """Of a benchmark with several tasks: whose items are meant."""
     show: dict[Name, str | None]
     paragraphs: str | None = None
     about: tuple[str, ...] = ()

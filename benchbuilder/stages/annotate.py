@@ -21,31 +21,41 @@ Of an unreviewed step it is ``{"reviewed": False}``; a reviewed one has ``"revie
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.errors import Problem, RecipeError, WaitingForPeople
+from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.judging.polling import (
+    Poll,
+    comments_told,
+    how_decided,
+    meaning,
+    poll,
+    questions_told,
+    votes_told,
+)
 from benchbuilder.judging.sampling import proportional
-from benchbuilder.judging.shown import Asked, Display, display, everything_asked, wording_key
+from benchbuilder.judging.shown import Display, display, wording_key
 from benchbuilder.judging.survivors import EVIDENCE_GATE, Judged, first_failed, funnel, survivors
 from benchbuilder.judging.values import passes
-from benchbuilder.judging.verdicts import Verdicts, agreement, decide
+from benchbuilder.judging.verdicts import agreement
 from benchbuilder.kinds import create
 from benchbuilder.ports.stage import Context, Gather, Port
-from benchbuilder.ports.votes import Ballot, Instructions, Subject, Votes
+from benchbuilder.ports.votes import Subject, Votes
 from benchbuilder.records.candidate import Candidate
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.evidence import Evidence
 from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
 from benchbuilder.records.item import Claim, Item, Support
 from benchbuilder.records.table import Table
-from benchbuilder.retelling import counted
 from benchbuilder.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.spec.judging import GuidingQuestion, JudgingSpec
+from benchbuilder.spec.judging import JudgingSpec
+
+_SORTS = {"claim": "on questions", "evidence": "on paragraphs"}
+_FIELDS = ("text", "right", "wrong")
 
 
 class AnnotateSpec(StepSpec):
@@ -61,12 +71,10 @@ class AnnotateSpec(StepSpec):
 
 @dataclass(frozen=True)
 class _Case:
-    """All that is known when people have judged: what was shown, what came back, what it decides."""
+    """All that is known when people have judged: what was shown, and what came of it."""
 
     shown: Display
-    asked: dict[Subject, Asked]
-    ballot: Ballot
-    verdicts: Verdicts
+    made: Poll
 
 
 class Annotate(Gather):
@@ -101,9 +109,15 @@ class Annotate(Gather):
             raise RecipeError([problem])
         self.votes: Votes = create("votes", self.spec.votes)
         judging = self.votes.judging
+        if judging is not None and judging.shown() and set(judging.shown()) != set(_FIELDS):
+            problem = Problem(
+                f"a candidate shows just {', '.join(_FIELDS)}; each needs a label",
+                key=f"steps.{context.step}.votes.fields", found=", ".join(judging.shown()),
+            )  # fmt: skip
+            raise RecipeError([problem])
         asked = judging.asked("claim") if judging else {}
         gating = judging.required("claim") if judging else {}
-        own = {f"not_{name}": _meaning(name, asked[name], value) for name, value in gating.items()}
+        own = {f"not_{name}": meaning(name, asked[name], value) for name, value in gating.items()}
         self.reasons = own | dict(type(self).reasons)  # pyright: ignore[reportIncompatibleVariableOverride, reportAttributeAccessIssue]
 
     def observes(self) -> Mapping[str, str]:
@@ -142,15 +156,7 @@ class Annotate(Gather):
     def _judge(self, judging: JudgingSpec, candidates: list[Candidate], evidence: list[Evidence]) -> _Case:
         """What people decided; while something is missing, ask for it and wait."""
         shown = display(candidates, evidence)
-        asked = everything_asked(shown.tasks, judging)
-        workplace = self.context.workplace
-        ballot = self.votes.collect(asked.keys(), workplace)
-        verdicts = decide(asked, ballot, judging)
-        wanted = verdicts.wanted(asked)
-        instructions = self.votes.ask(shown.tasks, ballot, wanted, self.context)
-        if wanted:
-            raise _waiting(ballot, instructions)
-        return _Case(shown, asked, ballot, verdicts)
+        return _Case(shown, poll(self.votes, judging, shown.tasks, self.context, _SORTS))
 
     # --- fates
 
@@ -217,14 +223,16 @@ def _by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 def _answers(candidate: Candidate, case: _Case, judging: JudgingSpec) -> dict[str, float]:
     """The decisions on the gating questions about a candidate."""
     key, asked = case.shown.claim_of[candidate.id], judging.asked("claim")
-    return {name: case.verdicts.decided[Subject(key, wording_key(asked[name]))] for name in judging.required("claim")}
+    return {
+        name: case.made.verdicts.decided[Subject(key, wording_key(asked[name]))] for name in judging.required("claim")
+    }
 
 
 def _idle(rows: Iterable[Evidence], case: _Case, judging: JudgingSpec) -> dict[str, str]:
     """The rows of one candidate that do not support it, with the reason."""
     asked = judging.asked("evidence")
     required = [(asked[name], wording_key(asked[name]), value) for name, value in judging.required("evidence").items()]
-    decided = case.verdicts.decided
+    decided = case.made.verdicts.decided
     idle: dict[str, str] = {}
     before: set[str] = set()
     for row in rows:
@@ -242,77 +250,20 @@ def _dropped(gate: str, judged: Judged, candidate: Candidate, case: _Case, judgi
         found, needed = judged.supporting, judging.min_evidence
         return Dropped("too_little_evidence", f"{found} supporting paragraphs, {needed} needed")
     subject = Subject(case.shown.claim_of[candidate.id], wording_key(judging.asked()[gate]))
-    how = "mean of all" if judging.rule == "mean" else "unanimous"
-    return Dropped(f"not_{gate}", "adjudicated" if subject in case.verdicts.adjudicated else how)
+    return Dropped(f"not_{gate}", how_decided(subject, case.made.verdicts, judging))
 
 
 # --- telling
 
 
-def _meaning(name: str, question: GuidingQuestion, value: float) -> str:
-    """What it means to fail the gate of a guiding question."""
-    needed = f"{value:g}" if question.answer == "binary" else f"{value:g} or more"
-    return f"People did not answer {needed} to the guiding question {name!r}: {question.text}"
-
-
-def _waiting(ballot: Ballot, instructions: Instructions) -> WaitingForPeople:
-    missing = instructions.missing
-    total = sum(missing.values())
-    people = dict.fromkeys(name.rpartition(": ")[0] for name in missing)
-    told = ", ".join(f"{person} {' and '.join(_sorts(person, missing))}" for person in people)
-    stale = sum(ballot.stale.values())
-    warnings = [instructions.warning] if instructions.warning else []
-    if stale:
-        warnings.append(f"{stale} votes are about something that is no longer shown and do not count")
-    return WaitingForPeople(
-        f"{counted(total, 'judgement')} {'is' if total == 1 else 'are'} missing: {told}",
-        missing=dict(missing),
-        where=instructions.where,
-        why="; ".join(warnings),
-        next=instructions.next,
-    )
-
-
-def _sorts(person: str, missing: Mapping[str, int]) -> list[str]:
-    words = {"claim": "on questions", "evidence": "on paragraphs"}
-    return [f"{missing[f'{person}: {sort}']} {word}" for sort, word in words.items() if f"{person}: {sort}" in missing]
-
-
 def _notes(judging: JudgingSpec, case: _Case, judged: list[Judged]) -> dict[str, Any]:
-    verdicts, ballot = case.verdicts, case.ballot
-    cast = Counter(person for votes in ballot.votes.values() for person in votes)
-    deciding = Counter(ballot.decisions[subject][0] for subject in verdicts.adjudicated)
     return {
         "reviewed": True,
-        "agreement": agreement(case.asked, ballot, judging),
-        "questions": _questions(judging, case),
+        "agreement": agreement(case.made.asked, case.made.ballot, judging),
+        "questions": questions_told(judging, case.made),
         "survivors": survivors(judged, judging),
         "min_evidence": judging.min_evidence,
         "gates": funnel(judged, judging),
-        "votes": {
-            "annotators": dict(sorted(cast.items())) | dict(sorted(deciding.items())),
-            "unanimous": len(verdicts.decided) - len(verdicts.adjudicated),
-            "adjudicated": len(verdicts.adjudicated),
-            "unneeded": verdicts.unneeded,
-            "stale": sum(ballot.stale.values()),
-            "stale_by_file": dict(sorted(ballot.stale.items())),
-        },
-        "comments": [{"annotator": c.annotator, "shown": c.key, "text": c.text} for c in sorted(ballot.comments)],
+        "votes": votes_told(case.made),
+        "comments": comments_told(case.made),
     }
-
-
-def _questions(judging: JudgingSpec, case: _Case) -> dict[str, Any]:
-    """What was asked, and how often it was decided so that it passes (binary: so that it is 1)."""
-    total, yes = Counter[str](), Counter[str]()
-    questions = judging.asked()
-    required = judging.required("claim") | judging.required("evidence")
-    for subject, value in case.verdicts.decided.items():
-        name = case.asked[subject].question
-        total[name] += 1
-        least = 1.0 if questions[name].answer == "binary" else required.get(name, questions[name].threshold)
-        yes[name] += value >= least
-    return {
-        name: {"label": question.label, "text": question.text, "subject": question.subject,
-               "required": required.get(name), "yes": yes[name], "judged": total[name]}
-        for name, question in questions.items()
-    }  # fmt: skip

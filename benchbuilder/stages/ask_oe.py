@@ -14,12 +14,17 @@ from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef
+from benchbuilder.spec.wording import CasingSpec, open_casing, open_forms
 from benchbuilder.text.edits import between, cuts_word, without_end
+from benchbuilder.text.frames import Frame, Frames, check_frames, gapped
+from benchbuilder.text.lengths import Unit
 from benchbuilder.text.normalise import comparable
 from benchbuilder.text.patterns import Regex, find_all, fits
 from benchbuilder.text.punctuation import unwrapped
 from benchbuilder.text.questions import is_one_sentence, leaks, with_mark
 from benchbuilder.text.templates import fill, template_faults
+from benchbuilder.text.words import word_list
 
 _GAP = "\0"
 Check = Literal["one_question", "keeps_statement", "no_leak"]
@@ -65,6 +70,15 @@ class AskOeSpec(WriterSpec):
     """What answers look like, by a name that rules use."""
     rules: tuple[OeRule, ...]
     """Longer ends are tried first; among equal ones the first that applies counts."""
+    frames: dict[str, Frame | None] = {}
+    """Statements, with ``%answer%`` for the answer, that are asked about as a whole; the first that fits counts, before
+    the rules. What they write holds no ``{answer}``."""
+    forms: tuple[FileRef, ...] = ()
+    """Tables of word forms, whose columns frames and shapes may name (``%column%``)."""
+    parts: dict[str, Regex] = {}
+    """Parts of patterns, which frames, shapes and later parts name in the same way."""
+    casing: CasingSpec | None = None
+    """How frames begin questions and put texts into them; ``null``: letters stay as they are."""
     whole_words: tuple[str, ...]
     """Words that an end must not begin inside of."""
     unsafe: tuple[Regex, ...]
@@ -79,6 +93,8 @@ class AskOeSpec(WriterSpec):
     """Characters that end a sentence; a question holds none but its mark."""
     ignore: str
     """Characters that do not count when the answer is looked for in the question."""
+    matching: Unit = "characters"
+    """Whether the question gives the answer away by its characters anywhere, or by whole words only."""
     loose: str
     """Marks that a model may leave out or put in."""
     phrases: tuple[OePhrase, ...]
@@ -93,6 +109,7 @@ class AskOeSpec(WriterSpec):
         for rule in self.rules:
             if rule.answer and rule.answer not in self.shapes:
                 raise ValueError(f"rules: the shape {rule.answer!r} is not among {', '.join(self.shapes) or 'none'}")
+        check_frames(self.frames, self.shapes, self.parts)
         return self
 
 
@@ -127,7 +144,9 @@ class AskOe(Writer):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Put the rules in order, longer ends first, and read the prompts."""
         super().open(lookups)
-        rules: tuple[OeRule, ...] = self.spec.rules
+        spec: AskOeSpec = self.spec
+        self._frames = Frames(spec.frames, spec.shapes, open_forms(spec.forms, spec.parts), open_casing(spec.casing))
+        rules: tuple[OeRule, ...] = spec.rules
         self._rules = sorted(((end, rule) for rule in rules for end in rule.ends), key=lambda pair: -len(pair[0]))
 
     def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
@@ -146,15 +165,17 @@ class AskOe(Writer):
         """What stands before the answer, with the question word of the first rule that applies."""
         statement: Statement = row
         spec: AskOeSpec = self.spec
-        made = self._searched(statement) if spec.method == "search" else self._asked(statement)
+        searched = spec.method == "search"
+        made = self._framed(statement) or (self._searched(statement) if searched else self._asked(statement))
         if made is None:
             return NeedsModel(statement.text)
-        text, kept = made
+        text, kept, *frame = made
         if any(find_all(pattern, text) for pattern in spec.unsafe):
             return NeedsModel(text)
         if fault := self._fault(statement, text, kept):
             return Dropped(fault, statement.context + text)
-        return Kept(self._question(statement, text, self.made_by(text.removeprefix(kept)), spec.checks))
+        rule = frame[0] if frame else text.removeprefix(kept)
+        return Kept(self._question(statement, text, self.made_by(rule), spec.checks))
 
     def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Context, statement and answer."""
@@ -181,7 +202,7 @@ class AskOe(Writer):
         if any(find_all(pattern, text) for pattern in spec.unsafe):
             return Fault("reads_otherwise")
         lost, put, behind = between(*map(self._key, (text.removesuffix(spec.mark), *outside)))
-        if self._gives_away(statement, put):
+        if self._gives_away(statement, put, text):
             return Fault("leaks_answer", self._answer(statement))
         if behind or not any(self._may(phrase, statement, lost, put) for phrase in spec.phrases):
             return Fault("inconsistent", statement.text)
@@ -214,7 +235,7 @@ class AskOe(Writer):
 
     def _leaks(self, statement: Statement, text: str) -> bool:
         answer = self._answer(statement)
-        return bool(answer) and leaks(answer, text, self.spec.ignore)
+        return bool(answer) and leaks(answer, text, self.spec.ignore, self.spec.matching)
 
     def _key(self, text: str) -> str:
         return comparable("".join(mark for mark in text if mark not in self.spec.loose))
@@ -225,11 +246,22 @@ class AskOe(Writer):
         places = ((phrase.before, self._outside(statement)[0]), (phrase.answer, self._answer(statement)))
         return all(not pattern or find_all(pattern, text) for pattern, text in places)
 
-    def _gives_away(self, statement: Statement, put: str) -> bool:
-        """Whether what stands in the answer's place has two characters of it that stand nowhere else."""
+    def _gives_away(self, statement: Statement, put: str, text: str) -> bool:
+        """Whether what stands in the answer's place has two characters (or a word) of it that stand nowhere else."""
+        if self.spec.matching == "words":
+            outside = set(word_list(_GAP.join(self._outside(statement))))
+            return bool(set(word_list(text)) & set(word_list(self._answer(statement))) - outside)
         answer, outside = comparable(self._answer(statement)), comparable(_GAP.join(self._outside(statement)))
         parts = {answer[at : at + 2] for at in range(len(answer) - 1)}
         return any(part in put and part not in outside for part in parts)
+
+    def _framed(self, statement: Statement) -> tuple[str, str, str] | None:
+        """The question that a frame makes of the whole statement, of which nothing is kept in place, and its name."""
+        if statement.answer is None:
+            return None
+        said = gapped(without_end(statement.text, self.spec.stop), statement.answer)
+        written = self._frames.write(said, self._answer(statement))
+        return None if written is None else (written.text + self.spec.mark, "", written.name)
 
     def _asked(self, statement: Statement) -> tuple[str, str] | None:
         """The question, and the part of the statement that it keeps, where a rule applies."""

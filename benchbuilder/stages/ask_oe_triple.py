@@ -13,6 +13,7 @@ from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.text.lengths import Unit
 from benchbuilder.text.questions import is_one_sentence, leaks
 from benchbuilder.text.relations import RelationTables
 from benchbuilder.text.templates import fill
@@ -30,6 +31,8 @@ class AskOeTripleSpec(StepSpec):
     """Characters that end a sentence; a question holds none but its mark."""
     ignore: str
     """Characters that do not count when the answer is looked for in the question."""
+    matching: Unit = "characters"
+    """Whether the question gives the answer away by its characters anywhere, or by whole words only."""
 
 
 class AskOeTriple(Map):
@@ -76,7 +79,7 @@ class AskOeTriple(Map):
         text, _ = fill(entry.oe, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
         if not is_one_sentence(text, spec.mark, spec.ends):
             return [Dropped("not_one_question", text)]
-        if leaks(triple.head if entry.answer_end == "head" else triple.tail, text, spec.ignore):
+        if leaks(triple.head if entry.answer_end == "head" else triple.tail, text, spec.ignore, spec.matching):
             return [Dropped("leaks_answer", text)]
         question = Question.child(
             statement,

@@ -14,6 +14,7 @@ from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
 from benchbuilder.records.question import Question
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
+from benchbuilder.spec.wording import CasingSpec, open_casing
 from benchbuilder.text.answers import numbers
 from benchbuilder.text.edits import exchanges, without_end
 from benchbuilder.text.negation import count_negations
@@ -52,6 +53,8 @@ class AskTfSpec(WriterSpec):
     """
     forms: tuple[TfForm, ...]
     """The first whose pattern matches the statement counts."""
+    casing: CasingSpec | None = None
+    """How a statement stands inside a form; ``null``: letters stay as they are."""
     stop: str
     """The final stop that a statement loses in a question."""
     mark: str
@@ -119,6 +122,7 @@ class AskTf(Writer):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Look which facts have a false statement, and read the prompts."""
         super().open(lookups)
+        self._casing = open_casing(self.spec.casing)
         self._polarity = Polarities(self.spec.polarity, self.context.seed, lookups.get("statements"))
 
     def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
@@ -135,7 +139,9 @@ class AskTf(Writer):
         form = next((f.form for f in spec.forms if not f.when or find_all(f.when, statement.text)), None)
         if form is None:
             return NeedsModel(statement.text)
-        text, _ = fill(form, {"statement": self._bare(statement)})
+        bare = self._bare(statement)
+        inside = self._casing is not None and not form.startswith("{statement}")
+        text, _ = fill(form, {"statement": self._casing.lowered(bare) if self._casing and inside else bare})
         if not is_one_sentence(text, spec.mark, spec.ends):
             return Dropped("not_one_question", text)
         checks = ("one_question", "holds_statement")

@@ -29,7 +29,9 @@ class AssembleSpec(StepSpec):
 class Assemble(Gather):
     """Candidates: the right answer is the true statement of the question's fact, the wrong one a false statement.
 
-    Statements that no candidate uses are named as unused.
+    A true/false question about a statement that is among the `denied` has that statement and its denial instead: there
+    the statements of the fact are claims of their own, and none of them answers a question about another. Statements
+    that no candidate uses are named as unused.
     """
 
     kind = "assemble"
@@ -39,6 +41,7 @@ class Assemble(Gather):
         "stated": Port(Statement, mode="whole"),
         "negated": Port(Statement, mode="whole"),
         "replaced": Port(Statement, mode="whole"),
+        "denied": Port(Statement, mode="whole", optional=True),
     }
     output: ClassVar[type[Row] | None] = Candidate
     reasons: ClassVar[Mapping[str, str]] = {
@@ -57,10 +60,19 @@ class Assemble(Gather):
             by_fact = statements.setdefault(port, {})
             for statement in tables[port]:
                 by_fact.setdefault(statement.fact, []).append(statement)
+        denials = {denial.of: denial for denial in tables["denied"]} if "denied" in tables else {}
+        by_id = {row.id: row for by_fact in statements.values() for rows in by_fact.values() for row in rows}
+        for denial in denials.values():
+            statements.setdefault("denied", {}).setdefault(denial.fact, []).append(denial)
         fates: list[tuple[str, list[Fate]]] = []
         asked, used, answered = set[str](), set[str](), set[str]()
         for question in tables["each"]:
-            fate = self._candidate(question, statements)
+            denial, claim = denials.get(question.of), by_id.get(question.of)
+            if question.type == "tf" and denial is not None and claim is not None:
+                right, wrong = (claim, denial) if question.expected == "yes" else (denial, claim)
+                fate: Fate = self._made(question, right, wrong)
+            else:
+                fate = self._candidate(question, statements)
             fates.append((question.id, [fate]))
             asked.add(question.fact)
             if isinstance(fate, Kept):
@@ -84,6 +96,9 @@ class Assemble(Gather):
         wrong = self._wrong(question, statements)
         if wrong is None:
             return Dropped("no_wrong_answer", question.text)
+        return self._made(question, right, wrong)
+
+    def _made(self, question: Question, right: Statement, wrong: Statement) -> Fate:
         if wrong.text == right.text:
             return Dropped("same_answers", right.text)
         candidate = Candidate.child(

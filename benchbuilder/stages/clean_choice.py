@@ -51,6 +51,8 @@ class CleanChoice(Map):
         """The cleaned fact."""
         payload = row.payload.map_texts(tidy_space)
         context = self._clean(payload.context, opens=True)
+        if context:  # what separates it from the question stays
+            context += row.payload.context[len(row.payload.context.rstrip()) :]
         question = self._clean(payload.question, opens=not context)
         if not question:
             return [Dropped("no_question", row.payload.question)]

@@ -15,6 +15,7 @@ from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import StepSpec
+from benchbuilder.text.normalise import compose
 
 
 class DeduplicateSpec(StepSpec):
@@ -31,10 +32,12 @@ class DeduplicateSpec(StepSpec):
 class Deduplicate(Gather):
     """Drops rows that are equal in all fields, naming the row that stays.
 
-    Values are compared exactly, but for white space at their ends. Kept rows pass as the very rows that they are.
+    Values are compared exactly, but for white space at their ends and the form of Unicode. Kept rows pass as the very
+    rows that they are.
     """
 
     kind: ClassVar[str] = "deduplicate"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = DeduplicateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
     output: ClassVar[type[Row] | None] = None
@@ -87,6 +90,6 @@ def _column(table: Table[Any], path: str) -> list[str]:
             next="name a column of the rows in the step's `fields`, with dots into structs (payload.question)",
         ) from error
     return [
-        value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+        compose(value.strip()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
         for value in values
     ]

@@ -8,14 +8,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from benchbuilder import kinds
-from benchbuilder.ports.stage import Port
-from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.ports.stage import Complaint, Port
+from benchbuilder.ports.tokenizer import Tokenizer, not_of_words
 from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
 from benchbuilder.records.envelope import Frozen, MadeBy, Row, Span
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
 from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, Slot
+from benchbuilder.spec.base import FileRef, KindSpec, Slot
+from benchbuilder.spec.wording import open_forms
 from benchbuilder.text.edits import cuts_word, exchanges, one_edit, replace_span, shifted, without_end
 from benchbuilder.text.negation import SearchRule, count_negations, search_negation
 from benchbuilder.text.patterns import Regex, find_all, find_word, word_boundaries
@@ -43,7 +44,9 @@ class NegateSpec(WriterSpec):
     method: Literal["seam", "search"]
     """``seam``: at the predicate before the answer; ``search``: by an ordered text search."""
     seams: tuple[SeamNegation, ...]
-    """For ``seam``; the longest end that fits counts."""
+    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in `forms`."""
+    forms: tuple[FileRef, ...] = ()
+    """Tables of word forms, whose columns `seams` may name."""
     whole_words: tuple[str, ...]
     """Words that an end must not begin inside of."""
     blocked: tuple[Regex, ...]
@@ -115,12 +118,22 @@ class Negate(Writer):
         own = self._make_tokenizer().fingerprint() if self.spec.tokenizer is not None else {}
         return {**super().fingerprint(), **own}
 
+    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:
+        """What any writer has to complain of, and a tokenizer that does not cut words."""
+        tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
+        return [*super().complaints(rows), *(not_of_words(tokenizer) if tokenizer is not None else ())]
+
     def _make_tokenizer(self) -> Tokenizer:
         return kinds.create("tokenizer", self.spec.tokenizer)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the tokenizer, if the recipe names one, and read the prompts."""
         super().open(lookups)
+        forms, seams = open_forms(self.spec.forms), dict[tuple[str, str | None], None]()
+        for rule in self.spec.seams:
+            pairs = forms.each(rule.end, rule.negated or "")
+            seams.update({(end, negated if rule.negated is not None else None): None for end, negated in pairs})
+        self._seams = tuple(SeamNegation(end=end, negated=negated) for end, negated in seams)
         self._tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
         if self._tokenizer is not None:
             self._tokenizer.open()
@@ -195,7 +208,7 @@ class Negate(Writer):
     def _plainly(self, true: Statement, text: str) -> bool:
         """Whether `text` is the true one with one of the exchanges that the recipe allows, and nothing else."""
         spec: NegateSpec = self.spec
-        pairs = {(rule.end, rule.negated) for rule in spec.seams if rule.negated is not None}
+        pairs = {(rule.end, rule.negated) for rule in self._seams if rule.negated is not None}
         pairs |= {(rule.old, new) for rule in spec.exchanges for new in rule.new}
         return any(
             self._may_stand(true, text, old, new, at)
@@ -251,7 +264,7 @@ class Negate(Writer):
             return None
         rules = [
             rule
-            for rule in self.spec.seams
+            for rule in self._seams
             if true.text[:end].endswith(rule.end) and not cuts_word(true.text, end - len(rule.end), words)
         ]
         rule = max(rules, key=lambda rule: len(rule.end), default=None)
@@ -266,7 +279,7 @@ class Negate(Writer):
             return None
         ends = [
             span.end
-            for rule in self.spec.seams
+            for rule in self._seams
             for span in find_word(rule.end, true.text, self._tokenizer.tokens)
             if span.end <= true.answer.start
         ]

@@ -13,11 +13,16 @@ from benchbuilder.records.envelope import Row, Span
 from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
-from benchbuilder.spec.base import Spec, StepSpec
-from benchbuilder.text.answers import first_number, locate, overlaps, same_key, spells_number, without_numbers
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef, Spec, StepSpec
+from benchbuilder.spec.wording import CasingSpec, open_casing, open_forms
+from benchbuilder.text.answers import first_number, locate, same_key, spells_number, without_numbers
 from benchbuilder.text.edits import replace_span
+from benchbuilder.text.frames import Frames
+from benchbuilder.text.lengths import Unit
 from benchbuilder.text.patterns import Regex, find_all
 from benchbuilder.text.punctuation import strip_marks
+from benchbuilder.text.words import cuts_nothing, holds, whole_place
 
 
 class Bound(Spec):
@@ -44,10 +49,20 @@ class ReplaceSpec(StepSpec):
     """Whether an option must differ from the right answer after normalisation, and neither may hold the other."""
     ignore: str
     """Characters that do not count when answers are compared."""
+    matching: Unit = "characters"
+    """Whether one answer holds another anywhere, or as whole words only."""
     marks: str
     """Marks that are taken off both ends of an option."""
     not_options: tuple[Regex, ...]
     """Options that do not fit behind a seam."""
+    alike: dict[str, Regex] = {}
+    """Shapes, by a name of your choice: an option must have those that the answer has, and no others of them."""
+    forms: tuple[FileRef, ...] = ()
+    """Tables of word forms, whose columns `alike` may name (``%column%``)."""
+    parts: dict[str, Regex] = {}
+    """Parts of patterns, which `alike` may name in the same way."""
+    casing: CasingSpec | None = None
+    """How an option begins a sentence or stands in it; ``null``: letters stay as they are."""
     bounds: tuple[Bound, ...]
     """Predicates behind which the wrong number must lie on one side; the first that fits counts."""
 
@@ -63,9 +78,16 @@ class Replace(Map):
     reasons: ClassVar[Mapping[str, str]] = {
         "no_answer_span": "The answer cannot be found in the statement.",
         "no_wrong_option": "Every other option equals the right answer after normalisation, or fits no sentence.",
+        "other_shape": "Every other option is of another shape than the answer, and would not fit the sentence.",
         "ambiguous_option": "Every other option holds the right answer or is held by it, and might be true as well.",
         "implied_by_true": "The statement sets a bound, and with every other option it would be true as well.",
     }
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the word forms, and which words keep their capital."""
+        spec: ReplaceSpec = self.spec
+        self._casing = open_casing(spec.casing)
+        self._shapes = Frames({}, spec.alike, open_forms(spec.forms, spec.parts), self._casing)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
         """One ticket a statement."""
@@ -77,6 +99,8 @@ class Replace(Map):
         option = self._option(true, choice, self._side(true.text[: span.start]))
         if isinstance(option, Dropped):
             return [option]
+        if self._casing is not None:
+            option = self._casing.lowered(option) if true.text[: span.start].strip() else self._casing.raised(option)
         checks = (
             ("differs_from_true", "option_not_accepted", "no_containment", "not_implied")
             if self.spec.strict
@@ -100,7 +124,16 @@ class Replace(Map):
         if self.spec.place == "span" and true.joined != "model" and true.answer is not None:
             return true.answer
         distance = self.spec.rescue_distance if true.joined == "model" else 0
-        return locate(strip_marks(choice.answer, self.spec.marks), true.text, distance)
+        answer = strip_marks(choice.answer, self.spec.marks)
+        if self.spec.matching == "words" and (whole := whole_place(answer, true.text, "words")) is not None:
+            return whole
+        place = locate(answer, true.text, distance)
+        return place if place is not None and cuts_nothing(place, true.text, self.spec.matching) else None
+
+    def _overlaps(self, option: str, answer: str, key: str) -> bool:
+        """Whether one of the two holds the other; an option of marks alone (its `key` is empty) is held by all."""
+        ignore, matching = self.spec.ignore, self.spec.matching
+        return not key or holds(option, answer, matching, ignore) or holds(answer, option, matching, ignore)
 
     def _side(self, before: str) -> str:
         fitting = (bound.wrong for bound in self.spec.bounds if find_all(bound.before, before))
@@ -114,6 +147,7 @@ class Replace(Map):
             random.Random(f"{self.context.seed}:{true.id}").shuffle(options)
         accepted = same_key(choice.answer, spec.ignore)
         answer = strip_marks(choice.answer, spec.marks)
+        shapes = self._shapes.shapes_of(answer)
         reason = "no_wrong_option"
         for option in options:
             if not option or option == answer or any(find_all(pattern, option) for pattern in spec.not_options):
@@ -121,8 +155,11 @@ class Replace(Map):
             key = same_key(option, spec.ignore)
             if spec.strict and key == accepted:
                 continue
-            if spec.strict and overlaps(key, accepted):
+            if spec.strict and self._overlaps(option, answer, key):
                 reason = "ambiguous_option"
+                continue
+            if shapes != self._shapes.shapes_of(option):
+                reason = "other_shape"
                 continue
             if side and not _lies(option, side, answer, spec.ignore):
                 reason = "implied_by_true"

@@ -17,6 +17,7 @@ from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, Slot, StepSpec
+from benchbuilder.text.lengths import cut
 
 
 class RetrieveSpec(StepSpec):
@@ -82,7 +83,7 @@ class Retrieve(Map):
                     score=score, rank=rank,
                 )  # fmt: skip
                 fates.append(Kept(evidence, slot))
-        return fates or [Dropped("no_evidence", query[:80])]
+        return fates or [Dropped("no_evidence", cut(query, 80))]
 
     def _passage(self, position: int) -> Passage:
         if self._passages is None:

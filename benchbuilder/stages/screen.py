@@ -11,13 +11,14 @@ from pydantic import Field, field_validator, model_validator
 from benchbuilder import kinds
 from benchbuilder.errors import DataError
 from benchbuilder.ports.stage import Complaint, Filter, Port
-from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.ports.tokenizer import Tokenizer, not_of_words
 from benchbuilder.records.columns import text_names
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact
 from benchbuilder.records.fates import Screened
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, Slot, Spec, StepSpec
+from benchbuilder.text.lengths import Unit, length
 from benchbuilder.text.patterns import Mode, Regex, check_regex, find, find_all
 
 
@@ -34,9 +35,10 @@ class Wording(Spec):
 
 
 class Check(Spec):
-    """One check: of wording (`mode` and `patterns`) or of length (`longer_than`, `at_most`, in characters).
+    """One check: of wording (`mode` and `patterns`) or of length (`longer_than`, `at_most`).
 
     `fields` names texts of the payload; ``question+answer`` is both joined. A row fails if one of the fields does.
+    Lengths are in characters or words, as `unit` says.
     `patterns` maps names of your choice to a form or to a wording; ``null`` takes an inherited one away. `because`
     is the sentence that reports print beside the reason.
     """
@@ -47,6 +49,9 @@ class Check(Spec):
     patterns: dict[str, Wording | None] = {}
     longer_than: int | None = None
     at_most: int | None = None
+    unit: Unit = "characters"
+    quoted: bool = True
+    """Whether what was found is told; where it must not be (names, numbers of people), its pattern is named instead."""
 
     @field_validator("patterns", mode="before")
     @classmethod
@@ -68,10 +73,12 @@ class Check(Spec):
 class ScreenSpec(StepSpec):
     """`checks` by name, in order; the name is the drop reason, ``null`` takes an inherited check away.
 
-    `tokenizer` (default: the recipe's) says where words begin and end for checks of mode ``word``.
+    `tokenizer` (default: the recipe's) says where words begin and end for checks of mode ``word``. `joiner` stands
+    between texts that a check looks at together: a space in languages that write one between words, else nothing.
     """
 
     checks: dict[str, Check | None]
+    joiner: str
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
     @model_validator(mode="after")
@@ -107,7 +114,9 @@ class Screen(Filter):
         return {} if self._tokenizer is None else self._tokenizer.fingerprint()
 
     def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
-        """Checks that name a text which the rows do not have."""
+        """Checks that name a text which the rows do not have, and a tokenizer that does not cut words."""
+        if any(check.mode == "word" for check in self._checks.values()):
+            yield from not_of_words(self._tokenizer)
         known = text_names(rows["each"])
         for name, check in self._checks.items():
             for field in (part for joined in check.fields for part in joined.split("+")):
@@ -135,47 +144,46 @@ class Screen(Filter):
 
     def _judge(self, texts: Mapping[str, tuple[str, ...]]) -> tuple[str | None, str]:
         for name, check in self._checks.items():
-            for text in (text for field in check.fields for text in _texts(texts, field)):
+            for text in (text for field in check.fields for text in self._texts(texts, field)):
                 detail = self._found(check, text) if check.patterns else _measured(check, text)
                 if detail is not None:
                     return name, detail
         return None, ""
 
+    def _texts(self, texts: Mapping[str, tuple[str, ...]], field: str) -> tuple[str, ...]:
+        """The texts of `field`; of ``a+b`` the one text of both."""
+        names = field.split("+")
+        for name in names:
+            if name not in texts:
+                raise DataError(
+                    f"the rows have no text {name!r}",
+                    where=field,
+                    why=f"their texts are {', '.join(texts)}",
+                    next="name one of them in the check's `fields`",
+                )
+        if len(names) == 1:
+            return texts[field]
+        return (self.spec.joiner.join(text for name in names for text in texts[name] if text),)
+
     def _found(self, check: Check, text: str) -> str | None:
         """The form of the check that `text` holds."""
         tokens = self._tokenizer.tokens if self._tokenizer is not None else None
-        for wording in check.patterns.values():
+        for name, wording in check.patterns.items():
             if wording is None:
                 continue
             for form in wording.find:
                 if spans := find(form, text, check.mode, tokens):
                     if any(find_all(pattern, text) for pattern in wording.unless):
                         break
-                    return spans[0].of(text)
+                    return spans[0].of(text) if check.quoted else name
         return None
 
 
 def _measured(check: Check, text: str) -> str | None:
     """The length of `text` in words, if it is out of bounds."""
-    size = len(text)
+    size = length(text, check.unit)
     if check.longer_than is not None and size <= check.longer_than:
-        return f"{size} characters, not longer than {check.longer_than}"
+        return f"{size} {check.unit}, not longer than {check.longer_than}"
     if check.at_most is not None and size > check.at_most:
-        return f"{size} characters, more than {check.at_most}"
+        return f"{size} {check.unit}, more than {check.at_most}"
     return None
-
-
-def _texts(texts: Mapping[str, tuple[str, ...]], field: str) -> tuple[str, ...]:
-    """The texts of `field`; of ``a+b`` the one text of both."""
-    names = field.split("+")
-    for name in names:
-        if name not in texts:
-            raise DataError(
-                f"the rows have no text {name!r}",
-                where=field,
-                why=f"their texts are {', '.join(texts)}",
-                next="name one of them in the check's `fields`",
-            )
-    if len(names) == 1:
-        return texts[field]
-    return ("".join(text for name in names for text in texts[name]),)

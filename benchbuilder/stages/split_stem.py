@@ -12,6 +12,7 @@ from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.spec.base import StepSpec
+from benchbuilder.text.lengths import Unit, length
 from benchbuilder.text.normalise import tidy_space
 from benchbuilder.text.patterns import Regex, replace_all
 from benchbuilder.text.punctuation import strip_marks, strip_marks_right
@@ -23,8 +24,9 @@ class SplitStemSpec(StepSpec):
 
     `stops` end a sentence anywhere; `soft_stops` only where they are not part of a number, name or abbreviation
     (`abbreviations`, written without the stop). `blank` matches the place for the answer. A question of more than
-    `max_question` characters is cut at its last `clause_mark`. `trailing` lists the marks that a question may not
-    begin or end with.
+    `max_question` characters or words (`unit`) is cut at its last `clause_mark`. `trailing` lists the marks that a
+    question may not begin or end with. `joiner` stands between sentences, and ends every context: a space in
+    languages that write one there, else nothing.
     """
 
     stops: tuple[str, ...]
@@ -32,8 +34,10 @@ class SplitStemSpec(StepSpec):
     abbreviations: tuple[str, ...]
     blank: Regex | None
     max_question: Annotated[int, Field(ge=1)]
+    unit: Unit
     clause_mark: str
     trailing: tuple[str, ...]
+    joiner: str
 
 
 class SplitStem(Map):
@@ -64,17 +68,22 @@ class SplitStem(Map):
         if not sentences:
             return [Dropped("no_question", row.payload.question)]
         last = sentences[-1]
-        before = row.payload.context + text[: last.start].rstrip()
+        before = self._context(row.payload.context, text[: last.start])
         context, question = self._shorten(before, strip_marks(last.of(text), spec.trailing))
         payload = row.payload.model_copy(update={"context": context, "question": question})
         if payload == row.payload:
             return [Kept(row)]
         return [Kept(type(row).child(row, made_by=self.made_by(), payload=payload, original=row.original))]
 
+    def _context(self, *parts: str) -> str:
+        """`parts` as one context, which ends in the joiner unless it is empty."""
+        said = filter(None, (part.strip() for part in parts))
+        return "".join(part + self.spec.joiner for part in said)
+
     def _shorten(self, context: str, question: str) -> tuple[str, str]:
         """Context and question, the question cut to its last clause if it is too long."""
         mark = self.spec.clause_mark
-        if len(question) <= self.spec.max_question or mark not in question:
+        if length(question, self.spec.unit) <= self.spec.max_question or mark not in question:
             return context, question
         rest, _, clause = question.rpartition(mark)
-        return context + strip_marks_right(rest, self.spec.trailing) + mark, clause.strip()
+        return context + strip_marks_right(rest, self.spec.trailing) + mark + self.spec.joiner, clause.strip()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from benchbuilder.ports.stage import Port
 from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
@@ -13,15 +13,21 @@ from benchbuilder.records.envelope import MadeBy, Row, Span
 from benchbuilder.records.fact import Choice, Fact
 from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.statement import Statement
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef
+from benchbuilder.spec.wording import CasingSpec, open_casing, open_forms
 from benchbuilder.text.answers import locate, numbers, stands_alone
 from benchbuilder.text.distance import differences, edit_distance
 from benchbuilder.text.edits import ending, replace_span
+from benchbuilder.text.frames import Frame, Frames, Written, check_frames
+from benchbuilder.text.lengths import Unit, length, shortened
 from benchbuilder.text.negation import count_negations
 from benchbuilder.text.normalise import comparable
 from benchbuilder.text.patterns import Regex, find_all, fits, replace_all
 from benchbuilder.text.punctuation import ended, strip_marks, strip_marks_right, unwrapped
 from benchbuilder.text.questions import is_one_sentence
 from benchbuilder.text.script import Conversion, convert_script
+from benchbuilder.text.words import cuts_nothing, holds, whole_place
 
 _ASCII_STOP = "."
 _GAP = "\0"
@@ -33,6 +39,20 @@ class StateChoiceSpec(WriterSpec):
 
     seams: tuple[str, ...]
     """What a question may end in so that the answer can simply follow; the longest that fits counts."""
+    frames: dict[str, Frame | None] = {}
+    """Questions that are written anew as a whole, by names of your choice; the first that fits counts, before seams."""
+    shapes: dict[str, Regex] = {}
+    """What answers look like, by a name that frames use."""
+    forms: tuple[FileRef, ...] = ()
+    """Tables of word forms, whose columns frames and shapes may name (``%column%``)."""
+    parts: dict[str, Regex] = {}
+    """Parts of patterns, which frames, shapes and later parts name in the same way."""
+    before: dict[str, str] = {}
+    """What a frame with `before` puts before an answer, by its shape; the first shape that it has counts."""
+    casing: CasingSpec | None = None
+    """How frames begin sentences and put texts into them; ``null``: letters stay as they are."""
+    not_statements: tuple[Regex, ...] = ()
+    """What no statement of a frame may hold."""
     not_questions: tuple[Regex, ...]
     """Questions that no rule may join, whatever they end in."""
     not_answers: tuple[Regex, ...]
@@ -41,10 +61,14 @@ class StateChoiceSpec(WriterSpec):
     """What every statement ends in."""
     marks: str
     """Marks that are taken off the end of the question and off both ends of the answer."""
+    joiner: str
+    """What stands between question and answer: a space in languages that write one between words, else nothing."""
     max_length: Annotated[int, Field(ge=1)]
-    """Characters that a statement made by rule may have, its stop included."""
+    """Characters or words that a statement made by rule may have, its stop included."""
     max_model_length: Annotated[int, Field(ge=1)]
-    """Characters that a statement made by a model may have, its stop included."""
+    """Characters or words that a statement made by a model may have, its stop included."""
+    unit: Unit
+    """What the lengths of statements are counted in."""
     ends: str
     """Characters that end a sentence; a statement made by a model holds none but its stop."""
     asking: tuple[Regex, ...]
@@ -63,6 +87,8 @@ class StateChoiceSpec(WriterSpec):
     """Characters that an answer must have for that: an edit of a short word is another word."""
     fixed: tuple[Regex, ...]
     """What such an edit must not touch, besides numbers, nor what is left out of the question."""
+    matching: Unit = "characters"
+    """Whether a model's text holds answer and options anywhere, or as whole words only."""
     script: Conversion | None
     """An answer that this conversion leaves as it is must not be written so that the conversion would change it."""
     negations: tuple[Regex, ...]
@@ -70,9 +96,14 @@ class StateChoiceSpec(WriterSpec):
     harmless: tuple[Regex, ...]
     """Words that hold such a string and negate nothing."""
 
+    @model_validator(mode="after")
+    def _known_frames(self) -> Self:
+        check_frames(self.frames, self.shapes, self.parts)
+        return self
+
 
 class StateChoice(Writer):
-    """A true statement of question, answer and stop, where the question ends in a seam.
+    """A true statement of question, answer and stop, where the question ends in a seam or fits a frame.
 
     The statement carries the span of its answer and of the seam. A question that no rule can join is put to the
     model, which gets the question without what stands before it; its statement has no seam.
@@ -100,33 +131,41 @@ class StateChoice(Writer):
     }
     reply_field = "statement"
 
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the word forms, and the prompts."""
+        super().open(lookups)
+        spec: StateChoiceSpec = self.spec
+        self._frames = Frames(
+            spec.frames, spec.shapes, open_forms(spec.forms, spec.parts), open_casing(spec.casing), spec.before
+        )
+
     def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
         """Every fact can be stated."""
         return None
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
-        """Question, answer and stop, where the question ends in a seam."""
+        """What a frame makes of the question, or question, answer and stop, where the question ends in a seam."""
         fact: Fact[Choice] = row
         spec: StateChoiceSpec = self.spec
         question, answer = self._parts(fact)
-        seam = ending(question, spec.seams)
-        if not seam or not answer:
+        if not answer or (made := self._joined(question, answer)) is None:
             return NeedsModel(f"no seam: {question}")
         for patterns, text in ((spec.not_questions, question), (spec.not_answers, answer)):
             if pattern := next((p for p in patterns if find_all(p, text)), None):
                 return NeedsModel(f"{pattern}: {text}")
-        joined = question + answer + spec.stop
-        if len(joined) > spec.max_length:
-            return Dropped("too_long", f"{len(joined)} characters")
-        at = len(question)
+        if pattern := next((p for p in spec.not_statements if made.name and find_all(p, made.text)), None):
+            return NeedsModel(f"{pattern}: {made.text}")
+        joined = made.text + spec.stop
+        if (size := length(joined, spec.unit)) > spec.max_length:
+            return Dropped("too_long", f"{size} {spec.unit}")
         statement = Statement.child(
             fact,
-            made_by=self.made_by("seam"),
+            made_by=self.made_by(made.name or "seam"),
             polarity="true",
             text=joined,
-            joined="seam",
-            answer=Span(start=at, end=at + len(answer)),
-            seam=Span(start=at - len(seam), end=at),
+            joined="template" if made.name else "seam",
+            answer=made.answer,
+            seam=made.seam,
             context=fact.payload.context,
             fact=fact.id,
             checks=("holds_answer", "within_length"),
@@ -142,8 +181,8 @@ class StateChoice(Writer):
         """The question without what asks in it, the answer and the stop."""
         question, answer = self._parts(row)
         bare = "".join(mark for mark in self._bare(question, "") if mark not in self.spec.ends)
-        room = self.spec.max_model_length - len(answer) - len(self.spec.stop)
-        return bare[: max(room, 0)] + answer + self.spec.stop
+        rest = self.spec.joiner + answer + self.spec.stop
+        return shortened(bare, self.spec.max_model_length - length(rest, self.spec.unit), self.spec.unit) + rest
 
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
         """A statement that says what the question says, with the answer in it, in one sentence."""
@@ -164,8 +203,8 @@ class StateChoice(Writer):
         bare = self._bare(question, _GAP)
         if self._negations(bare + _GAP + answer) != self._negations(text):
             return Fault("polarity_changed", question)
-        if len(text) > spec.max_model_length:
-            return Fault("too_long", f"{len(text)} > {spec.max_model_length}")
+        if (size := length(text, spec.unit)) > spec.max_model_length:
+            return Fault("too_long", f"{size} > {spec.max_model_length}")
         around = replace_span(text, place, _GAP)
         if option := self._other_option(fact, answer, question, around):
             return Fault("other_option", option)
@@ -184,6 +223,16 @@ class StateChoice(Writer):
             fact=fact.id,
             checks=tuple(checks),
         )
+
+    def _joined(self, question: str, answer: str) -> Written | None:
+        """What a frame writes, else question and answer where the question ends in a seam (under no name)."""
+        if (written := self._frames.write(question, answer)) is not None:
+            return written if written.answer is not None else None
+        if not (seam := ending(question, self.spec.seams)):
+            return None
+        end, at = len(question), len(question + self.spec.joiner)
+        text = question + self.spec.joiner + answer
+        return Written("", text, Span(start=at, end=len(text)), Span(start=end - len(seam), end=end))
 
     def _parts(self, fact: Fact[Choice]) -> tuple[str, str]:
         """Question and answer without the marks around them."""
@@ -229,6 +278,9 @@ class StateChoice(Writer):
         options = (strip_marks(option.text, self.spec.marks) for option in fact.payload.wrong_options())
         said, asked = comparable(around), comparable(question)
         keys = {comparable(option): option for option in options if option != answer}
+        if self.spec.matching == "words":
+            there = [o for key, o in keys.items() if len(key) > 1 and holds(around, o, "words")]
+            return next((option for option in there if not holds(question, option, "words")), "")
         return next((o for key, o in keys.items() if len(key) > 1 and key in said and key not in asked), "")
 
     def _negations(self, text: str) -> int:
@@ -242,7 +294,9 @@ class StateChoice(Writer):
     def _place(self, fact: Fact[Choice], answer: str, text: str) -> Span | None:
         """Where the answer stands in a model's text, nearly at least: not where another option might be meant."""
         place = locate(answer, text, self.spec.max_edits if len(answer) >= self.spec.edits_from else 0)
-        if place is None or not stands_alone(place, text):
+        if self.spec.matching == "words":
+            place = whole_place(answer, text, "words") or place
+        if place is None or not stands_alone(place, text) or not cuts_nothing(place, text, self.spec.matching):
             return None
         found = place.of(text)
         if found == answer:

@@ -10,14 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
+from benchbuilder import kinds
 from benchbuilder.errors import DataError
 from benchbuilder.ports.stage import Complaint, Filter, Port
+from benchbuilder.ports.tokenizer import Tokenizer, not_of_words
 from benchbuilder.records.columns import text_names
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Screened
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.table import Table
-from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.spec.base import FileRef, KindSpec, Slot, StepSpec
+from benchbuilder.text.normalise import Fold, folded
 from benchbuilder.text.wordlist import WordFinder, load_words
 
 Hits = tuple[Any, Any]
@@ -28,12 +31,15 @@ class TopicSpec(StepSpec):
     """`words` is the word list, one word a line.
 
     `groups` maps names of your choice to text fields: a row is on topic if *every* group is hit, by *any* of its
-    fields. A field is hit if it is a word of the list (`match` ``exact``) or holds one (``contains``).
+    fields. A field is hit if it is a word of the list (`match` ``exact``), holds one (``contains``), or holds one as
+    whole tokens of the `tokenizer` (``words``). What `fold` names (``case``, ``marks``) does not count.
     """
 
     words: FileRef
-    match: Literal["exact", "contains"]
+    match: Literal["exact", "contains", "words"]
+    fold: tuple[Fold, ...] = ()
     groups: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
 class Topic(Filter):
@@ -54,13 +60,24 @@ class Topic(Filter):
     def __init__(self, spec: Any, context: Any) -> None:
         super().__init__(spec, context)
         self._words: tuple[str, ...] = ()
+        self._tokenizer: Tokenizer | None = None
+        if self.spec.match == "words" and self.spec.tokenizer is not None:
+            self._tokenizer = kinds.create("tokenizer", self.spec.tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes the words, where whole words are looked for."""
+        return {} if self._tokenizer is None else self._tokenizer.fingerprint()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Load the word list."""
+        """Load the word list, and the tokenizer's dictionary."""
         self._words = load_words(self.spec.words.file)
+        if self._tokenizer is not None:
+            self._tokenizer.open()
 
     def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
-        """Groups that name a text which the rows do not have."""
+        """Groups that name a text which the rows do not have, and a tokenizer that does not cut words."""
+        if self.spec.match == "words":
+            yield from not_of_words(self._tokenizer)
         known = text_names(rows["each"])
         for group, fields in self.spec.groups.items():
             for field in fields if known else ():
@@ -91,12 +108,17 @@ class Topic(Filter):
         return f"no word in {', '.join(fields)}" if fields else ""
 
     def _exact(self, at: Any, values: Any) -> Hits:
-        found = pc.index_in(values, value_set=pa.array(self._words, pa.string()))
+        fold = self.spec.fold
+        values = pc.call_function("utf8_normalize", [values], pc.Utf8NormalizeOptions("NFC"))
+        if fold:
+            values = pa.array([folded(text, fold) for text in values.to_pylist()], pa.string())
+        found = pc.index_in(values, value_set=pa.array([folded(word, fold) for word in self._words], pa.string()))
         words = found.fill_null(-1).to_numpy(zero_copy_only=False)
         return at[words >= 0], words[words >= 0]
 
     def _contained(self, at: Any, values: Any) -> Hits:
-        finder = WordFinder(self._words)
+        tokens = self._tokenizer.tokens if self._tokenizer is not None else None
+        finder = WordFinder(self._words, self.spec.fold, tokens)
         index = {word: number for number, word in enumerate(self._words)}
         pairs = [
             (row, index[word])

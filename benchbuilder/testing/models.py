@@ -11,7 +11,7 @@ from typing import Any
 from benchbuilder.ports.model import LocalModel, Model, Reply, Request
 from benchbuilder.spec.model import Sampling
 from benchbuilder.testing.contract import require
-from benchbuilder.testing.processes import elsewhere
+from benchbuilder.testing.processes import in_new_process
 
 HEAVY = ("aiohttp", "httpx", "openai", "tokenizers", "torch", "transformers")
 """Libraries that only a model at work may import: everything else of the tool would start slowly."""
@@ -27,7 +27,7 @@ def check_model(make: Callable[[], Model], requests: Sequence[Request] = ()) -> 
     model = make()
     who = f"the model {model.kind!r}"
     require(pickle.loads(pickle.dumps(model.spec)) == model.spec, f"the spec of {who} changes when pickled")
-    heavy = elsewhere(_imported, type(model), pickle.dumps(model.spec))
+    heavy = in_new_process(_imported, type(model), pickle.dumps(model.spec))
     require(not heavy, f"{who} imports {', '.join(heavy)} before it is asked anything")
     _check_identity(model, make(), who)
     unknown = sorted(set(model.known()) - set(Sampling.model_fields))

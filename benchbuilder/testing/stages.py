@@ -42,7 +42,7 @@ def check_stage(make: Callable[[], Stage], tables: Tables) -> Shard:
     check_table(who, whole.rows, output)
     passed = set(tables["each"].ids())
     check_ids(who, [row for row in whole.rows if row.id not in passed])
-    _check_lineage(who, whole, tables)
+    _check_lineage(who, whole, tables, divides=stage.divides)
     _same(f"{who}, run again,", whole, _run(make(), tables, output))
     with tempfile.TemporaryDirectory() as folder:
         _same(f"{who}, in another process,", whole, _elsewhere(make(), tables, output, Path(folder)))
@@ -139,7 +139,7 @@ def _check_empty(stage: Stage, tables: Tables, output: type[Row], who: str) -> N
     check_table(who, shard.rows, output)
 
 
-def _check_lineage(who: str, shard: Shard, tables: Tables) -> None:
+def _check_lineage(who: str, shard: Shard, tables: Tables, *, divides: bool) -> None:
     each = {row.id: row for row in tables["each"]}
     for row in shard.rows:
         if row.id in each:
@@ -151,7 +151,8 @@ def _check_lineage(who: str, shard: Shard, tables: Tables) -> None:
         missing = {parent.id, *parent.parents} - set(row.parents)
         require(not missing, f"{who} leaves {', '.join(sorted(missing))} out of the parents of {row.id}")
         require(row.parents[0] == parent.id, f"{who} does not name {parent.id} first among the parents of {row.id}")
-        for name in ("origin", "language", "partition"):
+        require(bool(row.partition), f"{who} gives {row.id} no partition")
+        for name in ("origin", "language", *(() if divides else ("partition",))):
             same = getattr(row, name) == getattr(parent, name)
             require(same, f"{who} gives {row.id} another {name} than its parent has")
         require(bool(row.made_by.rule), f"{who} does not say what made {row.id}")

@@ -74,6 +74,30 @@ def groups(pattern: str, text: str) -> dict[str, str] | None:
     return None if match is None else {name: found or "" for name, found in match.groupdict().items()}
 
 
+def found_groups(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
+    """Where `pattern` matches the whole of `text`: each named group that takes part in it, with its place.
+
+    A group that does not is empty, at -1. ``None`` without a match; DataError if it takes too long.
+
+    >>> found_groups("(?P<a>x)?(?P<n>[0-9]+)", "12")
+    {'a': ('', -1), 'n': ('12', 0)}
+    """
+    try:
+        match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
+    except TimeoutError as error:
+        raise _runaway(pattern, text) from error
+    return None if match is None else {name: (match[name] or "", match.start(name)) for name in match.groupdict()}
+
+
+def group_names(pattern: str) -> tuple[str, ...]:
+    """The names of the groups of `pattern`.
+
+    >>> group_names("(?P<n>[0-9]+) (?P<unit>b)")
+    ('n', 'unit')
+    """
+    return tuple(_compiled(pattern).groupindex)
+
+
 def replace_all(pattern: str, replacement: str, text: str) -> str:
     """`text` with every match replaced by `replacement` (with group references); DataError if it takes too long.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-_WRAPS = ("“”", "‘’", "「」", "『』", '""', "''", "``", "**")
+_WRAPS = ("“”", "‘’", "「」", "『』", "«»", "‹›", "„“", "„”", '""', "''", "``", "**")
 
 
 def strip_marks(text: str, marks: Collection[str]) -> str:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import random
 from typing import Any, Literal
 
+import regex
+
 from benchbuilder.records.table import Table
-from benchbuilder.text.answers import same_key
+from benchbuilder.text.lengths import Unit
 from benchbuilder.text.normalise import narrow
+from benchbuilder.text.words import holds
+
+_STOP = "."
+_POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")
+"""Full stops that end no sentence: inside a number or a name of letters that have a case, and before another mark."""
 
 
 def is_one_sentence(question: str, mark: str, ends: str) -> bool:
-    """Whether `question` ends in `mark` and holds no other character of `ends`.
+    """Whether `question` ends in `mark` (empty: in anything) and holds no other character of `ends`, but for a full
+    stop inside a number or a name.
 
     >>> is_one_sentence("Is it so?", "?", ".?!")
     True
@@ -19,7 +27,9 @@ def is_one_sentence(question: str, mark: str, ends: str) -> bool:
     False
     """
     body = question.removesuffix(mark)
-    return body != question and bool(body.strip()) and not any(end in body for end in ends)
+    if (mark and body == question) or not body.strip():
+        return False
+    return not any(end in (_POINTS.sub("", body) if end == _STOP else body) for end in ends)
 
 
 def with_mark(question: str, mark: str) -> str:
@@ -32,14 +42,13 @@ def with_mark(question: str, mark: str) -> str:
     return question[:-1] + mark if end and narrow(end) == narrow(mark) else question
 
 
-def leaks(answer: str, question: str, ignore: str) -> bool:
-    """Whether `question` holds `answer`, normalised, without the characters of `ignore`.
+def leaks(answer: str, question: str, ignore: str, matching: Unit = "characters") -> bool:
+    """Whether `question` holds `answer`, normalised, without the characters of `ignore`: anywhere, or as whole words.
 
     >>> leaks("Iron", "what holds IRON?", "")
     True
     """
-    key = same_key(answer, ignore)
-    return bool(key) and key in same_key(question, ignore)
+    return holds(question, answer, matching, ignore)
 
 
 def asks_true(seed: int, fact: str) -> bool:

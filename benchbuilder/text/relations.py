@@ -10,6 +10,7 @@ from typing import Literal, cast
 import regex
 
 from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.text.normalise import compose
 from benchbuilder.text.patterns import find_all
 from benchbuilder.text.templates import placeholders, template_faults
 
@@ -52,7 +53,7 @@ class RelationTables:
         for partition, rows in tables.items():
             grouped = self._rows.setdefault(partition, {})
             for row in rows:
-                grouped.setdefault(row.relation, []).append(row)
+                grouped.setdefault(compose(row.relation), []).append(row)
 
     @classmethod
     def read(cls, files: Mapping[str, Path]) -> RelationTables:
@@ -66,7 +67,7 @@ class RelationTables:
     def find(self, partition: str, relation: str, head: str, tail: str) -> RelationRow | None:
         """The first row that serves the triple; a relation that has rows never falls back to ``*``."""
         rows = self._rows.get(partition, self._rows.get(DEFAULT, {}))
-        for row in rows.get(relation, rows.get(ANY, [])):
+        for row in rows.get(compose(relation), rows.get(ANY, [])):
             if row.fits(head, tail):
                 return row
         return None

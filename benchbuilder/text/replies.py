@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from benchbuilder.text.invisible import spells
 from benchbuilder.text.patterns import find_all
 from benchbuilder.text.punctuation import unwrapped
 
@@ -18,6 +19,7 @@ _BULLET = re.compile(r"\A(?:[-*•]\s+|#{1,6}\s+|>\s+|\d{1,2}[.)．）]\s+)(?=\S
 _TAG = re.compile(r"<[/!]?[A-Za-z][^<>]*>")
 _NOTHING = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
 _COLONS = ":："
+_ODD = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
 def spoken(text: str) -> str | None:
@@ -67,14 +69,18 @@ def has_markup(text: str) -> bool:
 
 
 def odd_characters(text: str) -> str:
-    """The characters of `text` that nobody sees or that change what is shown, as code points; line feeds may stand.
+    """The characters of `text` that nobody sees or that change what is shown, as code points; line feeds may stand, and
+    so may joiners and marks of direction where they are part of the spelling.
 
     >>> odd_characters("it is\\x1b[2J"), odd_characters("one\\ntwo")
     ('U+001B', '')
     """
-    kinds = {mark: unicodedata.category(mark) for mark in text if mark != "\n"}
-    odd = sorted(mark for mark, kind in kinds.items() if kind in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"))
-    return " ".join(f"U+{ord(mark):04X}" for mark in odd)
+    odd = {
+        mark
+        for at, mark in enumerate(text)
+        if mark != "\n" and unicodedata.category(mark) in _ODD and not spells(text, at)
+    }
+    return " ".join(f"U+{ord(mark):04X}" for mark in sorted(odd))
 
 
 def _without_label(text: str, label: str) -> str:

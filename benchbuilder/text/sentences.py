@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import regex
+
 from benchbuilder.records.envelope import Span
+from benchbuilder.text.normalise import compose
+
+_LAST = regex.compile(r"[A-Za-z0-9]+\Z|(?<![\p{L}\p{M}\p{N}])(?:\p{LC}\p{M}*)\Z")
+_INITIAL = regex.compile(r"\p{LC}\p{M}*")
+_LETTER = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 
 def sentence_spans(
@@ -14,14 +21,14 @@ def sentence_spans(
 
     `stops` are characters that always end a sentence. `soft_stops` (such as the ASCII full stop) end one only where
     they do not stand inside a number or name (``2.5``, ``E.coli``), after a number that opens the sentence
-    (``1. ``), after a single Latin letter (``S. aureus``) or after one of `abbreviations` (written without the stop,
-    compared without case); at the end of the text they always do.
+    (``1. ``), after a single letter that has a case (``S. aureus``) or after one of `abbreviations` (written without
+    the stop, compared without case); at the end of the text they always do.
 
     >>> text = "It is 2.5. See Fig. 3. Why"
     >>> [span.of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
     ['It is 2.5.', 'See Fig. 3.', 'Why']
     """
-    folded = frozenset(word.casefold() for word in abbreviations)
+    folded = frozenset(compose(word).casefold() for word in abbreviations)
     spans: list[Span] = []
     start = 0
     for at, mark in enumerate(text):
@@ -57,12 +64,19 @@ def _ends_sentence(text: str, start: int, at: int, abbreviations: frozenset[str]
     if not text[at + 1 :].strip():
         return True
     following = text[at + 1]
-    if following.isascii() and following.isalnum():
+    if following.isdecimal() or (following.isascii() and following.isalnum()):
         return False
-    if text[start:at].strip().isdigit():
+    before = text[start:at]
+    if before.strip().isdigit():
         return False
-    word_start = at
-    while word_start > start and text[word_start - 1].isascii() and text[word_start - 1].isalnum():
-        word_start -= 1
-    word = text[word_start:at]
-    return not (len(word) == 1 and word.isalpha()) and word.casefold() not in abbreviations
+    word = _LAST.search(before)
+    if word is not None and (_INITIAL.fullmatch(word[0]) or compose(word[0]).casefold() in abbreviations):
+        return False
+    said = compose(before).casefold()
+    return not any(said.endswith(name) and _opens(said, len(said) - len(name)) for name in abbreviations)
+
+
+def _opens(text: str, at: int) -> bool:
+    """Whether a word may begin at `at`: what stands before is no letter that goes on there."""
+    before, first = text[at - 1 : at], text[at : at + 1]
+    return not _LETTER.fullmatch(before) or (first.isascii() and not before.isascii())

@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from benchbuilder.errors import DataError
+from benchbuilder.text.normalise import compose
 from benchbuilder.text.patterns import check_regex
 from benchbuilder.text.script import Conversion
 
@@ -18,6 +19,8 @@ CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(
 """What stands in a prepared answer for what the question claims, for its contrary, for the question itself, for the
 JSON values true and false, and for a quotation of something else."""
 
+_UNSEEN = dict.fromkeys(range(0x200C, 0x2010))
+"""Joiners and marks of direction, which answers lose before they are read."""
 _PART = re.compile(r"(?<!\\[pPN])\{([a-z_]+)\}")
 _GIVEN = {"stated": f"{CLAIM}+|{CONTRARY}+", "question": f"{QUESTION}+", "quoted": f"{OTHER}+"}
 
@@ -117,10 +120,11 @@ class VerdictTable(_Part):
         return self
 
     def filled(self, pattern: str) -> str:
-        """`pattern` with its parts, each in a group of its own; ValueError if there is no such part."""
+        """`pattern` with its parts, each in a group of its own, in the form of Unicode in which answers are read;
+        ValueError if there is no such part."""
         for _ in range(8):
             if not _PART.search(pattern):
-                return pattern
+                return compose(pattern).translate(_UNSEEN)
             pattern = _PART.sub(lambda match: f"(?:{self._part(match[1])})", pattern)
         raise ValueError(f"parts: one stands in itself, or they are nested too deep: {pattern[:60]}")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchbuilder.errors import DataError
+from benchbuilder.text.lengths import cut
 from benchbuilder.text.patterns import find_all, groups, replace_all
 from benchbuilder.text.unmarked import undressed
 from benchbuilder.text.verdict_tables import (
@@ -120,7 +121,7 @@ class VerdictReader:
         said = self._texts.masked(self._texts.answered(said), question.masks)
         marks = sorted(self._marks(said, question), key=lambda mark: mark.at)
         if not marks and self._refuse and find_all(self._refuse, said):
-            return Reading("", "refusal", words=_shown(said[:80]))
+            return Reading("", "refusal", words=_shown(cut(said, 80)))
         return _decided(marks)
 
     def _question(self, asked: Asked) -> _Question:

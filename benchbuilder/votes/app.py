@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pydantic import model_validator
-
 from benchbuilder.ballots.definitions import CLAIMS, project_of, with_gold
 from benchbuilder.ballots.opening import begun, open_ballots
 from benchbuilder.judging.verdicts import count_missing
@@ -18,14 +16,12 @@ from benchbuilder.spec.base import FileRef, KindSpec, Knob
 from benchbuilder.spec.judging import JudgingSpec
 from benchbuilder.spec.review import ProjectSpec
 
-_FIELDS = ("text", "right", "wrong")
-
 if TYPE_CHECKING:
     from benchbuilder.ballots.database import Ballots
 
 
 class AppSpec(ProjectSpec):
-    """The annotation of candidates in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``.
+    """Judgements in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``.
 
     `strings` maps languages to files with the words of the interface, for those that the app does not bring.
     `database_env` is the name of the environment variable with the URL of a shared database; by default the votes
@@ -35,15 +31,11 @@ class AppSpec(ProjectSpec):
     strings: Annotated[dict[str, FileRef], Knob()] = {}
     database_env: Annotated[str | None, Knob()] = None
 
-    @model_validator(mode="after")
-    def _candidates(self) -> AppSpec:
-        if set(self.shown()) != set(_FIELDS):
-            raise ValueError(f"fields: a candidate shows just {', '.join(_FIELDS)}; each needs a label")
-        return self
-
 
 class AppVotes(Votes):
-    """Lays out every candidate with its paragraphs as a task of the project ``claims``, and reads what people voted.
+    """Lays out what is to be judged as tasks of a project, and reads what people voted.
+
+    Candidates with their paragraphs are the project ``claims``; the rows of another step have one of its name.
 
     The tasks stay there when all votes are in: a vote that is corrected then shows up in ``plan`` as late. Votes of
     people whose invite was revoked count. InstallationError without the extra ``review``.
@@ -55,6 +47,11 @@ class AppVotes(Votes):
     spec: AppSpec
 
     @property
+    def name(self) -> str:
+        """The name of the project in the app."""
+        return self.project or CLAIMS
+
+    @property
     def judging(self) -> JudgingSpec | None:
         """The spec itself."""
         return self.spec
@@ -64,14 +61,14 @@ class AppVotes(Votes):
         if not begun(self.spec.database_env, workplace):
             return {}
         with open_ballots(self.spec.database_env, workplace) as ballots:
-            return {"votes in the app": ballots.digest(CLAIMS)}
+            return {"votes in the app": ballots.digest(self.name)}
 
     def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
         """Every vote on `subjects`; others are counted as stale."""
         if not begun(self.spec.database_env, workplace):
             return Ballot()
         with open_ballots(self.spec.database_env, workplace) as ballots:
-            found = ballots.ballot(CLAIMS, everything=True)
+            found = ballots.ballot(self.name, everything=True)
         wanted = frozenset(subjects)
         keys = {subject.key for subject in wanted}
         stale = sum(len(votes) for subject, votes in found.votes.items() if subject not in wanted)
@@ -86,25 +83,27 @@ class AppVotes(Votes):
     def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:  # noqa: ARG002
         """Lay the tasks out, whether something is wanted or not: the app shows just what is shown now."""
         context.workplace.mkdir(parents=True, exist_ok=True)
-        project = project_of(CLAIMS, self.spec, context.language, context.seed, context.benchmark)
+        project = project_of(self.name, self.spec, context.language, context.seed, context.benchmark)
         with open_ballots(self.spec.database_env, context.workplace) as ballots:
-            before = _asked(ballots)
+            before = _asked(ballots, self.name)
             ballots.lay_out(project, with_gold(tasks, self.spec))
-            warning = _changes(before, _asked(ballots))
-            members = [p for p in ballots.people() if not p.revoked and CLAIMS in (p.projects or (CLAIMS,))]
+            warning = _changes(before, _asked(ballots, self.name))
+            members = [p for p in ballots.people() if not p.revoked and self.name in (p.projects or (self.name,))]
         there = Counter(person.role for person in members)
         return Instructions(
             missing=count_missing(wanted, "annotators", "adjudicator"),
-            where="the review app",
+            where=f"the review app, project {self.project}" if self.project else "the review app",
             next=_next(wanted, there["annotator"], there["adjudicator"], self.spec),
             warning=warning,
         )
 
 
-def _asked(ballots: Ballots) -> set[str]:
-    """The keys of the tasks that are asked."""
-    live = ballots.live_tasks(CLAIMS)
-    return {task.key for number, task in ballots.tasks(CLAIMS) if number in live}
+def _asked(ballots: Ballots, project: str) -> set[str]:
+    """The keys of the tasks of a project that are asked; none if it is not laid out yet."""
+    if ballots.project(project) is None:
+        return set()
+    live = ballots.live_tasks(project)
+    return {task.key for number, task in ballots.tasks(project) if number in live}
 
 
 def _changes(before: set[str], now: set[str]) -> str:

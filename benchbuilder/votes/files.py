@@ -30,12 +30,13 @@ _LOOK = "1"
 class FilesSpec(JudgingSpec):
     """Sheets as CSV and XLSX. `votes` is a folder of filled sheets that the recipe ships, besides those of the build.
 
-    All `annotators` judge everything, the `adjudicator` only that on which they are in dispute. `labels` is what
-    annotators read besides the material, in their language.
+    All `annotators` judge everything, the `adjudicator` only that on which they are in dispute; by ``rule: mean`` there
+    need be none. `labels` is what annotators read besides the material, in their language. Candidates are shown as they
+    are, without `fields`.
     """
 
     annotators: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
-    adjudicator: Name
+    adjudicator: Name | None = None
     votes: FileRef | None = None
     labels: Annotated[SheetLabels, Knob()]
 
@@ -43,6 +44,10 @@ class FilesSpec(JudgingSpec):
     def _people(self) -> FilesSpec:
         if len(set(self.people())) < len(self.people()):
             raise ValueError("annotators: the annotators and the adjudicator must all be different people")
+        if self.adjudicator is None and self.rule == "adjudicate":
+            raise ValueError("adjudicator: somebody must decide where annotators are in dispute, or write rule: mean")
+        if not self.shown() and (lacking := self.labels.lacking()):
+            raise ValueError(f"labels: sheets of candidates need {', '.join(lacking)} too; other rows need `fields`")
         return self
 
     def votes_each(self) -> int:
@@ -51,7 +56,7 @@ class FilesSpec(JudgingSpec):
 
     def people(self) -> tuple[str, ...]:
         """The annotators and the adjudicator."""
-        return (*self.annotators, self.adjudicator)
+        return self.annotators if self.adjudicator is None else (*self.annotators, self.adjudicator)
 
     def wanted_of(self, person: str, ballot: Ballot, wanted: Wanted) -> tuple[Subject, ...]:
         """What of `wanted` is for `person` to judge."""
@@ -69,6 +74,8 @@ class FilesSpec(JudgingSpec):
 
 class FileVotes(Votes):
     """Writes one CSV and one XLSX packet a person below ``packets/``, and reads all filled sheets below ``votes/``.
+
+    Both folders lie in the workplace; those for the rows of a step other than candidates in a folder of its name there.
 
     A packet holds only what its person still has to judge, in an order of their own, and nothing of where a
     candidate comes from or what others decided. Its name ends in a hash of its content, so that filled packets of
@@ -101,7 +108,15 @@ class FileVotes(Votes):
                     next="set annotation.votes to a folder of filled sheets, or to null if there are none yet",
                 )
             yield from _below(shipped.file, shipped.path.rstrip("/"))
-        yield from _below(workplace / "votes", f"{workplace.name}/votes")
+        yield from _below(self._home(workplace) / "votes", f"{self._place(workplace)}/votes")
+
+    def _home(self, workplace: Path) -> Path:
+        """The folder of the project."""
+        return workplace / self.project
+
+    def _place(self, workplace: Path) -> str:
+        """How people are told of it."""
+        return f"{workplace.name}/{self.project}".rstrip("/")
 
     # --- in
 
@@ -150,11 +165,10 @@ class FileVotes(Votes):
                 missing[name] = missing.get(name, 0) + 1
             if subjects:
                 packets |= self._packet(tasks, frozenset(subjects), person, context.seed)
-        workplace = context.workplace
-        changed = lay_out(workplace / "packets", packets)
-        place = workplace.name
+        home, place = self._home(context.workplace), self._place(context.workplace)
+        changed = lay_out(home / "packets", packets)
         if packets:
-            (workplace / "votes").mkdir(parents=True, exist_ok=True)
+            (home / "votes").mkdir(parents=True, exist_ok=True)
         books = ", ".join(name for name in packets if name.endswith(".xlsx"))
         warning = ""
         if changed:

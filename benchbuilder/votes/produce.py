@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.judging.shown import display, everything_asked
+from benchbuilder.judging.shown import Asked, display, display_rows, everything_asked
 from benchbuilder.judging.verdicts import decide
-from benchbuilder.ports.votes import Ballot, Subject, Value
+from benchbuilder.ports.votes import Ballot, Subject, Task, Value
 from benchbuilder.records.candidate import Candidate
+from benchbuilder.records.envelope import Row
 from benchbuilder.records.evidence import Evidence
 from benchbuilder.votes.files import FilesSpec
 from benchbuilder.votes.sheets import SheetRow, fill, packet_rows, write_sheet
 
 Judge = Callable[[str, Candidate, Evidence | None, str], Value | None]
 """(person, candidate, paragraph or ``None``, guiding question) -> an answer, or ``None`` for no vote."""
+
+RowJudge = Callable[[str, Any, str], Value | None]
+"""(person, row, guiding question) -> an answer, or ``None`` for no vote."""
 
 
 def write_votes(
@@ -38,6 +43,34 @@ def write_votes(
     asked = everything_asked(shown.tasks, spec)
     candidate_of = {shown.claim_of[row.id]: row for row in reversed(rows)}
     passage_of = {shown.paragraph_of[row.id]: row for row in reversed(passages) if row.id in shown.paragraph_of}
+
+    def answer(person: str, subject: Subject) -> Value | None:
+        what = asked[subject]
+        return judge(person, candidate_of[what.claim], passage_of.get(subject.key), what.question)
+
+    return _write(shown.tasks, asked, spec, answer, folder, seed=seed, texts=texts)
+
+
+def write_row_votes(
+    rows: Iterable[Row], spec: FilesSpec, judge: RowJudge, folder: Path, *, seed: int, texts: bool = True
+) -> list[Path]:
+    """The same for rows with a payload, as the stage `vote` shows them; rows that look the same are judged once."""
+    every = list(rows)
+    tasks, key_of = display_rows(every, spec.shown())
+    asked = everything_asked(tasks, spec)
+    row_of = {key_of[row.id]: row for row in reversed(every)}
+
+    def answer(person: str, subject: Subject) -> Value | None:
+        what = asked[subject]
+        return judge(person, row_of[what.claim], what.question)
+
+    return _write(tasks, asked, spec, answer, folder, seed=seed, texts=texts)
+
+
+def _write(
+    tasks: Sequence[Task], asked: Mapping[Subject, Asked], spec: FilesSpec,
+    judge: Callable[[str, Subject], Value | None], folder: Path, *, seed: int, texts: bool,
+) -> list[Path]:  # fmt: skip
     ballot = Ballot()
     files: list[Path] = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -45,13 +78,12 @@ def write_votes(
         wanted = set(spec.wanted_of(person, ballot, decide(asked, ballot, spec).wanted(asked)))
 
         def answer(subject: Subject, person: str = person) -> Value | None:
-            what = asked[subject]
-            value = judge(person, candidate_of[what.claim], passage_of.get(subject.key), what.question)
+            value = judge(person, subject)
             if value is not None:
                 spec.cast(ballot, subject, person, value)
             return value
 
-        sheet = fill(packet_rows(shown.tasks, wanted, spec, spec.labels, annotator=person, seed=seed), answer)
+        sheet = fill(packet_rows(tasks, wanted, spec, spec.labels, annotator=person, seed=seed), answer)
         path = folder / f"{person}.csv"
         write_sheet(sheet if texts else [_bare(row) for row in sheet], path, spec, spec.labels)
         files.append(path)
@@ -60,4 +92,4 @@ def write_votes(
 
 def _bare(row: SheetRow) -> SheetRow:
     kept: dict[str, Any] = {name: row.shown[name] for name in ("item", "part", "annotator")}
-    return SheetRow(row.key, kept, row.cells)
+    return replace(row, shown=kept)

@@ -1,6 +1,7 @@
 """Sheets of judgements: the columns, the rows of one person's packet, and the same as CSV.
 
-A sheet has one row for each claim, followed by a row for each paragraph of its evidence. The header of a column ends
+A sheet has one row for each claim, followed by a row for each paragraph of its evidence; sheets of other rows have
+the fields that the recipe names, of which the first is ``[text]``. The header of a column ends
 in a marker in square brackets, by which it is found again: ``[text]``, ``[key]``, and for a guiding question
 ``[q:NAME:WORDING]`` with the hash of its wording. ``[key]`` hashes what the row shows; a vote is bound to the key of
 its row and the wording of its column. What else stands in a row is for people, and is not read back but for notes,
@@ -13,7 +14,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,24 +31,32 @@ SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]
 
 
 class SheetLabels(Spec):
-    """What annotators read besides the material: names of sheets and columns, words, instructions line by line."""
+    """What annotators read besides the material: names of sheets and columns, words, instructions line by line.
+
+    Those from `part` to `paragraph` stand in sheets of candidates only.
+    """
 
     sheet: SheetName
     guide: SheetName
     item: TextLabel
-    part: TextLabel
-    text: TextLabel
-    right: TextLabel
-    wrong: TextLabel
-    source: TextLabel
     note: TextLabel
     annotator: TextLabel
     key: TextLabel
-    claim: TextLabel
-    """What the `part` column says of a claim."""
-    paragraph: TextLabel
-    """What it says of a paragraph, before its number."""
     instructions: tuple[str, ...]
+    part: TextLabel | None = None
+    text: TextLabel | None = None
+    right: TextLabel | None = None
+    wrong: TextLabel | None = None
+    source: TextLabel | None = None
+    claim: TextLabel | None = None
+    """What the `part` column says of a claim."""
+    paragraph: TextLabel | None = None
+    """What it says of a paragraph, before its number."""
+
+    def lacking(self) -> list[str]:
+        """What is missing of the labels for candidates."""
+        names = ("part", "text", "right", "wrong", "source", "claim", "paragraph")
+        return [name for name in names if getattr(self, name) is None]
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,8 @@ class SheetRow:
     key: str
     shown: Mapping[str, str]
     cells: Mapping[str, str]
+    is_whole: bool = False
+    """Whether it is about a task as a whole, not about one of its paragraphs."""
 
 
 def question_marker(name: str, question: GuidingQuestion) -> str:
@@ -80,18 +91,24 @@ def question_marker(name: str, question: GuidingQuestion) -> str:
 
 def columns(judging: JudgingSpec, labels: SheetLabels) -> list[Column]:
     """All columns in order; annotator and key, which no one needs to see, last."""
+    fields = judging.shown()
+    named = [(labels.part, "part", 10), (labels.text, "text", 62), (labels.right, "right", 34),
+             (labels.wrong, "wrong", 34), (labels.source, "source", 18)]  # fmt: skip
+    if fields:
+        named = [(fields[name], marker, 48) for name, marker in _field_markers(judging).items()]
     return [
         Column(labels.item, "item", 7),
-        Column(labels.part, "part", 10),
-        Column(labels.text, "text", 62),
-        Column(labels.right, "right", 34),
-        Column(labels.wrong, "wrong", 34),
-        Column(labels.source, "source", 18),
+        *(Column(label, marker, width) for label, marker, width in named if label is not None),
         *(Column(question.label, question_marker(name, question), 15) for name, question in judging.asked().items()),
         Column(labels.note, "note", 24),
         Column(labels.annotator, "annotator", 12),
         Column(labels.key, "key", 24),
     ]
+
+
+def _field_markers(judging: JudgingSpec) -> dict[str, str]:
+    """The marker of each field that is shown of a row; the first is its text."""
+    return {name: f"f:{name}" if place else "text" for place, name in enumerate(judging.shown())}
 
 
 def packet_rows(
@@ -103,6 +120,7 @@ def packet_rows(
     A claim of which only paragraphs are wanted is shown with all its cells closed; other paragraphs are left out.
     """
     asked = {name: (question.subject, wording_key(question)) for name, question in judging.asked().items()}
+    markers = _field_markers(judging)
     rows: list[SheetRow] = []
     number = 0
     for claim in sorted(tasks, key=lambda task: _place(seed, annotator, task.key)):
@@ -118,8 +136,8 @@ def packet_rows(
             continue
         number += 1
         common = {"item": str(number), "annotator": annotator}
-        shown = {"part": labels.claim} | dict(claim.fields)
-        rows.append(SheetRow(claim.key, common | shown, cells[claim.key]))
+        shown = {"part": labels.claim or ""} | {markers.get(name, name): text for name, text in claim.fields}
+        rows.append(SheetRow(claim.key, common | shown, cells[claim.key], is_whole=True))
         for index, paragraph in enumerate(claim.paragraphs, start=1):
             if any(cell != CLOSED for cell in cells[paragraph.key].values()):
                 source = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
@@ -142,7 +160,7 @@ def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> 
             if cell == "":
                 value = judge(Subject(row.key, wording))
                 cells[wording] = "" if value is None else escape(str(value))
-        filled.append(SheetRow(row.key, row.shown, cells))
+        filled.append(replace(row, cells=cells))
     return filled
 
 

@@ -117,7 +117,7 @@ def _style(column: Column, text: str, row: SheetRow | None) -> str:
         return "closed" if text == CLOSED else "open"
     if column.marker == "note":
         return "free"
-    return "claim" if "right" in row.shown else "paragraph"
+    return "claim" if row.is_whole else "paragraph"
 
 
 def _allow_only_answers(sheet: Worksheet, layout: Sequence[Column], last: int, judging: JudgingSpec) -> None:

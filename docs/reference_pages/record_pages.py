@@ -43,7 +43,8 @@ def records() -> str:
         parts.append(f"Identity fields: {', '.join(f'`{name}`' for name in role.identity)}.")
         parts.append(_fields(role, Row.model_fields))
     parts.append("## Payloads")
-    for name, kind in kinds.known("payload").items():
+    own = {name: kind for name, kind in kinds.known("payload").items() if kind.distribution == "benchbuilder"}
+    for name, kind in own.items():
         parts += [f"### {name}", prose(kind.load()), _fields(kind.load(), ())]
     for small in (Option, Support, Rating):
         parts += [f"### {small.__name__}", prose(small), _fields(small, ())]

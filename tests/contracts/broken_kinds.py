@@ -70,6 +70,7 @@ class Copy(Map):
             "origin": {"origin": Origin(file="elsewhere", line=1)},
             "language": {"language": "xx"},
             "partition": {"partition": "xx"},
+            "no_partition": {"partition": ""},
             "text": {"text": "changed afterwards"},
         }
         if how == "touched":

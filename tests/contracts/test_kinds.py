@@ -12,6 +12,8 @@ import pytest
 import tiny_judges
 import tiny_models
 import yaml
+from several_examples import bundled, right_options, several_answers
+from source_examples import SOURCES
 
 from benchbuilder import kinds
 from benchbuilder.build import build, finished_build
@@ -26,6 +28,7 @@ from benchbuilder.ports.model import Message, Reply, Request
 from benchbuilder.ports.solver import Asked
 from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Context, Stage
+from benchbuilder.records.fates import Dropped, Kept
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.model import Sampling
@@ -156,6 +159,14 @@ def test_source(sample: Sample, kind: str, tmp_path: Path) -> None:
         kinds.create("exporter", sample.loaded.recipe.outputs["items_jsonl"]).write(sample.finished(), tmp_path)
         check_source(cls(cls.spec_class(kind=kind, path=str(path)), "benchmark", "zh"))
         return
+    if kind == "several_choice":
+        check_source(_load("source", kind)(bundled("law_zh").sources["jec_qa"], "jec_qa", "zh"))
+        return
+    if kind in SOURCES:
+        cls = _load("source", kind)
+        units = check_source(cls(cls.spec_class(kind=kind, **SOURCES[kind](tmp_path)), "example", "zh"))
+        assert {type(unit.fate) for unit in units} == {Kept, Dropped}
+        return
     node = sample.of("source", kind).node("source", kind)
     assert node is not None, f"the recipe has no source of the kind {kind!r}: write an example here"
     assert isinstance(node.maker, Source)
@@ -187,10 +198,33 @@ def _convert_script(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return node.maker.spec.model_copy(update={"convert": "t2s"}), sample.tables(node, 200)
 
 
+def _deny(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    rows = sample.tables(sample.plan.nodes["ask_tf_choice"], ROWS)["each"]
+    return bundled("law_zh").steps["deny_options"], {"each": rows}
+
+
+def _sample(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {"kind": "sample", "from": "choices", "n": 5, "by": "payload.category"}
+    each = sample.tables(sample.plan.nodes["choices"], ROWS)["each"]
+    return _load("stage", "sample").spec_class.model_validate(given), {"each": each}
+
+
+def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    """Nobody is asked; with votes: tests/stages/test_vote.py."""
+    spec = _load("stage", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
+    items = sample.store.rows(sample.manifests["items"])
+    return spec.model_copy(update={"votes": sample.loaded.recipe.annotation}), {"each": items}
+
+
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
     "convert_script": _convert_script,
+    "sample": _sample,
+    "vote": _vote,
+    "split_answers": lambda _: several_answers(),
+    "state_option": lambda _: right_options(),
+    "deny": _deny,
 }
 
 SOME_KEPT = set(_all("stage"))

@@ -74,6 +74,13 @@ def test_a_stage_that_breaks_a_promise_is_found(cls: Any, how: str, told: str) -
         run(cls, how)
 
 
+def test_a_stage_that_divides_may_name_partitions_but_has_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broken.Copy, "divides", True)
+    run(broken.Copy, "partition")
+    with pytest.raises(ContractError, match="no partition"):
+        run(broken.Copy, "no_partition")
+
+
 @pytest.mark.parametrize(
     ("how", "told"),
     [

@@ -1,16 +1,18 @@
-"""Makes the bundled sample votes of care_mi: run it when statements, paragraphs or guiding questions have changed.
+"""Makes the bundled sample votes of recipes: run it when statements, paragraphs or guiding questions have changed.
 
-The votes are illustrative. Two made-up annotators follow what `sample_support.tsv` says and the few doubts below, with
+The votes are illustrative. Two made-up annotators follow what the table of support says and the few doubts below, with
 slips of their own; a made-up adjudicator decides where they differ. No expert has judged anything.
 
-    python tests/recipes/make_sample_votes.py
+    python tests/recipes/make_sample_votes.py [RECIPE ...]
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -26,33 +28,96 @@ from benchbuilder.store.folder import Store
 from benchbuilder.votes.produce import write_votes
 
 HERE = Path(__file__).parent
-SAMPLE = HERE.parents[1] / "recipes" / "recipe" / "care_mi" / "sample"
+BUNDLED = HERE.parents[1] / "recipes" / "recipe"
 SLIPS = {"a": (0.015, 0.05), "b": (0.025, 0.07), "meta": (0.0, 0.0)}
 """How often a person slips: at questions about the claim, at questions about a paragraph."""
-DOUBTS = {
-    "single_answer": ("属于剖宫产绝对指征的是", "破膜后宫腔压力骤降可", "延误治疗可", "未结合胆红素过高可"),
-    "medical_norm": ("推行新法接生", "胎膜早破的阶段", "宫颈环扎"),
-    "accurate_answer": ("羊水指数", "早产的治疗药物包括宫缩抑制剂"),
-    "wrong_is_wrong": ("小儿出生后体格生长最快",),
-    "fluent": ("接种时间是什么？", "抽出的不是不凝固血液", "首次不出现于", "有何表现？", "不会变为"),
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the made-up annotators of a recipe go by.
+
+    `support` is the table of the paragraphs that support each source row, `bases` are the files of knowledge bases
+    (and whether their records are pages of several paragraphs). `doubts` are phrases of candidates to which they
+    object, by guiding question.
+    """
+
+    recipe: str
+    support: str
+    bases: dict[str, tuple[str, bool]]
+    doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The sample folder of the recipe."""
+        return BUNDLED / self.recipe / "sample"
+
+
+SAMPLES = {
+    sample.recipe: sample
+    for sample in (
+        Sample(
+            "care_mi",
+            "sample_support.tsv",
+            {"textbook": ("textbook.jsonl", False), "encyclopaedia": ("encyclopaedia.jsonl", True)},
+            {
+                "single_answer": ("属于剖宫产绝对指征的是", "破膜后宫腔压力骤降可", "延误治疗可", "未结合胆红素过高可"),
+                "medical_norm": ("推行新法接生", "胎膜早破的阶段", "宫颈环扎"),
+                "accurate_answer": ("羊水指数", "早产的治疗药物包括宫缩抑制剂"),
+                "wrong_is_wrong": ("小儿出生后体格生长最快",),
+                "fluent": ("接种时间是什么？", "抽出的不是不凝固血液", "首次不出现于", "有何表现？", "不会变为"),
+            },
+        ),
+        Sample(
+            "law_zh",
+            "sample_support_law_zh.tsv",
+            {"statutes": ("statutes.jsonl", False)},
+            {
+                "single_answer": ("的行为属于", "公民申请行政复议的期限"),
+                "norm": ("发明专利权的期限",),
+                "fluent": ("非法占有代管的巨额财物",),
+                "wrong_is_wrong": ("撤回已经生效的行政许可",),
+            },
+        ),
+        Sample(
+            "medicine_en",
+            "sample_support_medicine_en.tsv",
+            {"textbook": ("textbook.jsonl", False), "encyclopaedia": ("encyclopaedia.jsonl", True)},
+            {
+                "single_answer": ("What should be given at once?", "What is the drug that prolongs survival"),
+                "norm": ("The treatment of tuberculosis includes isoniazid",),
+                "fluent": ("What are antibodies in this patient", "breathing a compensation for?"),
+                "wrong_is_wrong": ("Oral theophylline prolongs survival",),
+            },
+        ),
+        Sample(
+            "clinic_zu",
+            "sample_support_clinic_zu.tsv",
+            {"handbook_zu": ("handbook.jsonl", False)},
+            {
+                "single_answer": ("Izinso zihluza", "Isisu sikhiqiza"),
+                "norm": ("Isitho esikhulu",),
+                "fluent": ("Umuthi wokuqala wokwelapha", "yigciwane elincane"),
+            },
+        ),
+    )
 }
-"""Phrases of candidates to which the made-up annotators object, by guiding question."""
 
 
-def paragraph_codes() -> dict[str, str]:
-    """The text of each paragraph of the sample -> its code in `sample_support.tsv`."""
+def paragraph_codes(sample: Sample) -> dict[str, str]:
+    """The text of each paragraph of the sample -> its code in the table of support."""
     codes: dict[str, str] = {}
-    for base in ("textbook", "encyclopaedia"):
-        for number, line in enumerate((SAMPLE / f"{base}.jsonl").read_text(encoding="utf-8").splitlines(), 1):
+    for base, (file, paged) in sample.bases.items():
+        for number, line in enumerate((sample.folder / file).read_text(encoding="utf-8").splitlines(), 1):
             texts = json.loads(line)["text"].split("\n")
             for index, text in enumerate(texts, 1):
-                codes[text] = f"{base}:{number}" + (f".{index}" if base == "encyclopaedia" else "")
+                codes[text] = f"{base}:{number}" + (f".{index}" if paged else "")
     return codes
 
 
-def supports() -> dict[str, set[str]]:
+def supports(sample: Sample) -> dict[str, set[str]]:
     """Source row -> the codes of the paragraphs that support it."""
-    lines = (HERE / "sample_support.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (HERE / sample.support).read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return {row: set(codes.split()) for row, codes in rows}
 
@@ -63,11 +128,11 @@ def slip(person: str, share: float, *what: str) -> bool:
     return int.from_bytes(digest) / 2**32 < share
 
 
-def main() -> None:
-    """Write the sheets into the sample folder."""
-    support, codes = supports(), paragraph_codes()
+def write(sample: Sample, target: Path) -> None:
+    """Write the sheets of a recipe into the folder `target`."""
+    support, codes = supports(sample), paragraph_codes(sample)
     with tempfile.TemporaryDirectory() as folder:
-        loaded = load_recipe(["recipe=care_mi", f"run.dir={folder}", "paths.votes=null"])
+        loaded = load_recipe([f"recipe={sample.recipe}", f"run.dir={folder}", "paths.votes=null"])
         store = Store(Path(folder))
         plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
         build(plan, store, loaded.yaml, Lines(Console(quiet=True)))
@@ -82,7 +147,7 @@ def main() -> None:
                 truth = codes.get(passage.text) in support.get(row, ())
                 return int(truth != slip(person, passage_slips, candidate.id, passage.text))
             shown = candidate.question + candidate.answer + candidate.answer_wrong
-            truth = not any(phrase in shown for phrase in DOUBTS[question])
+            truth = not any(phrase in shown for phrase in sample.doubts.get(question, ()))
             return int(truth != slip(person, claim_slips, candidate.id, question))
 
         write_votes(
@@ -90,10 +155,16 @@ def main() -> None:
             evidence,
             loaded.recipe.annotation,
             judge,
-            SAMPLE / "votes",
+            target,
             seed=loaded.recipe.seed,
             texts=False,
         )
+
+
+def main() -> None:
+    """Write the sheets of the recipes that are named, or of all, into their sample folders."""
+    for name in sys.argv[1:] or SAMPLES:
+        write(SAMPLES[name], SAMPLES[name].folder / "votes")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
 ONE = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
 
 NEEDS = {
+    "tokenizer=huggingface": ["tokenizer.name=some/model"],
     "model=openai": ["model.name=some-model"],
     "model=replay": [f"model.replies={__file__}"],
     "model=transformers": ["model.name=some/model"],

@@ -22,7 +22,7 @@ ZULU = (r"(?i)\bimpendulo(?: elungile)?(?: ingu| yi|:)*\s*",)
 
 
 def scorer(*announced: str, **changes: Any) -> Exact:
-    spec = {"kind": "exact", "announced": announced or ENGLISH, "ignore": ".。,，!！'\"“”", "drop": ()} | changes
+    spec = {"kind": "exact", "announced": announced or ENGLISH, "ignore": ".。,，!！'\"“”", "drop": (), "also_words": ("A", "I")} | changes
     return Exact(ExactSpec(**spec), CONTEXT)
 
 

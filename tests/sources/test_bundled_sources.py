@@ -88,3 +88,43 @@ def test_knowledge_bases(name, write, read_source):
     path = write("kb.jsonl", '{"document": "d1", "title": "胎盘", "text": "一段。\\n二段。"}\n')
     (row,) = read_source(name=name, **bundled(name, path)).rows
     assert (row.base, row.document, row.title, row.text) == (name, "d1", "胎盘", "一段。\n二段。")
+
+
+def test_mmlu(tmp_path, monkeypatch, read_source):
+    import datasets
+
+    monkeypatch.chdir(tmp_path)
+    datasets.disable_progress_bars()
+    features = datasets.Features({
+        "question": datasets.Value("string"), "subject": datasets.Value("string"),
+        "choices": [datasets.Value("string")], "answer": datasets.ClassLabel(names=["A", "B", "C", "D"]),
+    })  # fmt: skip
+    record = {"question": "Which is red?", "subject": "astronomy", "choices": ["a", "b", "c", "d"], "answer": 3}
+    made = datasets.Dataset.from_list([record], features=features)
+    readme = "---\nconfigs:\n"
+    for name in ("all", "astronomy"):
+        splits = "".join(
+            f"\n  - {{split: {split}, path: {name}/{split}-*}}"
+            for split in ("test", "validation", "dev", "auxiliary_train")
+        )
+        readme += f"- config_name: {name}\n  data_files:{splits}\n"
+        for split in ("test", "validation", "dev", "auxiliary_train"):
+            made.to_parquet(f"mmlu/{name}/{split}-00000-of-00001.parquet")
+    Path("mmlu/README.md").write_text(f"{readme}---\n")
+    result = read_source(name="mmlu", **bundled("mmlu", "mmlu"))
+    assert {(row.payload.answer, row.payload.category) for row in result.rows} == {("d", "astronomy")}
+    assert {row.payload.split for row in result.rows} == {"test", "validation", "dev"}
+    assert result.ends["mmlu/all/auxiliary_train-00000-of-00001.parquet"].auxiliary == {"excluded": 1}
+    assert len(result.ends) == 4
+
+
+def test_skos(write, make_source):
+    text = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<urn:x:1> a skos:Concept ; skos:prefLabel "肺炎"@zh ; skos:altLabel "肺部感染"@zh ; skos:broader <urn:x:2> .
+<urn:x:2> a skos:Concept ; skos:prefLabel "呼吸系统疾病"@zh , "lung diseases"@en .
+"""
+    spec = {**bundled("skos", write("skos.ttl", text)), "languages": ["zh"]}
+    (unit, *_) = make_source(name="skos", **spec).read()
+    triple = unit.fate.row.payload
+    assert (triple.head, triple.relation, triple.tail) == ("肺炎", "broader", "呼吸系统疾病")
+    assert triple.head_terms == ("肺炎", "肺部感染")

@@ -120,7 +120,7 @@ def test_a_clone_adds_and_takes_away_patterns_and_checks():
         "odd": {"because": "It is odd.", "fields": ["head"], "patterns": {"a": "甲", "b": None}},
         "gone": None,
     }
-    stage = make("screen", checks=checks)
+    stage = make("screen", joiner="", checks=checks)
     result = stage.screen(Table.of([triple("甲状腺", "是", "腺体"), triple("乙", "是", "丙")], Fact[Triple]))
     assert result.reasons == ["odd", None]
     assert stage.reasons == {"odd": "It is odd."}
@@ -128,7 +128,7 @@ def test_a_clone_adds_and_takes_away_patterns_and_checks():
 
 
 def test_patterns_may_be_a_list():
-    stage = make("screen", checks={"odd": {"because": "Odd.", "fields": ["head"], "patterns": ["甲", "乙"]}})
+    stage = make("screen", joiner="", checks={"odd": {"because": "Odd.", "fields": ["head"], "patterns": ["甲", "乙"]}})
     assert stage.screen(Table.of([triple("乙", "是", "丙")], Fact[Triple])).reasons == ["odd"]
 
 
@@ -143,11 +143,11 @@ def test_patterns_may_be_a_list():
 )
 def test_a_check_that_makes_no_sense_is_refused(check, message):
     with pytest.raises(ValidationError, match=message):
-        make("screen", checks={"odd": {"because": "Odd.", "fields": ["head"], **check}})
+        make("screen", joiner="", checks={"odd": {"because": "Odd.", "fields": ["head"], **check}})
 
 
 def test_a_field_that_the_rows_lack_is_named():
-    stage = make("screen", checks={"long": {"because": "Long.", "fields": ["question"], "at_most": 3}})
+    stage = make("screen", joiner="", checks={"long": {"because": "Long.", "fields": ["question"], "at_most": 3}})
     with pytest.raises(DataError, match="no text 'question'") as caught:
         stage.screen(Table.of([triple("甲", "是", "乙")], Fact[Triple]))
     assert "head" in caught.value.why
@@ -157,3 +157,13 @@ def test_words_are_in_the_key_and_the_stage_can_be_pickled():
     stage = make("screen", **zh("screen_questions"), tokenizer={"kind": "jieba"})
     assert stage.fingerprint() == {"vocabulary": "1"}
     assert pickle.loads(pickle.dumps(stage)).reasons == stage.reasons
+
+
+def test_what_must_not_be_told_is_named_by_its_pattern():
+    private = {"because": "Private.", "fields": ["head"], "mode": "regex", "patterns": {"phone": "[0-9]{5,}"}}
+    rows = Table.of([triple("请打12345678", "是", "乙")], Fact[Triple])
+    told = [
+        make("screen", joiner="", checks={"private": private | more}).screen(rows) for more in ({}, {"quoted": False})
+    ]
+    assert [result.details for result in told] == [["12345678"], ["phone"]]
+    assert all("12345678" not in key for _, _, key in told[1].tallies)

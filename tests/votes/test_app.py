@@ -6,11 +6,10 @@ import sys
 import pytest
 from files_spec import RECIPES, app_spec
 from judged_world import World
-from pydantic import ValidationError
 
 from benchbuilder.ballots.definitions import CLAIMS, FILE, database_url, make_task, with_gold
 from benchbuilder.ballots.records import Submission
-from benchbuilder.errors import DataError, InstallationError
+from benchbuilder.errors import DataError, InstallationError, RecipeError
 from benchbuilder.judging.shown import everything_asked
 from benchbuilder.spec.base import FileRef
 from benchbuilder.votes.app import AppVotes, open_ballots
@@ -173,9 +172,12 @@ def test_planted_tasks_that_cannot_be_used(tmp_path, line, told):
         with_gold([shown], spec)
 
 
-def test_candidates_are_shown_whole():
-    with pytest.raises(ValidationError, match="a candidate shows just text, right, wrong"):
-        app_spec(fields={"text": "Q", "right": "R", "wrong": None})
+def test_candidates_are_shown_whole(tmp_path):
+    with pytest.raises(RecipeError) as caught:
+        World(tmp_path).stage(app_spec(fields={"text": "Q", "right": "R", "wrong": None}))
+    (problem,) = caught.value.problems
+    assert problem.key == "steps.items.votes.fields"
+    assert "a candidate shows just text, right, wrong" in str(problem)
 
 
 def test_a_shared_database_is_named_by_the_environment(tmp_path):

@@ -1,0 +1,55 @@
+"""What the files of a clone are called: other names than those of its original, so that both can be found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names for the clone `name` of the recipe `origin`, which is in `language` and builds on the recipes `bases`."""
+
+    name: str
+    origin: str
+    language: str
+    bases: tuple[str, ...] = ()
+
+    def stem(self, stem: str) -> str:
+        """The name of a file of the clone.
+
+        >>> names = Names("law", "care", "zh")
+        >>> [names.stem(stem) for stem in ("care", "care_judges", "zh_claims", "files", "zh")]
+        ['law', 'law_judges', 'law_claims', 'law_files', 'law_zh']
+        """
+        if stem == self.origin:
+            return self.name
+        for prefix in (self.origin, self.language):
+            if stem.startswith(f"{prefix}_"):
+                return f"{self.name}_{stem.removeprefix(f'{prefix}_')}"
+        return f"{self.name}_{stem}"
+
+    def file(self, path: PurePosixPath) -> PurePosixPath:
+        """The place of a file below the folder of recipes: in the clone's own folder, or beside the original.
+
+        >>> names = Names("law", "care", "zh")
+        >>> str(names.file(PurePosixPath("recipe/care/words.txt"))), str(names.file(PurePosixPath("verdicts/en.yaml")))
+        ('recipe/law/words.txt', 'verdicts/law_en.yaml')
+        """
+        above = path.parts[:-1]
+        own = [place for place, part in enumerate(above) if part in (self.origin, *self.bases)]
+        if own:
+            place = own[0]
+            return PurePosixPath(*above[:place], self.name, *above[place + 1 :], path.name)
+        first, dot, rest = path.name.partition(".")
+        return path.with_name(f"{self.stem(first)}{dot}{rest}")
+
+    def prompt(self, path: PurePosixPath) -> PurePosixPath:
+        """The place of a prompt below the folder of prompts.
+
+        >>> names = Names("law", "care", "zh")
+        >>> [str(names.prompt(PurePosixPath(path))) for path in ("zh/negate.j2", "en/negate.j2", "care/x/negate.j2")]
+        ['law/negate.j2', 'law/en/negate.j2', 'law/x/negate.j2']
+        """
+        own = path.parts[0] in (self.language, self.origin) and len(path.parts) > 1
+        return PurePosixPath(self.name, *(path.parts[1:] if own else path.parts))

@@ -1,0 +1,185 @@
+"""The source kind `huggingface`: records of a Hugging Face dataset, in a local folder or on the Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field, model_validator
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.source import SourceSpec
+from benchbuilder.sources.delimited import Cut, delimited_rows
+from benchbuilder.sources.files import Found, find_files, wrong_shape
+from benchbuilder.sources.huggingface_files import Dataset, fetched, laid_out, library, saved
+from benchbuilder.sources.json_records import json_rows, jsonl_rows, record_row
+from benchbuilder.sources.reading import SUFFIXES, RawRow
+from benchbuilder.sources.records import RecordSource, RecordSpec
+from benchbuilder.sources.rows import LARGE_JSON_BYTES
+from benchbuilder.spec.base import FileRef
+from benchbuilder.text.paths import public_name
+
+_BATCH_ROWS = 2048
+_READ = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+
+
+class HuggingFaceSpec(RecordSpec):
+    """A dataset and what its records are made into.
+
+    `path` is a folder written by ``save_to_disk``, a folder as the Hub holds it, or a data file. Or `name` is that of a
+    dataset on the Hub (``owner/name``) and `revision` the commit that is read: it is downloaded into the cache of the
+    library when it is not there yet, and read from there without network.
+    """
+
+    path: FileRef | None = None
+    name: Annotated[str | None, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)?$")] = None
+    revision: Annotated[str | None, Field(pattern=r"^[0-9a-f]{40}$")] = None
+    subset: str = ""
+    """Which of several configurations of the dataset."""
+    files: str = ""
+    """Which files, instead of those that the dataset names: a name with ``*``, and ``{split}`` where it says that."""
+    splits: dict[str, bool] = {}
+    """Which splits are read; without it all."""
+    label_names: bool = True
+    """Whether a class label is read as its name, or as its number."""
+
+    shared: ClassVar[frozenset[str]] = frozenset({"splits"})
+
+    @model_validator(mode="after")
+    def _one_place(self) -> HuggingFaceSpec:
+        if (self.path is None) == (self.name is None):
+            raise ValueError("name the dataset: either the path of its folder, or its name on the Hub")
+        if (self.name is None) != (self.revision is None):
+            raise ValueError("name and revision go together: the commit (40 hexadecimal digits) to read")
+        return self
+
+
+class HuggingFace(RecordSource[HuggingFaceSpec]):
+    """Records of a dataset in Arrow, Parquet, JSON or CSV files, numbered from 1 in each file (by line in text files).
+
+    A column may be the field of a nested one: ``choices.text``. Files of splits that are left out are named as such.
+    """
+
+    kind: ClassVar[str] = "huggingface"
+    spec_class: ClassVar[type[SourceSpec]] = HuggingFaceSpec
+    shape_hint: ClassVar[str] = "check columns in the recipe, and files: which files are its data"
+
+    def __init__(self, spec: Any, name: str, language: str) -> None:
+        super().__init__(spec, name, language)
+        self._dataset: Dataset | None = None
+
+    def selected(self) -> tuple[list[Found], list[Found]]:
+        """The files of the splits that are read, and the others. DataError if there is none."""
+        files = self._found().files
+        splits = self.spec.splits
+        held = list(dict.fromkeys(found.labels.get("split", "") for found in files))
+        if missing := [split for split, read in splits.items() if read and split not in held]:
+            raise DataError(
+                f"{self.key('splits')}: there is no split {', '.join(map(repr, missing))}",
+                where=self._place(), why=f"there are: {', '.join(filter(None, held)) or 'none'}",
+                next="name splits that are there",
+            )  # fmt: skip
+        chosen = [found for found in files if not splits or splits.get(found.labels.get("split", ""), False)]
+        if not chosen:
+            raise DataError(
+                f"{self.key('splits')}: no file is read", where=self._place(),
+                why=f"splits: {', '.join(filter(None, held)) or 'none'}", next="set at least one split to true",
+            )  # fmt: skip
+        return chosen, [found for found in files if found not in chosen]
+
+    def small(self, found: Found) -> bool:
+        """All but large JSON documents."""
+        return found.at.suffix.lower() != ".json" or found.at.stat().st_size <= LARGE_JSON_BYTES
+
+    def units(self, found: Found) -> Iterator[RawRow]:
+        """The records of one file."""
+        suffix, columns, key = found.at.suffix.lower(), self.columns(), self.key("columns")
+        if suffix in (".arrow", ".parquet"):
+            return self._arrow(found)
+        form = SUFFIXES.get(suffix)
+        if form == "jsonl" or (form == "json" and _is_lines(found.at)):
+            return jsonl_rows(found.at, "utf-8", columns)
+        if form == "json":
+            return json_rows(found.at, found.name, columns, key=key, encoding="utf-8", records="")
+        if form in ("csv", "tsv"):
+            cut = Cut(key=key, encoding="utf-8", delimiter="," if form == "csv" else "\t", quoting=True, header=True,
+                      width=None)  # fmt: skip
+            return delimited_rows(found.at, found.name, cut, columns)
+        raise wrong_shape(self.key("files"), found.name, expected=f"a file that ends in {', '.join(_READ)}",
+                          found=f"the suffix {suffix!r}", next="name the files of the data")  # fmt: skip
+
+    def _place(self) -> str:
+        return self.spec.path.path if self.spec.path is not None else str(self.spec.name)
+
+    def _found(self) -> Dataset:
+        if self._dataset is None:
+            self._dataset = self._look()
+        return self._dataset
+
+    def _look(self) -> Dataset:
+        spec, key = self.spec, self.key("path" if self.spec.path is not None else "name")
+        if spec.path is not None:
+            ref, name = spec.path, public_name(spec.path.path)
+        else:
+            folder = fetched(str(spec.name), str(spec.revision), spec.files, key)
+            ref, name = FileRef(path=str(spec.name), at=str(folder)), str(spec.name)
+        if spec.files or not ref.file.is_dir():
+            return Dataset(tuple(find_files(ref, key, _READ, spec.files)))
+        found = saved(ref.file, name, key) or laid_out(ref.file, name, spec.subset, key)
+        if not found.files:
+            raise DataError(f"{key}: there are no data files", where=name, next=f"set {self.key('files')}")
+        return found
+
+    def _arrow(self, found: Found) -> Iterator[RawRow]:
+        """Records of an Arrow or Parquet file; only the columns that are asked for are read."""
+        columns, tops = self.columns(), list(dict.fromkeys(str(c).partition(".")[0] for c in self.columns()))
+        datasets = library()
+        try:
+            if found.at.suffix.lower() == ".parquet":
+                with pq.ParquetFile(found.at) as file:
+                    schema = file.schema_arrow
+                    names = self._held(schema.names, columns, tops, found)
+                    yield from self._records(file.iter_batches(_BATCH_ROWS, columns=names), schema)
+                return
+            table: pa.Table = datasets.Dataset.from_file(str(found.at)).data.table
+            names = self._held(table.schema.names, columns, tops, found)
+            yield from self._records(iter(table.select(names).to_batches(_BATCH_ROWS)), table.schema)
+        except (pa.ArrowException, OSError) as error:
+            raise wrong_shape(self.key("path"), found.name, expected="an Arrow or Parquet file", found=str(error)[:200],
+                              next="save or download the dataset again") from error  # fmt: skip
+
+    def _held(self, held: Sequence[str], columns: Sequence[Any], tops: Sequence[str], found: Found) -> list[str]:
+        """The columns to read: those that are named, whole or up to the first dot."""
+        names = [name for name in held if name in columns or name in tops]
+        lacking = [str(c) for c in columns if str(c) not in held and str(c).partition(".")[0] not in held]
+        if lacking:
+            raise wrong_shape(
+                self.key("columns"), found.name, expected=f"the columns {', '.join(lacking)}",
+                found=f"the columns {', '.join(held)}", next="name the columns of the dataset in the recipe",
+            )  # fmt: skip
+        return names
+
+    def _records(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[RawRow]:
+        names = self._class_names(schema) if self.spec.label_names else {}
+        number, columns = 0, self.columns()
+        for batch in batches:
+            for record in batch.to_pylist():
+                number += 1
+                for column, known in names.items():
+                    value = record.get(column)
+                    if isinstance(value, int) and 0 <= value < len(known):
+                        record[column] = known[value]
+                yield record_row(number, {"": record}, columns)
+
+    def _class_names(self, schema: pa.Schema) -> Mapping[str, list[str]]:
+        features: Mapping[str, Any] = {**library().Features.from_arrow_schema(schema), **self._found().features}
+        return {name: list(known) for name, kind in features.items() if (known := getattr(kind, "names", None))}
+
+
+def _is_lines(path: Path) -> bool:
+    """Whether a ``.json`` file holds a record a line, as many datasets have it: its first sign is no bracket."""
+    with path.open("rb") as stream:
+        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"

@@ -1,0 +1,110 @@
+"""The source kind `sql`: rows of one query on a database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.source import SourceSpec
+from benchbuilder.sources.databases import Database
+from benchbuilder.sources.files import Found
+from benchbuilder.sources.queries import one_select
+from benchbuilder.sources.reading import RawRow
+from benchbuilder.sources.records import RecordSource, RecordSpec
+from benchbuilder.sources.rows import find_surrogate
+from benchbuilder.sources.units import HEAD_ROWS
+from benchbuilder.spec.base import FileRef, Knob
+from benchbuilder.text.paths import public_name
+
+
+class SqlSpec(RecordSpec):
+    """A query, and what the rows of its result are made into.
+
+    `query` is one SELECT with an ORDER BY. The database is the file of SQLite at `path`, or what the environment
+    variable says that `database_env` names; like every address, that name comes from the user and not from a recipe.
+    """
+
+    query: Annotated[str, AfterValidator(one_select)]
+    path: FileRef | None = None
+    database_env: Annotated[str | None, Knob(), Field(pattern=r"^[A-Za-z_]\w*$")] = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> SqlSpec:
+        if self.path is not None and self.database_env is not None:
+            raise ValueError("name the database once: by the path of its file, or by database_env")
+        return self
+
+
+class Sql(RecordSource[SqlSpec]):
+    """Rows of a query, numbered from 1 in its order.
+
+    The query is run when a build is planned, and its result is kept in a temporary file of this process: what the key
+    of the source is made of is what is read. So another result is read again, and another database with the same
+    result is not. A connection cannot write.
+    """
+
+    kind: ClassVar[str] = "sql"
+    spec_class: ClassVar[type[SourceSpec]] = SqlSpec
+    shape_hint: ClassVar[str] = "check columns and query in the recipe"
+
+    def __init__(self, spec: Any, name: str, language: str) -> None:
+        super().__init__(spec, name, language)
+        self._result: Path | None = None
+
+    def check(self) -> None:
+        """Run the query and look at its first rows: DataError if none of them can be used."""
+        found = Found(self._place(), Path())
+        self._judge([_raw(n, values) for n, values in enumerate(islice(self._rows(), HEAD_ROWS), 1)], found)
+
+    def selected(self) -> tuple[list[Found], list[Found]]:
+        """The result of the query."""
+        if self._result is None:
+            folder = Path(tempfile.mkdtemp(prefix="benchbuilder-"))
+            weakref.finalize(self, shutil.rmtree, folder, True)
+            result = folder / "result.jsonl"
+            with result.open("w", encoding="ascii") as stream:
+                for values in self._rows():
+                    stream.write(json.dumps(values) + "\n")
+            self._result = result
+        return [Found(self._place(), self._result)], []
+
+    def units(self, found: Found) -> Iterator[RawRow]:
+        """The rows of the result."""
+        with found.at.open(encoding="ascii") as stream:
+            for number, line in enumerate(stream, 1):
+                yield _raw(number, json.loads(line))
+
+    def _place(self) -> str:
+        return public_name(self.spec.path.path) if self.spec.path is not None else f"sql:{self.name}"
+
+    def _rows(self) -> Iterator[list[Any]]:
+        spec = self.spec
+        if spec.path is None and spec.database_env is None:
+            raise DataError(
+                f"sources.{self.name}: no database is named", where=self.key("path"),
+                next=f"set {self.key('path')} to a file of SQLite, or {self.key('database_env')} to the name of the "
+                "environment variable with its URL",
+            )  # fmt: skip
+        file = spec.path.file if spec.path is not None else None
+        if file is not None and not file.is_file():
+            raise DataError(
+                f"{self.key('path')}: {public_name(str(file))} is missing", where=str(file),
+                why="there is no such file", next=f"set {self.key('path')} to the file of the database",
+            )  # fmt: skip
+        return Database(self.key("query"), self._place(), file, spec.database_env).rows(spec.query, self.columns())
+
+
+def _raw(number: int, values: list[Any]) -> RawRow:
+    for value in values:
+        if isinstance(value, str) and not value.isascii() and find_surrogate(value):
+            return RawRow(number, (), "undecodable", f"{value[:40].encode('utf-8', 'replace').decode()!r} is no UTF-8")
+    return RawRow(number, values)

@@ -1,0 +1,1 @@
+"""Kinds and a recipe for benchmarks of medical hallucination: detection, diagnosis, explanation."""

@@ -1,0 +1,135 @@
+"""Finds the concepts that a concept may be mistaken for: some that are near in the tree, some that are far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Fate, Kept
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import StepSpec
+from pydantic import Field
+
+from benchbuilder_cmhe.ce.concept import Concept, Near
+from benchbuilder_cmhe.ce.tree import Tree, categories, path_of, steps_between
+
+
+class DistractSpec(StepSpec):
+    """How many concepts stand beside each, and which may."""
+
+    similar: Annotated[int, Field(ge=0)]
+    """So many of the shortest path in the tree; of equally near ones, which is drawn by seed."""
+    distant: Annotated[int, Field(ge=0)]
+    """So many that share no category with the concept, drawn by seed."""
+    category: Annotated[int, Field(ge=1)]
+    """What a category is: the level below the root, 1 for ``C``, 2 for ``C01``."""
+    same_class: bool
+    """Whether similar ones are of the concept's own class alone."""
+    kin: Literal["keep", "drop"]
+    """Whether similar ones may stand above or below the concept: what is said of it can be true of them."""
+
+
+class Distract(Map):
+    """Gives each concept its wrong options, out of the port `pool`.
+
+    The similarity of two concepts is 1 / the shortest path between any of their tree numbers, where categories meet in
+    one root. A concept that shares a name with another, in any case of letters, is never an option beside it.
+    """
+
+    kind: ClassVar[str] = "distract"
+    spec_class: ClassVar[type[StepSpec]] = DistractSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Fact[Concept]),
+        "pool": Port(Fact[Concept], mode="lookup"),
+    }
+    output: ClassVar[type[Row] | None] = Fact[Concept]
+    reasons: ClassVar[Mapping[str, str]] = {
+        "too_few_similar": "The pool has too few concepts that may stand beside this one as similar.",
+        "too_few_distant": "The pool has too few concepts of another category.",
+        "not_in_pool": "The concept itself is not in the pool.",
+    }
+
+    spec: DistractSpec
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Build the tree of the pool."""
+        pool = lookups["pool"]
+        codes, names, self._classes = (pool.column(f"payload.{name}") for name in ("code", "name", "concept_class"))
+        self._pool: list[tuple[str, str]] = list(zip(codes, names, strict=True))
+        self._number = {code: number for number, code in enumerate(codes)}
+        self._names = [frozenset(map(str.casefold, every)) for every in pool.column("payload.names")]
+        places: list[list[str]] = pool.column("payload.tree_numbers")
+        self._tree = Tree(places)
+        self._categories = [categories(numbers, self.spec.category) for numbers in places]
+
+    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """The concept with its wrong options, the similar ones first."""
+        number = self._number.get(row.payload.code)
+        if number is None:
+            return [Dropped("not_in_pool", row.payload.code)]
+        chance = Random(f"{self.context.seed}:{row.id}")
+        taken = set(self._names[number])
+        similar = self._similar(number, taken, chance)
+        if len(similar) < self.spec.similar:
+            return [Dropped("too_few_similar", f"{len(similar)} of {self.spec.similar}")]
+        distant = self._distant(number, taken, chance)
+        if len(distant) < self.spec.distant:
+            return [Dropped("too_few_distant", f"{len(distant)} of {self.spec.distant}")]
+        payload = row.payload.model_copy(update={"options": tuple(self._near(*pair) for pair in (*similar, *distant))})
+        return [Kept(Fact[Concept].child(row, made_by=self.made_by(), payload=payload))]
+
+    def _near(self, number: int, steps: int) -> Near:
+        code, name = self._pool[number]
+        return Near(code=code, name=name, steps=steps)
+
+    def _similar(self, number: int, taken: set[str], chance: Random) -> list[tuple[int, int]]:
+        if not self.spec.similar:
+            return []
+        own = [path_of(place) for place in self._tree.numbers[number]] if self.spec.kin == "drop" else []
+
+        def fits(other: int) -> bool:
+            if self.spec.same_class and self._classes[other] != self._classes[number]:
+                return False
+            if own and any(_one_line(path_of(place), mine) for place in self._tree.numbers[other] for mine in own):
+                return False
+            return self._free(other, taken)
+
+        return self._tree.nearest(number, self.spec.similar, fits, lambda ring: chance.sample(ring, len(ring)))
+
+    def _distant(self, number: int, taken: set[str], chance: Random) -> list[tuple[int, int]]:
+        """Drawn until enough fit; then, where hardly any does, among all that do."""
+        size, own, found = len(self._pool), self._categories[number], list[int]()
+
+        def fits(other: int) -> bool:
+            return self._categories[other].isdisjoint(own) and self._free(other, taken)
+
+        for other in _drawn(size, 50 * self.spec.distant, chance):
+            if len(found) == self.spec.distant:
+                break
+            if fits(other):
+                found.append(other)
+        numbers = self._tree.numbers
+        return [(other, steps_between(numbers[number], numbers[other])) for other in found]
+
+    def _free(self, other: int, taken: set[str]) -> bool:
+        """Whether it shares no name with what stands there already; its names are taken from now on."""
+        if not taken.isdisjoint(self._names[other]):
+            return False
+        taken |= self._names[other]
+        return True
+
+
+def _drawn(size: int, quick: int, chance: Random) -> Iterator[int]:
+    """Numbers below `size` by chance, `quick` of them with repetitions, and then each once."""
+    for _ in range(quick):
+        yield chance.randrange(size)
+    yield from chance.sample(range(size), size)
+
+
+def _one_line(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of two places stands above the other."""
+    return one[: len(other)] == other or other[: len(one)] == one

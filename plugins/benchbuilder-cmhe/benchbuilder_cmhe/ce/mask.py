@@ -1,0 +1,48 @@
+"""Takes the name of a concept out of what a model says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.answer import Answer
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Fate, Kept
+from benchbuilder.records.item import Item
+from benchbuilder.spec.base import StepSpec
+
+from benchbuilder_cmhe.ce.concept import ConceptQuestion
+from benchbuilder_cmhe.ce.mentions import masked
+
+
+class MaskSpec(StepSpec):
+    """What belongs to a mention besides the name itself."""
+
+    endings: tuple[str, ...] = ()
+    """Endings that a mention may have more or less than the name, in scripts with spaces between words: ``s``."""
+
+
+class Mask(Map):
+    """Answers in which every mention of any name of the item's concept is replaced by the mask of its class.
+
+    The longest name that fits counts, in any case and width of letters; in scripts that put spaces between words only
+    whole words are mentions. An answer without a mention passes too, and so does one without text.
+    """
+
+    kind: ClassVar[str] = "mask"
+    spec_class: ClassVar[type[StepSpec]] = MaskSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Answer),
+        "item": Port(Item[ConceptQuestion], mode="parent"),
+    }
+    output: ClassVar[type[Row] | None] = Answer
+
+    spec: MaskSpec
+
+    def map(self, row: Answer, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """The masked answer."""
+        item: Item[ConceptQuestion] = parents["item"]
+        text, count = masked(row.text, item.payload.names, item.payload.mask, self.spec.endings)
+        made_by = self.made_by("" if count else "no_mention")
+        return [Kept(Answer.child(row, made_by=made_by, model=row.model, text=text, outcome=row.outcome))]

@@ -1,0 +1,258 @@
+"""The source kind `mesh`: concepts of a terminology tree, from descriptor XML or from tables, with their names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.source import Source, SourceSpec
+from benchbuilder.records.envelope import MadeBy, Origin, Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.sources.delimited import Cut, delimited_rows
+from benchbuilder.sources.files import Found, find_files, wrong_shape
+from benchbuilder.sources.lines import Encoding
+from benchbuilder.sources.reading import Column
+from benchbuilder.spec.base import FileRef, Spec
+from pydantic import Field
+
+from benchbuilder_cmhe.ce.concept import Concept
+from benchbuilder_cmhe.ce.mesh_xml import Descriptor, descriptors
+
+_FACT = Fact[Concept]
+_HEAD_ROWS = 20
+
+
+class TableFile(Spec):
+    """A delimited file."""
+
+    file: FileRef | None
+    delimiter: Annotated[str, Field(min_length=1)] = "\t"
+    quoting: bool = False
+    header: bool = True
+    encoding: Encoding = "utf-8"
+
+
+class NameColumns(Spec):
+    """Which concept a row names, and how."""
+
+    id: Column
+    name: Column
+
+
+class NamesTable(TableFile):
+    """Names by the id of the concept; of several names of one concept, the first is displayed."""
+
+    columns: NameColumns
+
+
+class NumberColumns(Spec):
+    """Which concept a row places, and where."""
+
+    id: Column
+    number: Column
+
+
+class NumbersTable(TableFile):
+    """Tree numbers by the id of the concept, one a row."""
+
+    columns: NumberColumns
+
+
+class MeshSpec(SourceSpec):
+    """Where the concepts are.
+
+    `descriptors` is the XML of the National Library of Medicine; where it is set, `terms`, `entry_terms` and
+    `tree_numbers` are not read. Without it `terms` (one row a concept) and `tree_numbers` are needed.
+    """
+
+    descriptors: FileRef | None = None
+    terms: NamesTable | None = None
+    entry_terms: NamesTable | None = None
+    """Further names in the language of `terms`."""
+    tree_numbers: NumbersTable | None = None
+    translations: NamesTable | None = None
+    """Names in the language of the source; a translated concept keeps the vocabulary's own names behind them."""
+    untranslated: Literal["keep", "drop"]
+    """Whether a concept that `translations` does not name is displayed by the vocabulary's own name, or dropped.
+
+    Without a file of translations it is kept.
+    """
+    inverted: str | None
+    """What parts an inverted name (``Anemia, Aplastic``): it is a name the right way round too; ``null``: leave it."""
+
+
+Names = dict[str, list[str]]
+Reading = Generator[Unit | EndOfFile, None, Names]
+
+
+class Mesh(Source):
+    """One concept for each descriptor that has a place in the tree.
+
+    Other tables are joined by id: their ends count rows that were used, not referenced, repeated and malformed, and
+    malformed ones are named.
+    """
+
+    kind: ClassVar[str] = "mesh"
+    spec_class: ClassVar[type[SourceSpec]] = MeshSpec
+    output: ClassVar[type[Row]] = _FACT
+    reasons: ClassVar[Mapping[str, str]] = {
+        "malformed": "The row is not well-formed.",
+        "undecodable": "The row holds bytes that are not of the encoding.",
+        "missing_field": "The concept has no id or no name.",
+        "duplicate": "The same id as an earlier unit, which is kept.",
+        "no_tree_number": "The concept has no place in the tree.",
+        "untranslated": "The table of translations has no name for the concept.",
+        "malformed_auxiliary": "A row of a table that is joined in is not well-formed; it adds nothing.",
+    }
+    spec: MeshSpec
+
+    def files(self) -> list[FileRef]:
+        """The tables that are joined in, then the file of concepts."""
+        return [found.ref for _, _, found in self._tables()] + [self._driving().ref]
+
+    def check(self) -> None:
+        """Look at the head of each file."""
+        for name, table, found in self._tables():
+            list(islice(self._rows(name, table, found), _HEAD_ROWS))
+        driving = self._driving()
+        next(iter(self._concepts(driving)), None)
+
+    def read(self) -> Iterator[Unit | EndOfFile]:
+        """The tables that are joined in, then the concepts."""
+        driving = self._driving()
+        joined: dict[str, Names] = {}
+        tables = self._tables()
+        codes = {one.code for one in self._concepts(driving) if isinstance(one, Descriptor)} if tables else set[str]()
+        for name, table, found in tables:
+            joined[name] = yield from self._joined(name, table, found, codes)
+        seen, units = dict[str, int](), 0
+        for one in self._concepts(driving):
+            units += 1
+            if isinstance(one, Unit):
+                yield one
+                continue
+            if one.code in seen:
+                fate: Kept | Dropped = Dropped("duplicate", f"kept: {driving.name}:{seen[one.code]}")
+            else:
+                fate = self._fate(one, driving.name, joined)
+                seen[one.code] = one.number
+            yield Unit(driving.name, one.number, fate)
+        yield EndOfFile(driving.name, units)
+
+    def _fate(self, one: Descriptor, file: str, joined: dict[str, Names]) -> Kept | Dropped:
+        numbers = (*one.tree_numbers, *joined.get("tree_numbers", {}).get(one.code, ()))
+        own = (*one.names, *joined.get("entry_terms", {}).get(one.code, ()))
+        translated = joined.get("translations", {}).get(one.code, [])
+        if not one.code or not own:
+            return Dropped("missing_field", one.code or " ".join(own))
+        if not numbers:
+            return Dropped("no_tree_number", f"{one.code} {own[0]}")
+        if "translations" in joined and not translated and self.spec.untranslated == "drop":
+            return Dropped("untranslated", f"{one.code} {own[0]}")
+        names = _distinct([*translated, *own, *(right for name in own if (right := self._righted(name)))])
+        payload = Concept(code=one.code, name=names[0], names=tuple(names), tree_numbers=tuple(dict.fromkeys(numbers)))
+        envelope: dict[str, Any] = {
+            "origin": Origin(file=file, line=one.number),
+            "made_by": MadeBy(rule=self.kind, version=str(self.version)),
+            "language": self.language,
+            "partition": self.name,
+        }
+        return Kept(_FACT.build(payload=payload, **envelope))
+
+    def _righted(self, name: str) -> str:
+        """An inverted name the right way round; empty if it is not inverted."""
+        mark = self.spec.inverted
+        return " ".join(reversed(name.split(mark))) if mark and mark in name else ""
+
+    # --- files ---------------------------------------------------------------------------------------------------
+
+    def _tables(self) -> list[tuple[str, NamesTable | NumbersTable, Found]]:
+        """The tables that are joined in, by the recipe's name for them."""
+        names = ("translations",) if self.spec.descriptors else ("tree_numbers", "entry_terms", "translations")
+        tables: dict[str, NamesTable | NumbersTable | None] = {name: getattr(self.spec, name) for name in names}
+        return [
+            (name, table, self._found(f"{name}.file", table.file))
+            for name, table in tables.items()
+            if table is not None and table.file is not None
+        ]
+
+    def _driving(self) -> Found:
+        spec = self.spec
+        if spec.descriptors is not None:
+            return self._found("descriptors", spec.descriptors)
+        for name, table in (("terms", spec.terms), ("tree_numbers", spec.tree_numbers)):
+            if table is None or table.file is None:
+                raise DataError(
+                    f"sources.{self.name} names no concepts",
+                    where=f"sources.{self.name}.{name}.file", why="it is null",
+                    next=f"set sources.{self.name}.descriptors, or the files of both terms and tree_numbers",
+                )  # fmt: skip
+        assert spec.terms is not None
+        assert spec.terms.file is not None
+        return self._found("terms.file", spec.terms.file)
+
+    def _found(self, key: str, ref: FileRef) -> Found:
+        suffixes = (".xml", ".gz") if key == "descriptors" else (".tsv", ".tab", ".csv", ".txt")
+        found = find_files(ref, f"sources.{self.name}.{key}", suffixes)
+        if len(found) > 1:
+            raise wrong_shape(
+                f"sources.{self.name}.{key}", ref.path, expected="one file",
+                found=", ".join(one.name for one in found), next=f"set sources.{self.name}.{key} to one of them",
+            )  # fmt: skip
+        return found[0]
+
+    def _rows(self, name: str, table: TableFile, found: Found) -> Iterator[tuple[int, Sequence[str], str, str]]:
+        cut = Cut(
+            key=f"sources.{self.name}.{name}", encoding=table.encoding, delimiter=table.delimiter,
+            quoting=table.quoting, header=table.header, width=None,
+        )  # fmt: skip
+        columns: Spec = getattr(table, "columns")  # noqa: B009  (each kind of table has its own)
+        return delimited_rows(found.at, found.name, cut, [getattr(columns, one) for one in type(columns).model_fields])
+
+    def _concepts(self, driving: Found) -> Iterator[Descriptor | Unit]:
+        """The concepts of the driving file, and units of rows that are none."""
+        if self.spec.descriptors is not None:
+            yield from descriptors(driving.at, driving.name, f"sources.{self.name}.descriptors")
+            return
+        assert self.spec.terms is not None
+        for line, values, reason, detail in self._rows("terms", self.spec.terms, driving):
+            if reason:
+                yield Unit(driving.name, line, Dropped(reason, detail))
+                continue
+            code, name = (cell.strip() for cell in values)
+            if not code or not name:
+                yield Unit(driving.name, line, Dropped("missing_field", code or name))
+            else:
+                yield Descriptor(line, code, (name,), ())
+
+    def _joined(self, name: str, table: TableFile, found: Found, codes: set[str]) -> Reading:
+        """The values of a table by concept; those of other concepts are counted alone."""
+        held: Names = {}
+        counts = Counter[str]()
+        for line, values, reason, detail in self._rows(name, table, found):
+            code, value = (cell.strip() for cell in values) if not reason else ("", "")
+            if not code or not value:
+                counts["malformed"] += 1
+                why = f"{reason}: {detail}" if reason else "missing_field: the id or the value is empty"
+                yield Unit(found.name, line, Dropped("malformed_auxiliary", why))
+            elif code not in codes:
+                counts["not_referenced"] += 1
+            elif value in held.setdefault(code, []):
+                counts["repeated"] += 1
+            else:
+                held[code].append(value)
+                counts["used"] += 1
+        yield EndOfFile(found.name, counts.total(), dict(sorted(counts.items())))
+        return held
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names that differ by more than the case of their letters, in order."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.casefold(), name)
+    return list(found.values())

@@ -1,0 +1,78 @@
+"""Tells the class of a concept by where it stands in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef, StepSpec
+from pydantic import Field
+
+from benchbuilder_cmhe.ce.concept import Concept
+from benchbuilder_cmhe.ce.tree import sorts_of
+
+Roots = dict[str, Annotated[tuple[str, ...], Field(min_length=1)]]
+
+
+class SortConceptSpec(StepSpec):
+    """The classes, each with the tree numbers of its roots; a category (``C``) or any place (``E01.370``)."""
+
+    roots: Annotated[Roots, Field(min_length=1)]
+    without: dict[str, tuple[str, ...]] = {}
+    """By class, places below its roots that do not count for it."""
+    several: Literal["first", "drop"]
+    """What becomes of a concept that stands in several classes: the first of `roots` counts, or it is dropped."""
+    chosen: FileRef | None = None
+    """The ids of the concepts that are asked about, as experts chose them: a text file, one a line, whatever follows
+    a tab is a comment; ``null``: every concept of the classes."""
+
+
+class SortConcept(Map):
+    """Concepts of the classes that the recipe names; the others do not concern it."""
+
+    kind: ClassVar[str] = "sort_concept"
+    spec_class: ClassVar[type[StepSpec]] = SortConceptSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Concept])}
+    output: ClassVar[type[Row] | None] = Fact[Concept]
+    reasons: ClassVar[Mapping[str, str]] = {
+        "other_class": "The concept stands below none of the roots.",
+        "several_classes": "The concept stands below roots of several classes.",
+        "not_chosen": "The recipe's list of chosen concepts does not name it.",
+    }
+
+    spec: SortConceptSpec
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the list of chosen concepts."""
+        self._chosen: frozenset[str] | None = None
+        if self.spec.chosen is not None:
+            lines = self.spec.chosen.file.read_text(encoding="utf-8-sig").splitlines()
+            self._chosen = frozenset(line.partition("\t")[0].strip() for line in lines)
+
+    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """The concept with its class."""
+        found = self._found(row.payload.tree_numbers)
+        if not found:
+            return [NotApplicable("other_class")]
+        if len(found) > 1 and self.spec.several == "drop":
+            return [Dropped("several_classes", " ".join(found))]
+        if self._chosen is not None and row.payload.code not in self._chosen:
+            return [Dropped("not_chosen", f"{row.payload.code} {row.payload.name}")]
+        payload = row.payload.model_copy(update={"concept_class": found[0]})
+        return [Kept(Fact[Concept].child(row, made_by=self.made_by(found[0]), payload=payload))]
+
+    def _found(self, numbers: Sequence[str]) -> list[str]:
+        """The classes that any of the numbers counts for."""
+        without = {name: self.spec.without.get(name, ()) for name in self.spec.roots}
+        counting = [
+            name
+            for number in numbers
+            for name in sorts_of([number], self.spec.roots)
+            if not sorts_of([number], {name: without[name]})
+        ]
+        return [name for name in self.spec.roots if name in counting]

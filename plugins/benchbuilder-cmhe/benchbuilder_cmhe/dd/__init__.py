@@ -1,0 +1,1 @@
+"""Diagnosis: cases, names of diseases, codes of a hierarchical classification."""

@@ -1,0 +1,167 @@
+"""Gives the diagnoses of cases their codes: as listed, another form, the nearest name, or as a model says."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.ports.model import Reply, Request
+from benchbuilder.ports.stage import Complaint, Context, Conversation, Port, Prompted
+from benchbuilder.prompting import Fault, model_parts, unfit_settings
+from benchbuilder.prompts import Prompt
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Kept
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
+from benchbuilder.spec.model import Sampling
+from pydantic import BaseModel, Field
+
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
+from benchbuilder_cmhe.dd.case import Case, Diagnosis
+from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
+from benchbuilder_cmhe.dd.names import Match
+
+_CASE = Fact[Case]
+
+
+class CodeCaseSpec(StepSpec):
+    """How names come to codes, and what becomes of a case with a name that has none."""
+
+    classification: ClassificationSpec
+    without: Literal["drop_case", "drop_diagnosis", "keep"]
+    """A diagnosis without a code: its case goes, it goes alone, or it stays for people to code."""
+    prompt: PromptRef | None = None
+    """What the model is asked about a name that no list has and that is near none; ``null`` asks nobody."""
+    candidates: Annotated[int, Field(ge=0, le=100)] = 20
+    """Nearest names with their codes that the model is shown."""
+    rounds: Annotated[int, Field(ge=0, le=5)] = 0
+    """Further replies that are asked for."""
+    sampling: Sampling = Sampling()
+    model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
+
+
+class CodeReply(BaseModel):
+    """A code, or "" if there is none."""
+
+    code: str
+
+
+class CodeCase(Prompted):
+    """The same case with a code for each of its diagnoses, and with how each was found.
+
+    A diagnosis that is several diseases by the list (its parts are names of the list) becomes several.
+    """
+
+    kind: ClassVar[str] = "code_case"
+    spec_class: ClassVar[type[StepSpec]] = CodeCaseSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_CASE)}
+    output: ClassVar[type[Row] | None] = _CASE
+    reasons: ClassVar[Mapping[str, str]] = {
+        **ASKING_REASONS,
+        "no_code": "A name stands in no list and is near none that does.",
+        "no_disease": "The name has a code that the recipe leaves out: a symptom, an external cause and the like.",
+        "unknown_code": "The model's code is none of the classification.",
+    }
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "name": "the name of the disease",
+        "candidates": "the nearest names: a list of code and name",
+    }
+
+    spec: CodeCaseSpec
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self._known: Classification | None = None
+        self._prompt: Prompt | None = None
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model, if there is something to ask it."""
+        model = self.spec.model
+        return None if self.spec.prompt is None or model is None or model.kind == "none" else model
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
+        """Sampling settings that the model's backend needs or does not know."""
+        return [] if self.asks is None else unfit_settings(self.asks, self.spec.sampling)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the model itself is."""
+        return {} if self.asks is None else model_parts(self.asks)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the classification and the prompt."""
+        self._known = open_classification(self.spec.classification)
+        self._prompt = read_prompt(self.spec.prompt)
+
+    def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
+        """One ticket a case."""
+        case: Case = row.payload
+        coded: list[Diagnosis] = []
+        fault = Fault("no_code")
+        for diagnosis in case.diagnoses:
+            found = yield from self._code(diagnosis.name)
+            if not isinstance(found, Fault):
+                coded += found
+                continue
+            fault = found
+            if self.spec.without == "drop_case":
+                return [Dropped(fault.reason, fault.detail)]
+            if self.spec.without == "keep":
+                coded.append(Diagnosis(name=diagnosis.name))
+        if not coded:
+            return [Dropped(fault.reason, fault.detail)]
+        how = max((d.how or "person" for d in coded), key=("exact", "alias", "fuzzy", "model", "person").index)
+        payload = case.model_copy(update={"diagnoses": tuple({d.code or d.name: d for d in coded}.values())})
+        return [Kept(_CASE.child(row, made_by=self.made_by(how), payload=payload))]
+
+    def _code(self, name: str) -> Generator[Request, Reply, list[Diagnosis] | Fault]:
+        assert self._known is not None
+        known = self._known
+        matches = known.find(name)
+        if not matches and self._prompt is not None:
+            if self.asks is None:
+                return Fault("no_code", name)
+            asked = yield from self._ask(name)
+            if isinstance(asked, Fault):
+                return asked
+            matches = [asked]
+        if not matches:
+            return Fault("no_code", name)
+        if any(known.is_left_out(match.code) for match in matches):
+            return Fault("no_disease", f"{name}: {', '.join(match.code for match in matches)}")
+        return [diagnosed(match.part or name, match, known) for match in matches]
+
+    def _ask(self, name: str) -> Generator[Request, Reply, Match | Fault]:
+        assert self._known is not None
+        assert self._prompt is not None
+        known = self._known
+        near = known.candidates(name, self.spec.candidates) if self.spec.candidates else []
+
+        def take(reply: CodeReply) -> Match | Fault:
+            code = reply.code.strip()
+            if not code:
+                return Fault("no_code", name)
+            if known.hierarchy.place(code) is None:
+                return Fault("unknown_code", f"{name}: {code}")
+            entry = next((match.entry for match in near if match.code == code), known.hierarchy.title(code))
+            return Match(code, entry, "model", 0.0)
+
+        values = {"name": name, "candidates": [{"code": match.code, "name": match.entry} for match in near]}
+        return (
+            yield from ask_json(
+                self._prompt, values, CodeReply, take, sampling=self.spec.sampling,
+                expected=CodeReply(code=near[0].code if near else "A00.0").model_dump_json(), rounds=self.spec.rounds,
+            )
+        )  # fmt: skip
+
+
+def diagnosed(name: str, match: Match, known: Classification) -> Diagnosis:
+    """A diagnosis with its code and where that belongs."""
+    place = known.hierarchy.place(match.code)
+    if place is None:
+        raise ValueError(f"{match.code!r} belongs nowhere")
+    return Diagnosis(
+        name=name, code=match.code, entry=match.entry, how=match.how, score=match.score, chapter=place.chapter,
+        block=place.block, category=place.category,
+    )  # fmt: skip

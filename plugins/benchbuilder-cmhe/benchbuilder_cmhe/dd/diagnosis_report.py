@@ -1,0 +1,160 @@
+"""The exporter kind `diagnoses`: which diseases a benchmark of cases holds, as a page and as tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import yaml
+from benchbuilder.exporters.rows import FileName
+from benchbuilder.exporters.svg import Bar, bars
+from benchbuilder.exporters.wording import number, percent
+from benchbuilder.exporters.writing import write_whole
+from benchbuilder.ports.exporter import Exporter, Finished
+from benchbuilder.records.item import Item
+from benchbuilder.spec.base import KindSpec, Spec
+from benchbuilder.text.cells import escape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from pydantic import Field
+
+from benchbuilder_cmhe.dd.case import Case
+from benchbuilder_cmhe.dd.classification import ClassificationSpec, open_classification
+from benchbuilder_cmhe.dd.diagnosis_counts import Group, Holdings, count
+
+_LABEL_WIDTH = 118
+
+
+class PublishedHoldings(Spec):
+    """What the authors of a benchmark say of theirs, shown beside ours and marked as theirs."""
+
+    cite: str
+    cases: int | None = None
+    diseases: int | None = None
+    categories: int | None = None
+    name_length: float | None = None
+    by_origin: dict[str, int] = {}
+
+
+class DiagnosesSpec(KindSpec):
+    """`file` is the name of the page and the beginning of the tables' names; `language` that of headings.
+
+    `titles` are what the chapters are called on the page, where not as in the hierarchy.
+    """
+
+    file: FileName
+    language: Literal["en", "zh"]
+    classification: ClassificationSpec
+    titles: dict[str, str] = {}
+    published: PublishedHoldings | None = None
+    top: Annotated[int, Field(ge=0)] = 20
+    """How many of the most frequent diseases the page shows."""
+
+
+class Diagnoses(Exporter):
+    """``FILE.html``, ``FILE.json`` with the figures, and ``FILE_chapters.tsv`` and ``FILE_names.tsv``.
+
+    The page needs no network and no scripts. Lengths are in characters. A disease is a name; its cases are counted
+    where a number of diagnoses is given.
+    """
+
+    kind: ClassVar[str] = "diagnoses"
+    spec_class: ClassVar[type[KindSpec]] = DiagnosesSpec
+
+    spec: DiagnosesSpec
+
+    def write(self, finished: Finished, folder: Path) -> list[Path]:
+        """Write page and tables."""
+        items: Sequence[Item[Any]] = list(finished.tables[finished.items])
+        cases = [item.payload for item in items if isinstance(item.payload, Case)]
+        hierarchy = open_classification(self.spec.classification).hierarchy
+        held = count(cases, hierarchy, self.spec.titles)
+        name = self.spec.file
+        reviewed = sum(item.reviewed for item in items)
+        return [
+            write_whole(folder / f"{name}.html", self._page(finished, held, reviewed)),
+            write_whole(folder / f"{name}.json", _figures(held, self.spec.published, reviewed)),
+            write_whole(folder / f"{name}_chapters.tsv", _chapters(held)),
+            write_whole(folder / f"{name}_names.tsv", _names(held)),
+        ]
+
+    def _page(self, finished: Finished, held: Holdings, reviewed: int) -> str:
+        words = _strings(self.spec.language)
+        rows = [
+            Bar(f"{chapter.code} {chapter.span}", chapter.diagnoses, number(chapter.diagnoses), "c0")
+            for chapter in held.chapters if chapter.diagnoses
+        ]  # fmt: skip
+        top = sorted(held.diseases, key=lambda disease: -disease.cases)[: self.spec.top]
+        return _environment().get_template("diagnoses.html.j2").render(
+            t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=held, top=top,
+            reviewed=reviewed, published=self.spec.published,
+            chart=bars(rows, words["distribution"], _LABEL_WIDTH) if rows else "",
+        )  # fmt: skip
+
+
+def _environment() -> Environment:
+    loaders = [PackageLoader("benchbuilder_cmhe.dd", "templates"), PackageLoader("benchbuilder.exporters", "templates")]
+    environment = Environment(
+        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    filters: dict[str, Any] = environment.filters
+    filters.update(n=number, pct=percent)
+    return environment
+
+
+def _strings(language: str) -> Mapping[str, str]:
+    text = files("benchbuilder_cmhe.dd").joinpath("strings", f"{language}.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)
+
+
+def _figures(held: Holdings, published: PublishedHoldings | None, reviewed: int) -> str:
+    data: dict[str, Any] = {
+        **_counts(held.whole),
+        "reviewed": reviewed,
+        "by_origin": {group.name: _counts(group) for group in held.origins},
+        "by_chapter": {chapter.code: chapter.diagnoses for chapter in held.chapters},
+        "how": dict(held.how),
+    }
+    if published is not None:
+        data["published"] = published.model_dump(mode="json", exclude_none=True)
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def _counts(group: Group) -> dict[str, Any]:
+    length = group.name_length
+    return {
+        "cases": group.cases, "diagnoses": group.diagnoses, "diseases": group.diseases, "categories": group.categories,
+        "name_length": None if length is None else round(length, 2),
+    }  # fmt: skip
+
+
+def _chapters(held: Holdings) -> str:
+    header = ["chapter", "range", "title", "diagnoses", "diseases", "categories", *(g.name for g in held.origins)]
+    rows = [
+        [one.code, one.span, one.title, one.diagnoses, one.diseases, one.categories, *one.by_origin]
+        for one in held.chapters
+    ]
+    return _table(header, rows)
+
+
+def _names(held: Holdings) -> str:
+    header = ["name", "code", "entry", "how", "score", "category", "block", "chapter", "cases"]
+    rows = [
+        [one.diagnosis.name, one.diagnosis.code, one.diagnosis.entry, one.diagnosis.how, f"{one.diagnosis.score:g}",
+         one.diagnosis.category, one.diagnosis.block, one.diagnosis.chapter, one.cases]
+        for one in held.diseases
+    ]  # fmt: skip
+    return _table(header, rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([escape(str(cell)) for cell in row] for row in rows)
+    return stream.getvalue()

@@ -1,0 +1,103 @@
+"""Drafts the form of a chat by a model, or leaves it empty for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from benchbuilder.ports.stage import Complaint, Context, Conversation, Port, Prompted
+from benchbuilder.prompting import Fault, model_parts, unfit_settings
+from benchbuilder.prompts import Prompt
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Kept
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
+from benchbuilder.spec.model import Sampling
+from benchbuilder.text.score_replies import harmless_in, tag_names
+from pydantic import BaseModel, Field
+
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
+from benchbuilder_cmhe.dd.chat import Form
+
+_FORM = Fact[Form]
+
+
+class DraftFormSpec(StepSpec):
+    """What the model is asked; ``null`` asks nobody."""
+
+    prompt: PromptRef | None = None
+    rounds: Annotated[int, Field(ge=0, le=5)] = 0
+    """Further replies that are asked for."""
+    sampling: Sampling = Sampling()
+    model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
+
+
+class FormReply(BaseModel):
+    """The seven fields."""
+
+    age: str
+    sex: str
+    symptoms: str
+    examination: str
+    history: str
+    complaint: str
+    diagnosis: str
+
+
+class DraftForm(Prompted):
+    """A form for each consultation, of whatever payload: what people would be shown of it is what it is taken from.
+
+    Without a model, the form is empty.
+    """
+
+    kind: ClassVar[str] = "draft_form"
+    spec_class: ClassVar[type[StepSpec]] = DraftFormSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
+    output: ClassVar[type[Row] | None] = _FORM
+    reasons: ClassVar[Mapping[str, str]] = ASKING_REASONS
+    prompt_variables: ClassVar[Mapping[str, str]] = {"chat": "the consultation, a line each turn, with who speaks"}
+
+    spec: DraftFormSpec
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self._prompt: Prompt | None = None
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model, if there is something to ask it."""
+        model = self.spec.model
+        return None if self.spec.prompt is None or model is None or model.kind == "none" else model
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
+        """Sampling settings that the model's backend needs or does not know."""
+        return [] if self.asks is None else unfit_settings(self.asks, self.spec.sampling)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the model itself is."""
+        return {} if self.asks is None else model_parts(self.asks)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the prompt."""
+        self._prompt = read_prompt(self.spec.prompt)
+
+    def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
+        """One form a consultation."""
+        text = "\n".join(part for _, part in row.payload.shown())
+        if self.asks is None or self._prompt is None:
+            return [Kept(_FORM.child(row, made_by=self.made_by("empty"), payload=Form(chat=text)))]
+        values = {"chat": harmless_in(text, tag_names(self._prompt.source))}
+        blank = FormReply(age="", sex="", symptoms="", examination="", history="", complaint=text[:40], diagnosis="")
+        made = yield from ask_json(
+            self._prompt, values, FormReply, lambda reply: _form(text, reply), sampling=self.spec.sampling,
+            expected=blank.model_dump_json(), rounds=self.spec.rounds,
+        )  # fmt: skip
+        if isinstance(made, Fault):
+            return [Dropped(made.reason, made.detail)]
+        return [Kept(_FORM.child(row, made_by=self.made_by("model"), payload=made))]
+
+
+def _form(text: str, reply: FormReply) -> Form | Fault:
+    form = Form(chat=text, **{name: value.strip() for name, value in reply.model_dump().items()})
+    return form if form.filled() else Fault("reply_empty")

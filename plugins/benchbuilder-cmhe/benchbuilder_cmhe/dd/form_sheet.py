@@ -1,0 +1,94 @@
+"""Has people fill in the forms of chats, or takes the drafts of a model as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.ports.stage import Context, Gather, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
+
+from benchbuilder_cmhe.dd.chat import FIELDS, Form
+from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse
+
+_FORM = Fact[Form]
+_DONE = "fit"
+Field = Literal["age", "sex", "symptoms", "examination", "history", "complaint", "diagnosis"]
+
+
+class FormSheetSpec(StepSpec):
+    """Who fills forms in. Where the recipe's `votes` are by nobody, filled sheets that are there count all the same,
+    and drafts stand for the rest.
+
+    `sheet` is a filled sheet (or a folder of them) that the recipe ships; `needed` are groups of fields of which one
+    must be filled; `labels` are the headings of the columns.
+    """
+
+    votes: Annotated[KindSpec | None, Slot("votes", inherit="annotation")] = None
+    sheet: FileRef | None = None
+    needed: dict[str, tuple[Field, ...]]
+    labels: Annotated[dict[str, str], Knob()] = {}
+
+
+class FormSheet(Gather):
+    """Forms that people filled: a row of the sheet is ``fit`` (1) with its fields, or the chat is not (0) and goes."""
+
+    kind: ClassVar[str] = "form_sheet"
+    spec_class: ClassVar[type[StepSpec]] = FormSheetSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FORM)}
+    output: ClassVar[type[Row] | None] = _FORM
+    reasons: ClassVar[Mapping[str, str]] = {
+        "not_fit": "Whoever filled the form in found no clear case in the chat.",
+        "no_form": "Nobody filled the form in, no model did, and nobody is asked to.",
+        "incomplete": "The form lacks what the recipe needs.",
+    }
+
+    spec: FormSheetSpec
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        labels = self.spec.labels
+        shown = SheetColumn("chat", labels.get("chat", "chat"), wide=True)
+        filled = [SheetColumn(name, labels.get(name, name), filled=True) for name in (*FIELDS, _DONE)]
+        self.sheet = Sheet(context.step, context.workplace, [shown, *filled], _DONE, self.spec.sheet)
+
+    def observes(self) -> Mapping[str, str]:
+        """Hashes of the filled sheets."""
+        return self.sheet.observes()
+
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+        """Forms; WaitingForPeople with the number of rows that are not filled."""
+        rows: list[Fact[Form]] = list(tables["each"])
+        lines = {row.id: SheetLine({"chat": row.payload.chat}, row.payload.fields()) for row in rows}
+        keys = {line.key: line for line in lines.values()}
+        filled = {key: cells for key, cells in self.sheet.read().items() if key in keys}
+        wrong = [f"{keys[key].shown['chat'][:30]!r}: fit is {cells[_DONE]!r}; write 1 or 0"
+                 for key, cells in filled.items() if cells[_DONE] not in ("0", "1")]  # fmt: skip
+        refuse(wrong)
+        if self.spec.votes is not None and self.spec.votes.kind != "none":
+            missing = [line for key, line in keys.items() if key not in filled]
+            self.sheet.ask(missing)
+            if missing:
+                raise self.sheet.waiting(len(missing), "filled forms" if len(missing) > 1 else "filled form")
+        fates = [(row.id, [self._fate(row, filled.get(lines[row.id].key))]) for row in rows]
+        people = sum(lines[row.id].key in filled for row in rows)
+        return Gathered(fates, notes={"by_people": people, "by_draft": len(rows) - people})
+
+    def _fate(self, row: Fact[Form], cells: Mapping[str, str] | None) -> Fate:
+        form = row.payload
+        if cells is not None:
+            if cells[_DONE] == "0":
+                return Dropped("not_fit")
+            form = Form(chat=form.chat, **{name: cells.get(name, "") for name in FIELDS})
+        elif not form.filled():
+            return Dropped("no_form")
+        fields = form.fields()
+        for group, names in self.spec.needed.items():
+            if not any(fields[name] for name in names):
+                return Dropped("incomplete", f"{group}: {', '.join(names)}")
+        made_by = self.made_by("draft" if cells is None else "people")
+        return Kept(_FORM.child(row, made_by=made_by, payload=form))

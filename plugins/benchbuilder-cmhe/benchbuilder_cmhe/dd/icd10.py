@@ -1,0 +1,211 @@
+"""The scorer kind `icd10`: which of the right diseases an answer names, by chapter, block and category."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.model import Reply, Request
+from benchbuilder.ports.scorer import Mark, Scored, Scorer, Scoring
+from benchbuilder.ports.stage import Context
+from benchbuilder.prompting import Fault
+from benchbuilder.prompts import Prompt
+from benchbuilder.records.answer import Answer
+from benchbuilder.records.fates import Dropped, NotApplicable
+from benchbuilder.records.item import Item
+from benchbuilder.spec.base import KindSpec, PromptRef, Slot, Spec
+from benchbuilder.spec.model import Sampling
+from benchbuilder.text.patterns import Regex
+from benchbuilder.text.replies import spoken
+from benchbuilder.text.score_replies import harmless_in, tag_names
+from pydantic import BaseModel, Field
+
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
+from benchbuilder_cmhe.dd.case import Case
+from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
+from benchbuilder_cmhe.dd.hierarchy import LEVELS
+from benchbuilder_cmhe.dd.mentions import Mentions, Reading
+
+_UNKNOWN = "?"
+
+
+class DictionarySpec(Spec):
+    """How names are found in answers without a model. Patterns have names of your choice; ``null`` takes one away."""
+
+    shortest: Annotated[int, Field(ge=1)]
+    whole_words: bool
+    clause_ends: str
+    denied_before: dict[str, Regex | None] = {}
+    denied_after: dict[str, Regex | None] = {}
+    begins: dict[str, Regex | None] = {}
+    ends: dict[str, Regex | None] = {}
+    parts: bool = False
+
+    def reading(self) -> Reading:
+        """The same, without what was taken away."""
+
+        def kept(patterns: Mapping[str, str | None]) -> tuple[str, ...]:
+            return tuple(pattern for pattern in patterns.values() if pattern)
+
+        return Reading(
+            self.shortest, self.whole_words, self.clause_ends, kept(self.denied_before), kept(self.denied_after),
+            kept(self.begins), kept(self.ends), self.parts,
+        )  # fmt: skip
+
+
+class Icd10Spec(KindSpec):
+    """By what diseases are found in answers, and brought to codes.
+
+    With a `model`, it lists the names that an answer gives; without one, the `dictionary` finds those that the
+    classification knows. Of an answer longer than `longest` characters the last of them are read.
+    """
+
+    classification: ClassificationSpec
+    dictionary: DictionarySpec
+    unknown: Literal["wrong", "ignored"]
+    """A name of the model's that has no code: one more disease that is given and not wanted, or nothing."""
+    longest: Annotated[int, Field(ge=1000)] = 20_000
+    prompt: PromptRef | None = None
+    rounds: Annotated[int, Field(ge=0, le=5)] = 0
+    sampling: Sampling = Sampling()
+    model: Annotated[KindSpec | None, Slot("model")] = None
+
+
+class NamesReply(BaseModel):
+    """The diseases that an answer says the patient has."""
+
+    diseases: list[str]
+
+
+class Icd10(Scorer):
+    """The aspects ``level_0`` (chapter), ``level_1`` (innermost block) and ``level_2`` (category).
+
+    At each level the diseases of an answer and of its item are sets; `counts` says how many stand in both, in the
+    answer, and in the item, for micro-averages. The value is the case's own F1, 0 where nothing is in common. An
+    answer without text gives nothing, and is wanted all the same. The detail shows what was given and wanted.
+    """
+
+    kind: ClassVar[str] = "icd10"
+    spec_class: ClassVar[type[KindSpec]] = Icd10Spec
+    reasons: ClassVar[Mapping[str, str]] = {
+        **ASKING_REASONS,
+        "no_case": "The item is no case with coded diagnoses.",
+        "missing": "The model has no answer to this item.",
+    }
+    prompt_variables: ClassVar[Mapping[str, str]] = {"answer": "the answer whose diseases are listed"}
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self.spec: Icd10Spec = spec
+        self._known: Classification | None = None
+        self._mentions: Mentions | None = None
+        self._prompt: Prompt | None = None
+        if self.asks is not None and spec.prompt is None:
+            raise DataError("the scorer icd10 has a model but no prompt", where="evaluation.scorers",
+                            next="set the scorer's prompt, for instance zh/dd_extract.j2")  # fmt: skip
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model that lists names, if it answers at all."""
+        model = self.spec.model
+        return None if model is None or model.kind == "none" else model
+
+    def open(self) -> None:
+        """Read the classification and the prompt."""
+        if self._known is None:
+            self._known = open_classification(self.spec.classification)
+            self._mentions = Mentions(self._known, self.spec.dictionary.reading())
+            self._prompt = read_prompt(self.spec.prompt)
+
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+        """What each answer scored, by the dictionary."""
+        self.open()
+        assert self._mentions is not None
+        return [self._by_dictionary(answer, item, self._mentions) for answer, item in pairs]
+
+    def _by_dictionary(self, answer: Answer, item: Item[Any], mentions: Mentions) -> Scored:
+        early = _unscored(answer, item)
+        if early is not None:
+            return early
+        found = mentions.find(self._read(answer))
+        return self._scored(answer, item.payload, [(mention.text, mention.match.code) for mention in found])
+
+    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:
+        """What an answer scored, by the names that the model lists."""
+        early = _unscored(answer, item)
+        if early is not None:
+            return early
+        text = self._read(answer)
+        names: list[str] = []
+        if text.strip():
+            made = yield from self._ask(text)
+            if isinstance(made, Fault):
+                return Dropped(made.reason, made.detail)
+            names = made
+        return self._scored(answer, item.payload, self._coded(names))
+
+    def _ask(self, text: str) -> Generator[Request, Reply, list[str] | Fault]:
+        if self.asks is None or self._prompt is None:
+            return Fault("needs_model")
+        values = {"answer": harmless_in(text, tag_names(self._prompt.source))}
+        return (
+            yield from ask_json(
+                self._prompt, values, NamesReply, lambda reply: [name for name in reply.diseases if name],
+                sampling=self.spec.sampling, expected=NamesReply(diseases=[text[:12]]).model_dump_json(),
+                rounds=self.spec.rounds,
+            )
+        )  # fmt: skip
+
+    def _coded(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        assert self._known is not None
+        coded: list[tuple[str, str]] = []
+        for name in names:
+            matches = self._known.find(name)
+            kept = [(name, match.code) for match in matches if not self._known.is_left_out(match.code)]
+            if matches:
+                coded += kept
+            elif self.spec.unknown == "wrong":
+                coded.append((name, ""))
+        return coded
+
+    def _read(self, answer: Answer) -> str:
+        said = spoken(answer.text) or ""
+        return said[-self.spec.longest :]
+
+    def _scored(self, answer: Answer, case: Case, given: Sequence[tuple[str, str]]) -> tuple[Mark, ...]:
+        assert self._known is not None
+        label = "" if answer.outcome == "complete" else answer.outcome
+        marks: list[Mark] = []
+        for level in range(len(LEVELS)):
+            wanted = case.at(level)
+            named = frozenset(self._at(name, code, level) for name, code in given)
+            counts = (len(named & wanted), len(named), len(wanted))
+            value = 2 * counts[0] / (counts[1] + counts[2])
+            detail = f"{' '.join(sorted(named)) or 'nothing'} | wanted {' '.join(sorted(wanted))}"
+            if level == len(LEVELS) - 1 and given:
+                detail += f" | {', '.join(dict.fromkeys(name for name, _ in given))}"
+            marks.append(Mark(f"level_{level}", value, label or _label(counts), detail, counts=counts))
+        return tuple(marks)
+
+    def _at(self, name: str, code: str, level: int) -> str:
+        """What a disease of an answer counts as: one without a code as itself, which is never wanted."""
+        assert self._known is not None
+        place = self._known.hierarchy.place(code) if code else None
+        return place.at(level) if place is not None else f"{_UNKNOWN}{name}"
+
+
+def _label(counts: tuple[int, int, int]) -> str:
+    both, given, wanted = counts
+    if not given:
+        return "nothing"
+    if both == given == wanted:
+        return "right"
+    return "part" if both else "wrong"
+
+
+def _unscored(answer: Answer, item: Item[Any]) -> NotApplicable | None:
+    if answer.outcome == "missing":
+        return NotApplicable("missing")
+    case = item.payload
+    return None if isinstance(case, Case) and case.at(2) else NotApplicable("no_case")

@@ -1,0 +1,129 @@
+"""Which diseases a text names, and does not deny: the longest names of a classification, from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchbuilder.text.patterns import find_all
+
+from benchbuilder_cmhe.dd.classification import Classification
+from benchbuilder_cmhe.dd.names import Match
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How answers are read: patterns see them in the spelling of the classification."""
+
+    shortest: int
+    """Characters of the shortest name that is looked for."""
+    whole_words: bool
+    """Whether a name must not stand inside a word: for languages that put spaces between words."""
+    clause_ends: str
+    """Characters that end a clause, in which alone a denial counts."""
+    denied_before: tuple[str, ...] = ()
+    """What denies a disease, in the clause before its name."""
+    denied_after: tuple[str, ...] = ()
+    """What denies it, in the clause behind its name."""
+    begins: tuple[str, ...] = ()
+    """What announces the diagnosis: the last announcement behind which a disease stands is read, else everything."""
+    ends: tuple[str, ...] = ()
+    """What ends that part."""
+    parts: bool = False
+    """Whether a name counts that stands inside another one that was found elsewhere."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A name that was found: where it stands in the text as it was read, and its code."""
+
+    start: int
+    end: int
+    text: str
+    match: Match
+
+
+class Mentions:
+    """Finds the names of a classification in texts."""
+
+    def __init__(self, known: Classification, reading: Reading) -> None:
+        self._known, self._reading = known, reading
+        self._by_first: dict[str, list[int]] = {}
+        lengths: dict[str, set[int]] = {}
+        for key in known.names.keys():  # noqa: SIM118 - no mapping
+            entry = known.names.entry(key)
+            if entry is not None and len(key) >= reading.shortest and not known.is_left_out(entry.code):
+                lengths.setdefault(key[0], set()).add(len(key))
+        self._by_first = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+
+    def find(self, text: str) -> list[Mention]:
+        """The diseases that `text` says somebody has, each name once."""
+        said = self._spelled(text)
+        for part in self._announced(said):
+            if found := self._affirmed(part):
+                return found
+        return self._affirmed(said)
+
+    def _spelled(self, text: str) -> str:
+        """The text in the spelling of the names, line by line."""
+        keep_spaces = self._reading.whole_words
+        lines = (line for line in text.splitlines() if line.strip())
+        if keep_spaces:
+            return "\n".join(" ".join(self._known.names.spell(word) for word in line.split()) for line in lines)
+        return "\n".join(self._known.names.spell(line) for line in lines)
+
+    def _announced(self, said: str) -> Iterable[str]:
+        """What stands behind announcements, the last one first."""
+        starts = sorted({span.end for pattern in self._reading.begins for span in find_all(pattern, said)})
+        for start in reversed(starts):
+            part = said[start:]
+            stops = [span.start for pattern in self._reading.ends for span in find_all(pattern, part)]
+            yield part[: min(stops, default=len(part))]
+
+    def _affirmed(self, said: str) -> list[Mention]:
+        found = [mention for mention in self._named(said) if not self._denied(said, mention)]
+        first = {mention.text: mention for mention in reversed(found)}
+        kept = sorted(first.values(), key=lambda mention: mention.start)
+        if self._reading.parts:
+            return kept
+        return [one for one in kept if not any(one.text in other.text for other in kept if other is not one)]
+
+    def _named(self, said: str) -> list[Mention]:
+        found: list[Mention] = []
+        at = 0
+        while at < len(said):
+            mention = self._at(said, at)
+            if mention is None:
+                at += 1
+            else:
+                found.append(mention)
+                at = mention.end
+        return found
+
+    def _at(self, said: str, at: int) -> Mention | None:
+        """The longest name that begins at `at`."""
+        for length in self._by_first.get(said[at], ()):
+            key = said[at : at + length]
+            entry = self._known.names.entry(key)
+            if entry is None or len(key) < length or self._known.is_left_out(entry.code):
+                continue
+            if self._reading.whole_words and _inside_word(said, at, at + length):
+                continue
+            return Mention(at, at + length, key, Match(entry.code, entry.name, entry.how))
+        return None
+
+    def _denied(self, said: str, mention: Mention) -> bool:
+        ends = self._reading.clause_ends + "\n"
+        start = max((said.rfind(end, 0, mention.start) for end in ends), default=-1) + 1
+        stops = [place for end in ends if (place := said.find(end, mention.end)) >= 0]
+        before, after = said[start : mention.start], said[mention.end : min(stops, default=len(said))]
+        return _any(self._reading.denied_before, before) or _any(self._reading.denied_after, after)
+
+
+def _any(patterns: Sequence[str], text: str) -> bool:
+    return any(find_all(pattern, text) for pattern in patterns)
+
+
+def _inside_word(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return (before.isalnum() and text[start].isalnum()) or (after.isalnum() and text[end - 1].isalnum())

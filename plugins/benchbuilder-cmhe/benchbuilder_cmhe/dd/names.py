@@ -1,0 +1,163 @@
+"""Names of diseases and their codes: which code a name has, and how that was found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from benchbuilder.text.normalise import comparable
+from benchbuilder.text.patterns import find_all, replace_all
+from rapidfuzz import fuzz, process
+
+from benchbuilder_cmhe.dd.hierarchy import is_manifestation
+
+How = Literal["exact", "alias", "fuzzy", "model", "person"]
+"""How a code was found: the name stands in a list; it is another form of one that does; it is near one; a model or a
+person said so."""
+_NEAREST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name with its code as a list has it; `how` is ``exact`` for the list's own name, ``alias`` for another form."""
+
+    code: str
+    name: str
+    how: How = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A code that was found for a name: `entry` is what the list calls it, `score` from 0 to 100 how near that is.
+
+    `part` is the part of the name that it was found for, where a name holds several diseases.
+    """
+
+    code: str
+    entry: str
+    how: How
+    score: float = 100.0
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Near:
+    """When a name counts as the near one of a list: `threshold` of similarity in per cent, at least `at_least`
+    characters, and what must be the same in both (`fixed`, patterns)."""
+
+    threshold: float
+    at_least: int
+    fixed: tuple[str, ...] = ()
+
+
+class Names:
+    """Names by the form in which they are compared.
+
+    Of entries with the same name the list's own goes before other forms, a code that stands for itself before one that
+    is only a manifestation, a short code before a long one, and then the first.
+    """
+
+    def __init__(self, entries: Iterable[Entry], spell: Callable[[str], str] = comparable) -> None:
+        self.spell = spell
+        self._by_name: dict[str, Entry] = {}
+        for entry in entries:
+            key = spell(entry.name)
+            before = self._by_name.get(key)
+            if key and (before is None or _rank(entry) < _rank(before)):
+                self._by_name[key] = entry
+        self.nearest = lru_cache(maxsize=20_000)(self._nearest)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def with_forms(self, forms: Iterable[tuple[str, Entry]]) -> Names:
+        """These names and further forms of them: (form, entry); a form that is a name already stays one."""
+        more = Names([], self.spell)
+        more._by_name = dict(self._by_name)
+        for form, entry in forms:
+            key = self.spell(form)
+            if key:
+                more._by_name.setdefault(key, replace(entry, how="alias"))
+        return more
+
+    def keys(self) -> Sequence[str]:
+        """Every name and form, as it is compared."""
+        return tuple(self._by_name)
+
+    def entry(self, key: str) -> Entry | None:
+        """The entry of a name as it is compared."""
+        return self._by_name.get(key)
+
+    def called(self, code: str) -> str:
+        """The first name that has `code`, "" if none has."""
+        return self._called.get(code, "")
+
+    @cached_property
+    def _called(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for entry in self._by_name.values():
+            found.setdefault(entry.code, entry.name)
+        return found
+
+    def find(self, name: str) -> Match | None:
+        """The code of a name that stands in the list, itself or in another form."""
+        entry = self._by_name.get(self.spell(name))
+        return None if entry is None else Match(entry.code, entry.name, entry.how)
+
+    def _nearest(self, name: str, near: Near, count: int = 1) -> tuple[Match, ...]:
+        """The `count` nearest names, the best first, which say of everything `fixed` what `name` says of it."""
+        key = self.spell(name)
+        if len(key) < near.at_least:
+            return ()
+        said = _said(near.fixed, key)
+        found = process.extract(
+            key, self._listed, scorer=fuzz.ratio, score_cutoff=near.threshold, limit=max(_NEAREST, count)
+        )
+        fitting = [(other, score) for other, score, _ in found if _said(near.fixed, other) == said]
+        entries = sorted(((self._by_name[other], score) for other, score in fitting), key=_order)
+        return tuple(Match(entry.code, entry.name, "fuzzy", round(score, 1)) for entry, score in entries[:count])
+
+    @cached_property
+    def _listed(self) -> list[str]:
+        return list(self._by_name)
+
+
+def _rank(entry: Entry) -> tuple[bool, bool, int]:
+    return (entry.how != "exact", is_manifestation(entry.code), len(entry.code))
+
+
+def _order(found: tuple[Entry, float]) -> tuple[float, bool, int, str]:
+    entry, score = found
+    return (-score, is_manifestation(entry.code), len(entry.code), entry.code)
+
+
+def _said(patterns: Sequence[str], text: str) -> list[str]:
+    return sorted(span.of(text) for pattern in patterns for span in find_all(pattern, text))
+
+
+def spelling(rewrites: Mapping[str, str]) -> Callable[[str], str]:
+    """The form in which names are compared: without case, width and white space, each pattern put by its rewrite.
+
+    >>> spelling({"ii": "2"})("Type ＩＩ diabetes")
+    'type2diabetes'
+    """
+
+    def spell(name: str) -> str:
+        text = comparable(name)
+        for pattern, put in rewrites.items():
+            text = replace_all(pattern, put, text)
+        return text
+
+    return spell
+
+
+def forms(name: str, variants: Iterable[tuple[str, str]]) -> list[str]:
+    """Other forms of a name: for each (pattern, replacement) that changes it, what it becomes.
+
+    >>> forms("coryza [common cold]", [(r" ?\\\\[.*\\\\]", ""), (r".*\\\\[(.*)\\\\]", r"\\\\1")])
+    ['coryza', 'common cold']
+    """
+    made = (replace_all(pattern, put, name).strip() for pattern, put in variants)
+    return [form for form in dict.fromkeys(made) if form and form != name]

@@ -1,0 +1,203 @@
+"""Sheets that people fill in: one row for each thing that is asked about, bound by a hash to what it shows.
+
+The header of a column ends in a marker in square brackets, by which it is found again whatever it is called. ``[key]``
+hashes what the row shows; what is filled in counts for just that. Sheets are written as CSV and XLSX below
+``STEP/packets`` in the build's folder of people's work, and read, filled, from ``STEP/filled`` and from what the
+recipe ships.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from benchbuilder.errors import DataError, WaitingForPeople
+from benchbuilder.spec.base import FileRef
+from benchbuilder.text.tables import csv_lines
+from benchbuilder.votes.cells import escape, folded
+from benchbuilder.votes.desk import lay_out
+from benchbuilder.votes.sheets import csv_bytes
+from benchbuilder.votes.workbook import UnreadableWorkbookError, read_workbook, without_dates
+from openpyxl import Workbook
+from openpyxl.styles import Alignment, Font
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
+
+_MARKER = re.compile(r"\[([a-z_]+)\]\s*\Z")
+_SHOWN_PROBLEMS = 20
+_EPOCH = datetime(2000, 1, 1)
+_WIDE, _NARROW = 60, 18
+
+
+@dataclass(frozen=True)
+class SheetColumn:
+    """A column: the `name` in its marker, its `label` for people, whether they fill it, whether it holds long text."""
+
+    name: str
+    label: str
+    filled: bool = False
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class SheetLine:
+    """A row: what it shows, and what stands in the cells that people fill before they do."""
+
+    shown: Mapping[str, str]
+    before: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def key(self) -> str:
+        """The hash of what is shown."""
+        text = json.dumps(dict(self.shown), ensure_ascii=False, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+
+
+@dataclass
+class Sheet:
+    """The sheet of a step: where its packets go and filled ones come from, and which columns it has."""
+
+    step: str
+    workplace: Path
+    columns: Sequence[SheetColumn]
+    done: str
+    """The column without which a row does not count as filled."""
+    shipped: FileRef | None = None
+
+    def files(self) -> Iterator[tuple[str, Path]]:
+        """Every filled sheet by name: those that the recipe ships, then those of the build."""
+        if self.shipped is not None:
+            if not self.shipped.file.exists():
+                raise DataError(f"the sheets of the step {self.step} are missing", where=str(self.shipped.file),
+                                next=f"set steps.{self.step}.sheet to a filled sheet, or to null")  # fmt: skip
+            yield from _below(self.shipped.file, self.shipped.path.rstrip("/"))
+        yield from _below(self.workplace / self.step / "filled", f"{self.workplace.name}/{self.step}/filled")
+
+    def observes(self) -> dict[str, str]:
+        """SHA-256 of every filled sheet."""
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self.files()}
+
+    def read(self) -> dict[str, dict[str, str]]:
+        """What people filled in, by key and column; rows that are not done are left out.
+
+        DataError for a file that is no such sheet, and for a row that two sheets fill differently.
+        """
+        found: dict[str, dict[str, str]] = {}
+        where: dict[str, str] = {}
+        problems: list[str] = []
+        for name, path in self.files():
+            for place, cells in self._rows(name, path, problems):
+                key = cells.pop("key", "")
+                if not key or not cells.get(self.done):
+                    continue
+                if key in found and found[key] != cells:
+                    problems.append(f"{place}: the row is filled differently at {where[key]}; keep one")
+                found.setdefault(key, cells)
+                where.setdefault(key, place)
+        refuse(problems)
+        return found
+
+    def ask(self, lines: Sequence[SheetLine]) -> None:
+        """Write packets with `lines` alone, and take away those of before that nobody changed."""
+        place = self.workplace / self.step
+        packets: dict[str, bytes] = {}
+        if lines:
+            grid = self._grid(lines)
+            text = csv_bytes(grid)
+            stem = f"{self.step}-{hashlib.blake2b(text, digest_size=4).hexdigest()}"
+            packets = {f"{stem}.csv": text, f"{stem}.xlsx": self._workbook(grid)}
+            (place / "filled").mkdir(parents=True, exist_ok=True)
+        lay_out(place / "packets", {name: (lambda data=data: data) for name, data in packets.items()})
+
+    def waiting(self, missing: int, what: str) -> WaitingForPeople:
+        """The error that says how many rows are not filled, and what to do."""
+        place = f"{self.workplace.name}/{self.step}"
+        return WaitingForPeople(
+            f"{missing} {what} {'is' if missing == 1 else 'are'} missing in the step {self.step}",
+            missing={what: missing},
+            where=f"{place}/packets in the folder of the build",
+            next=f"fill in the sheet there (.xlsx or .csv), put it into {place}/filled, and run the same command again",
+        )
+
+    def _grid(self, lines: Sequence[SheetLine]) -> list[list[str]]:
+        header = [f"{column.label} [{column.name}]" for column in self.columns]
+        rows = [
+            [(line.before if column.filled else line.shown).get(column.name, "") for column in self.columns]
+            for line in lines
+        ]
+        keys = ["[key]", *(line.key for line in lines)]
+        return [[*(escape(cell) for cell in row), key] for row, key in zip([header, *rows], keys, strict=True)]
+
+    def _workbook(self, grid: Sequence[Sequence[str]]) -> bytes:
+        book = Workbook()
+        book.properties.creator, book.properties.created = "benchbuilder", _EPOCH
+        sheet = book.active
+        if not isinstance(sheet, Worksheet):
+            raise TypeError("a new workbook has a worksheet")
+        for line in grid:
+            sheet.append(list(line))
+        for number, column in enumerate(self.columns, start=1):
+            sheet.column_dimensions[get_column_letter(number)].width = _WIDE if column.wide else _NARROW
+        for row in sheet.iter_rows():
+            for cell in row:
+                cell.alignment = Alignment(wrap_text=True, vertical="top")
+                cell.number_format = "@"
+                if cell.row == 1:
+                    cell.font = Font(bold=True)
+        sheet.freeze_panes = "A2"
+        stream = io.BytesIO()
+        book.save(stream)
+        return without_dates(stream.getvalue())
+
+    def _rows(self, name: str, path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
+        """The rows of a sheet with their places; the columns that people fill, and the key."""
+        kept = {"key", *(column.name for column in self.columns if column.filled)}
+        lines = _lines(path)
+        if not lines:
+            problems.append(f"{name}: the sheet cannot be read; save it as .xlsx or .csv")
+            return
+        markers = [match[1] if (match := _MARKER.search(cell)) else "" for cell in lines[0]]
+        if missing := [column for column in sorted(kept) if column not in markers]:
+            problems.append(f"{name}: row 1 has no column [{missing[0]}]; keep the header as it was written")
+            return
+        for number, line in enumerate(lines[1:], start=2):
+            cells = {marker: folded(cell) for marker, cell in zip(markers, line, strict=False) if marker in kept}
+            yield f"{name}: row {number}", cells
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """DataError with all `problems`, if there are any."""
+    if problems:
+        more = len(problems) - _SHOWN_PROBLEMS
+        shown = [*problems[:_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
+        raise DataError(f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in filled sheets",
+                        where=problems[0].partition(": ")[0], why="\n         ".join(shown),
+                        next="correct the cells, then run the same command again; nothing was taken")  # fmt: skip
+
+
+def _lines(path: Path) -> list[list[str]]:
+    data = path.read_bytes()
+    if path.suffix.lower() == ".xlsx":
+        try:
+            return next((lines for lines in read_workbook(data).values() if lines), [])
+        except UnreadableWorkbookError:
+            return []
+    return csv_lines(data, lambda header: any(_MARKER.search(cell) for cell in header)) or []
+
+
+def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """Sheets of `folder` (or the one that it is) in order; hidden ones and locks left out."""
+    if folder.is_file():
+        yield name, folder
+        return
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith((".", "~$")) for part in relative.parts)
+        if path.is_file() and path.suffix.lower() in (".csv", ".xlsx") and not hidden:
+            yield f"{name}/{relative.as_posix()}", path

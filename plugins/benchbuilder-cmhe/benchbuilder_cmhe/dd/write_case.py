@@ -1,0 +1,128 @@
+"""Writes the forms of chats up as cases, by a template or by a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from benchbuilder import prompts
+from benchbuilder.ports.stage import Port
+from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.records.envelope import MadeBy, Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Fate, Kept
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import PromptRef
+from benchbuilder.text.normalise import comparable, tidy_space
+from benchbuilder.text.patterns import Regex, replace_all
+from pydantic import Field
+
+from benchbuilder_cmhe.dd.case import Case, Diagnosis
+from benchbuilder_cmhe.dd.chat import FIELDS, Form
+
+_CASE = Fact[Case]
+_TOLD = FIELDS[:-1]
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+class WriteCaseSpec(WriterSpec):
+    """How forms are written up."""
+
+    origin: str
+    """What the cases count under."""
+    template: PromptRef | None
+    """What is filled in without a model, with the fields but the diagnosis; ``null`` leaves it all to the model."""
+    separators: Regex
+    """What stands between several diseases in the field of the diagnosis."""
+    min_chars: Annotated[int, Field(ge=1)]
+    """Characters that a case must have."""
+
+
+class WriteCase(Writer):
+    """The case of one form: a text that says what the form says and does not name the diagnosis."""
+
+    kind = "write_case"
+    spec_class = WriteCaseSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Form])}
+    output: ClassVar[type[Row] | None] = _CASE
+    divides = True
+    faults: ClassVar[Mapping[str, str]] = {
+        "leaks_answer": "The text names a diagnosis.",
+        "lost_number": "The text lacks a number of the form.",
+        "too_short": "The text is shorter than the recipe allows.",
+    }
+    """Why a text is not taken."""
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "no_diagnosis": "The form names no disease.",
+        **faults,
+    }
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "age": "the patient's age (any field may be empty)",
+        "sex": "the patient's sex",
+        "symptoms": "symptoms and signs",
+        "examination": "what was examined, and what was found",
+        "history": "illnesses, operations and medicines of before",
+        "complaint": "why the patient came",
+    }
+    reply_field = "case"
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read template and prompts."""
+        super().open(lookups)
+        ref = self.spec.template
+        self._template = None if ref is None else prompts.read(ref.path, ref.file)
+
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """Forms with a diagnosis."""
+        return None if self._names(row.payload) else Dropped("no_diagnosis")
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """The filled template."""
+        if self._template is None:
+            return NeedsModel("no template")
+        text = tidy_space(prompts.render(self._template, _values(row.payload)))
+        fault = self._fault(row.payload, text)
+        if fault is not None:
+            return Dropped(fault.reason, fault.detail)
+        return Kept(self._case(row, text, self.made_by("template")))
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """The fields but the diagnosis."""
+        return _values(row.payload)
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """All fields in a row."""
+        return " ".join(filter(None, _values(row.payload).values()))
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """A text that keeps the numbers and does not name a diagnosis."""
+        text = tidy_space(text)
+        return self._fault(row.payload, text) or self._case(row, text, made_by)
+
+    def _fault(self, form: Form, text: str) -> Fault | None:
+        said = comparable(text)
+        if named := next((name for name in self._names(form) if comparable(name) in said), ""):
+            return Fault("leaks_answer", named)
+        if len(text) < self.spec.min_chars:
+            return Fault("too_short", f"{len(text)} characters")
+        there = set(_NUMBER.findall(said))
+        wanted = _NUMBER.findall(comparable(" | ".join(_values(form).values())))
+        if lost := next((number for number in wanted if number not in there), ""):
+            return Fault("lost_number", lost)
+        return None
+
+    def _names(self, form: Form) -> list[str]:
+        parts = replace_all(self.spec.separators, "\n", form.diagnosis).split("\n")
+        return list(dict.fromkeys(name for part in parts if (name := tidy_space(part))))
+
+    def _case(self, row: Fact[Form], text: str, made_by: MadeBy) -> Fact[Case]:
+        diagnoses = tuple(Diagnosis(name=name) for name in self._names(row.payload))
+        payload = Case(text=text, diagnoses=diagnoses, origin=self.spec.origin)
+        return _CASE.child(row, made_by=made_by, payload=payload, partition=self.spec.origin)
+
+
+def _values(form: Form) -> dict[str, str]:
+    fields = form.fields()
+    return {name: fields[name] for name in _TOLD}

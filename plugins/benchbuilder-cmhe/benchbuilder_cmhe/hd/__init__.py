@@ -1,0 +1,1 @@
+"""Hallucination detection: dialogues, answers that were tampered with, generated answers."""

@@ -1,0 +1,47 @@
+"""Asks of a dialogue whether the doctor's answer holds untrue information."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.ports.stage import Map, Port
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Fate, Kept
+from benchbuilder.records.item import Item
+from benchbuilder.spec.base import StepSpec
+from benchbuilder.spec.judging import Name
+
+from benchbuilder_cmhe.hd.dialogue import Dialogue, DialogueCheck
+
+
+class CheckDialogueSpec(StepSpec):
+    """`expected` is the right answer to whether it holds untrue information; items count under `partition`."""
+
+    expected: Literal["yes", "no"]
+    partition: Name
+
+
+class CheckDialogue(Map):
+    """One item for each dialogue; `fact` is the dialogue of the source that it was made of."""
+
+    kind: ClassVar[str] = "check_dialogue"
+    spec_class: ClassVar[type[StepSpec]] = CheckDialogueSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Dialogue])}
+    output: ClassVar[type[Row] | None] = Item[DialogueCheck]
+
+    spec: CheckDialogueSpec
+
+    def map(self, row: Fact[Dialogue], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """The item."""
+        said = row.payload
+        payload = DialogueCheck(
+            department=said.department, title=said.title, question=said.question, answer=said.answer,
+            expected=self.spec.expected, changes=said.changes,
+        )  # fmt: skip
+        item = Item[DialogueCheck].child(
+            row, made_by=self.made_by(self.spec.partition), partition=self.spec.partition, payload=payload,
+            candidate=row.id, fact=row.parents[-1] if row.parents else row.id, reviewed=False,
+        )  # fmt: skip
+        return [Kept(item)]

@@ -1,0 +1,196 @@
+"""The source kind `dialogue_tables`: questions in one table, answers in another, joined by the question's id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.ports.source import Source, SourceSpec
+from benchbuilder.records.envelope import MadeBy, Origin, Row
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.sources.delimited import Cut, delimited_rows
+from benchbuilder.sources.files import Found, find_files, wrong_shape
+from benchbuilder.sources.lines import Encoding
+from benchbuilder.sources.reading import Column, RawRow
+from benchbuilder.sources.units import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS, Seen
+from benchbuilder.spec.base import FileRef, Spec
+from pydantic import Field
+
+from benchbuilder_cmhe.hd.dialogue import Dialogue
+
+_FACT = Fact[Dialogue]
+_SUFFIXES = (".csv", ".tsv", ".txt")
+
+
+class TableFile(Spec):
+    """A delimited file."""
+
+    file: FileRef
+    encoding: Encoding = "utf-8"
+    delimiter: Annotated[str, Field(min_length=1)] = ","
+    quoting: bool = True
+    header: bool = True
+
+
+class QuestionColumns(Spec):
+    """A question by its id, with what else is known of it."""
+
+    id: Column
+    text: Column
+    title: Column | None = None
+    department: Column | None = None
+
+
+class QuestionsTable(TableFile):
+    """One question a row."""
+
+    columns: QuestionColumns
+
+
+class AnswerColumns(Spec):
+    """An answer, and the id of its question."""
+
+    question: Column
+    text: Column
+
+
+class AnswersTable(TableFile):
+    """One answer a row; a question may have several."""
+
+    columns: AnswerColumns
+
+
+class DialogueTablesSpec(SourceSpec):
+    """The two tables, and which of several answers to a question are read."""
+
+    questions: QuestionsTable
+    answers: AnswersTable
+    several: Literal["all", "first"]
+
+
+class DialogueTables(Source):
+    """One dialogue for each answer whose question is there.
+
+    The questions are an auxiliary table: those that no answer belongs to are named, the others counted as used.
+    """
+
+    kind: ClassVar[str] = "dialogue_tables"
+    spec_class: ClassVar[type[SourceSpec]] = DialogueTablesSpec
+    output: ClassVar[type[Row]] = _FACT
+    reasons: ClassVar[Mapping[str, str]] = {
+        **READING_REASONS,
+        "malformed_auxiliary": "A row of the table of questions is not well-formed, or lacks its id or its text.",
+        "repeated_question": "The id of the question stands in an earlier row, which counts.",
+        "no_question": "An answer without a question: the table of questions has no such id.",
+        "no_answer": "A question without an answer: no row of the table of answers names its id.",
+        "not_first": "The question has an earlier answer, and the recipe reads the first.",
+    }
+    spec: DialogueTablesSpec
+
+    def files(self) -> list[FileRef]:
+        """The questions, then the answers."""
+        return [self._found("questions").ref, self._found("answers").ref]
+
+    def check(self) -> None:
+        """Look at the head of both files."""
+        for name in ("questions", "answers"):
+            head = list(islice(self._rows(name), HEAD_ROWS))
+            if len(head) >= ENOUGH_ROWS and all(raw.reason for raw in head):
+                raise wrong_shape(
+                    f"sources.{self.name}.{name}",
+                    self._found(name).name,
+                    expected=f"rows with the columns {', '.join(map(str, self._columns(name)))}",
+                    found=f"{head[0].reason}: {head[0].detail} (and so on, in the first {len(head)} rows)",
+                    next="check columns, delimiter, quoting, header and encoding in the recipe",
+                )
+
+    def read(self) -> Iterator[Unit | EndOfFile]:
+        """The questions first, then the answers."""
+        self.check()
+        answered = {cells[0] for raw in self._rows("answers") if not raw.reason and all(cells := _cells(raw.values))}
+        questions = yield from self._questions(answered)
+        yield from self._answers(questions)
+
+    def _questions(self, answered: set[str]) -> Generator[Unit | EndOfFile, None, dict[str, dict[str, str]]]:
+        found, counts = self._found("questions"), Counter[str]()
+        names = [
+            name for name in ("text", "title", "department") if getattr(self.spec.questions.columns, name) is not None
+        ]
+        questions: dict[str, dict[str, str]] = {}
+        for raw in self._rows("questions"):
+            key, *texts = _cells(raw.values) if not raw.reason else ("", "")
+            fate: Dropped | None = None
+            if not key or not texts[0]:
+                detail = f"{raw.reason}: {raw.detail}" if raw.reason else "missing_field: the id or the text is empty"
+                fate = Dropped("malformed_auxiliary", detail)
+            elif key in questions:
+                fate = Dropped("repeated_question", key)
+            else:
+                questions[key] = dict(zip(names, texts, strict=True))
+                fate = None if key in answered else Dropped("no_answer", key)
+            counts["used" if fate is None else fate.reason] += 1
+            if fate is not None:
+                yield Unit(found.name, raw.line, fate)
+        yield EndOfFile(found.name, counts.total(), dict(sorted(counts.items())))
+        return questions
+
+    def _answers(self, questions: Mapping[str, dict[str, str]]) -> Iterator[Unit | EndOfFile]:
+        found, seen, units = self._found("answers"), Seen(), 0
+        read: set[str] = set()
+        for raw in self._rows("answers"):
+            units += 1
+            yield Unit(found.name, raw.line, self._fate(raw, found, questions, seen, read))
+        yield EndOfFile(found.name, units)
+
+    def _fate(
+        self, raw: RawRow, found: Found, questions: Mapping[str, dict[str, str]], seen: Seen, read: set[str]
+    ) -> Kept | Dropped:
+        if raw.reason:
+            return Dropped(raw.reason, raw.detail)
+        key, answer = _cells(raw.values)
+        if not key or not answer:
+            return Dropped("missing_field", "question" if not key else "answer")
+        question = questions.get(key)
+        if question is None:
+            return Dropped("no_question", key)
+        if self.spec.several == "first" and key in read:
+            return Dropped("not_first", key)
+        read.add(key)
+        row = _FACT.build(
+            payload=Dialogue(
+                question=question["text"], answer=answer, title=question.get("title", ""),
+                department=question.get("department", ""),
+            ),
+            origin=Origin(file=found.name, line=raw.line), language=self.language, partition=self.name,
+            made_by=MadeBy(rule=self.kind, version=str(self.version)),
+        )  # fmt: skip
+        earlier = seen.earlier(row.id, found.name, raw.line)
+        return Dropped("duplicate", f"kept: {earlier}") if earlier else Kept(row)
+
+    def _table(self, name: str) -> QuestionsTable | AnswersTable:
+        return self.spec.questions if name == "questions" else self.spec.answers
+
+    def _found(self, name: str) -> Found:
+        return find_files(self._table(name).file, f"sources.{self.name}.{name}.file", _SUFFIXES)[0]
+
+    def _columns(self, name: str) -> Sequence[Column]:
+        """Of questions: id, text, and what else is known; of answers: the id of the question, and the text."""
+        if name == "answers":
+            return [self.spec.answers.columns.question, self.spec.answers.columns.text]
+        c = self.spec.questions.columns
+        return [c.id, c.text, *(column for column in (c.title, c.department) if column is not None)]
+
+    def _rows(self, name: str) -> Iterator[RawRow]:
+        table, found = self._table(name), self._found(name)
+        cut = Cut(
+            key=f"sources.{self.name}.{name}", encoding=table.encoding, delimiter=table.delimiter,
+            quoting=table.quoting, header=table.header, width=None,
+        )  # fmt: skip
+        return delimited_rows(found.at, found.name, cut, self._columns(name))
+
+
+def _cells(values: Sequence[Any]) -> list[str]:
+    return [str(value).strip() for value in values]

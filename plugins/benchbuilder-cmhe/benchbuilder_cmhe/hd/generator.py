@@ -1,0 +1,150 @@
+"""Trains the generator of answers: ``python -m benchbuilder_cmhe.hd.generator train recipe=cmhe --base FOLDER``.
+
+The pairs are the rows of a step that is built (``hd_pairs``); a question is put as the step that asks the generator
+puts it (``hd_answered``). What is written are adapters, for ``model: transformers`` with `adapter`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from benchbuilder import prompts
+from benchbuilder.errors import BenchbuilderError, DataError
+from benchbuilder.judges.neural_base import base_of
+from benchbuilder.judges.neural_fitting import Examples, Fit
+from benchbuilder.judges.neural_learner import Place
+from benchbuilder.judges.neural_libraries import (
+    device_of,
+    dtype_of,
+    fitting,
+    hushed,
+    quiet,
+    repeatable,
+    torch_and_transformers,
+    versions,
+)
+from benchbuilder.loading import load_recipe
+from benchbuilder.plan import make_plan
+from benchbuilder.ports.judge import Case
+from benchbuilder.store.checksums import Checksums
+from benchbuilder.store.folder import Store
+from pydantic import ValidationError
+
+from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogueSpec
+from benchbuilder_cmhe.hd.dialogue import Dialogue
+from benchbuilder_cmhe.hd.generator_learner import AnswerLearner, GeneratorSpec
+
+SETTINGS = Path(__file__).parents[1] / "recipes" / "generator" / "cmhe_hd.yaml"
+CARD = "generator.json"
+_LIBRARIES = ("torch", "transformers", "peft")
+
+
+def train(pairs: Sequence[Case], spec: GeneratorSpec, folder: Path, seed: int, note: Callable[[str], None]) -> None:
+    """Train on `pairs` (what is asked, and the answer), and write adapters and a card into `folder`.
+
+    DataError if there is nothing to learn from or `folder` holds something; the same arguments, the same adapters.
+    """
+    if not pairs:
+        raise DataError("there is nothing to train a generator on", next="build the step with the pairs first")
+    if folder.exists() and any(folder.iterdir()):
+        raise DataError(
+            "the folder of the generator is not empty", where=str(folder), next="name another one: --output"
+        )
+    torch, transformers = torch_and_transformers()
+    base = base_of(spec)
+    if base.folder is not None and not base.folder.is_dir():
+        raise DataError("the model to start from is not there", where=str(base.folder), next="--base FOLDER")
+    device = device_of(torch, spec.device)
+    place = Place(torch, device, dtype_of(torch, spec.dtype, device))
+    with quiet(transformers), fitting(torch, "train"), repeatable(torch, seed, device):
+        learner = AnswerLearner(base, place, spec)
+        rows = [learner.row(pair) for pair in pairs]
+        if spec.gradient_checkpointing and getattr(learner.model, "supports_gradient_checkpointing", False):
+            with hushed():
+                learner.model.enable_input_require_grads()
+                learner.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        note(f"{base.label}: {len(rows):,} answers are learned, on {device}, at most {learner.max_length} tokens")
+        ones = [1.0] * len(rows)
+        fitted = Fit(learner, spec, seed, note).run(Examples(rows, ones, ones), Examples((), (), ()))
+        folder.mkdir(parents=True, exist_ok=True)
+        learner.save(folder)
+        card: dict[str, Any] = {
+            "base": base.identity(learner.model.config), "pairs": len(rows), "seed": seed, "losses": fitted.losses,
+            "steps": fitted.steps, "tokens_learned": fitted.tokens, "cut": sum(bool(row.cut) for row in rows),
+            "settings": spec.model_dump(mode="json", exclude={"path", "device"}), "versions": versions(_LIBRARIES),
+        }  # fmt: skip
+    (folder / CARD).write_text(json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def pairs_of(
+    words: Sequence[str], recipes: Sequence[str], pairs: str, answers: str, cwd: Path
+) -> tuple[list[Case], int]:
+    """What the step `answers` would ask about the rows of the step `pairs`, with their answers; the recipe's seed."""
+    recipe = load_recipe(list(words), recipes=recipes, cwd=cwd).recipe
+    store = Store(recipe.folder(cwd))
+    plan = make_plan(recipe, store, Checksums(store.checksums).of)
+    for name in (pairs, answers):
+        if name not in plan.nodes:
+            raise DataError(f"the recipe has no step {name!r}", next=f"its steps are {', '.join(recipe.steps)}")
+    manifest = store.manifest(pairs, plan.nodes[pairs].key)
+    if manifest is None:
+        raise DataError(f"the step {pairs!r} is not built", next="build the recipe first, with the same words")
+    spec = recipe.steps[answers]
+    if not isinstance(spec, AnswerDialogueSpec) or spec.prompt is None:
+        raise DataError(f"the step {answers!r} asks no model for answers", next="name one of the kind answer_dialogue")
+    prompt = prompts.read(spec.prompt.path, spec.prompt.file)
+    found: list[Case] = []
+    for row in store.rows(manifest):
+        said: Dialogue = row.payload
+        values = {"question": said.question, "title": said.title, "department": said.department, "pairs": []}
+        found.append(Case(prompts.render(prompt, values), said.answer))
+    return found, recipe.seed
+
+
+def read_settings(file: Path, changes: Mapping[str, Any]) -> GeneratorSpec:
+    """The settings in a YAML file with `changes`; DataError says what is wrong with them."""
+    try:
+        return GeneratorSpec.model_validate({**yaml.safe_load(file.read_text(encoding="utf-8")), **changes})
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError) as error:
+        raise DataError(
+            "the settings cannot be read", where=str(file), why=str(error), next="--settings FILE"
+        ) from error
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise DataError(
+            "the settings are wrong", where=str(file), why=faults, next="correct them, or say --base"
+        ) from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; what it returns is the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchbuilder_cmhe.hd.generator", description=__doc__)
+    parser.add_argument("action", choices=["train"])
+    parser.add_argument("words", nargs="*", metavar="key=value", help="recipe=NAME and any override, as of the build")
+    parser.add_argument("--recipes", action="append", default=[], metavar="DIR", help="a further folder of recipes")
+    parser.add_argument("--pairs", default="hd_pairs", help="the step whose answers are learned (default: hd_pairs)")
+    parser.add_argument("--answers", default="hd_answered", help="the step that asks the generator (hd_answered)")
+    parser.add_argument("--settings", type=Path, default=SETTINGS, metavar="FILE", help="settings of the training")
+    parser.add_argument("--base", metavar="FOLDER", help="the folder of the model to start from")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="where the adapters go")
+    args = parser.parse_args(arguments)
+    changes = {} if args.base is None else {"path": args.base, "name": None, "revision": None}
+    try:
+        spec = read_settings(args.settings, changes)
+        pairs, seed = pairs_of(args.words, args.recipes, args.pairs, args.answers, Path.cwd())
+        train(pairs, spec, args.output, seed, lambda text: print(text, file=sys.stderr))
+    except BenchbuilderError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    print(f"{args.output}: set model.adapter to it, beside the model that it was trained on")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+"""Detection of hallucination from the bundled dialogues to scored answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchbuilder.cli.main import main
+from benchbuilder.text.verdicts import Asked, verdict_reader
+
+import benchbuilder_cmhe
+
+WORDS = ["recipe=cmhe"]
+NAMES = ("always_yes", "always_no", "random")
+
+
+def build(folder: Path, *words: str) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main([*WORDS, *words]) in (0, 75)  # other tasks may wait for people
+    return folder / "builds" / "cmhe"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("hd"))
+
+
+def items(built: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (built / "hd" / "items.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_the_sample_becomes_three_partitions(built: Path) -> None:
+    rows = items(built)
+    assert Counter(row["source"] for row in rows) == {"correct": 9, "tampered": 11, "generated": 6}
+    assert {row["source"]: row["expected"] for row in rows} == {"correct": "no", "tampered": "yes", "generated": "yes"}
+    assert {row["source"]: row["reviewed"] for row in rows} == {"correct": False, "tampered": True, "generated": True}
+    facts = {source: {row["fact"] for row in rows if row["source"] == source} for source in ("correct", "tampered")}
+    assert not facts["correct"] & facts["tampered"], "samples have nothing in common"
+    for row in rows:
+        assert bool(row["changes"]) == (row["source"] == "tampered")
+        for change in row["changes"]:
+            assert change["after"] in row["answer"]
+
+
+def test_personal_data_is_left_out_and_not_told(built: Path) -> None:
+    ledger = (built / "ledger.tsv").read_text("utf-8")
+    assert "personal_data" in ledger
+    assert "mobile_number" in ledger
+    everything = ledger + (built / "hd" / "items.jsonl").read_text("utf-8")
+    for private in ("13800001234", "王小明"):
+        assert private not in everything
+
+
+def test_people_dropped_what_is_not_wrong_and_kept_the_least_reasonable(built: Path) -> None:
+    ledger = (built / "ledger.tsv").read_text("utf-8").splitlines()
+    fates = Counter(
+        (line.split("\t")[0], line.split("\t")[2]) for line in ledger if line.startswith(("hd_confirm", "hd_rate"))
+    )
+    assert fates["hd_confirm", "not_wrong"] == 1
+    assert fates["hd_confirm", "not_readable"] == 1
+    assert fates["hd_rate", "not_chosen"] == 4
+    kept = [row["answer"] for row in items(built) if row["source"] == "generated"]
+    assert not [answer for answer in kept if answer.startswith(("您好，甘油三酯", "肺结节多数", "偏头痛发作时"))]
+
+
+def test_without_votes_everything_is_there_and_unreviewed(tmp_path: Path) -> None:
+    rows = items(build(tmp_path, "annotation=none"))
+    assert Counter(row["source"] for row in rows) == {"correct": 9, "tampered": 13, "generated": 10}
+    assert not any(row["reviewed"] for row in rows)
+
+
+def test_baselines_are_scored_by_partition(built: Path, capsys: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(built.parents[1])
+        assert main(["evaluate", *WORDS, "--task", "hd"]) == 0, capsys.readouterr().err
+    table = json.loads((built / "hd" / "evaluation" / "results.json").read_text("utf-8"))
+    told = json.dumps(table, ensure_ascii=False)
+    assert "always_yes" in told
+    assert "Baichuan" in told
+    scores = (built / "hd" / "evaluation" / "results_scores.csv").read_text("utf-8-sig").splitlines()
+    right = Counter(next(name for name in NAMES if name in line) for line in scores[1:] if ",right" in line)
+    assert right["always_yes"] == 17
+    assert right["always_no"] == 9
+    assert 0 < right["random"] < 26
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("是", "yes"), ("是的，回答里药名有误。", "yes"), ("该回答存在不实信息。", "yes"),
+        ("这个回答是错误的。", "yes"),
+        ("否", "no"), ("否，医生的回答正确。", "no"), ("没有发现明显的错误。", "no"), ("不包含误导性信息。", "no"),
+        ("该回答符合医学常识。", "no"), ("Yes", "yes"), ("我不确定。", ""), ("患者应多休息。", ""),
+    ],
+)  # fmt: skip
+def test_verdicts_speak_of_the_answer_not_of_a_claim(text: str, verdict: str) -> None:
+    table = Path(benchbuilder_cmhe.__file__).parent / "recipes" / "verdicts" / "cmhe_hd_zh.yaml"
+    assert verdict_reader([table]).read(text, Asked()).verdict == verdict

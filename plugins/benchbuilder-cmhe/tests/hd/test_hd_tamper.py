@@ -1,0 +1,172 @@
+"""Altered answers: by tables, numbers and turns, and what is taken of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from benchbuilder.errors import DataError
+from benchbuilder.ports.model import Reply
+from benchbuilder.ports.stage import Context
+from benchbuilder.prompting import Fault
+from benchbuilder.records.envelope import MadeBy, Origin
+from benchbuilder.records.fact import Fact
+from benchbuilder.records.fates import Dropped, Kept
+from benchbuilder.records.table import Table
+from benchbuilder.testing import check_stage
+
+import benchbuilder_cmhe
+from benchbuilder_cmhe.hd.alterations import NumberRule, Swaps, Turn, other_numbers, turned
+from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogue, AnswerDialogueSpec
+from benchbuilder_cmhe.hd.dialogue import Dialogue
+from benchbuilder_cmhe.hd.tamper import Tamper, TamperSpec
+
+ROOT = Path(benchbuilder_cmhe.__file__).parent
+SAMPLE = ROOT / "recipes" / "recipe" / "cmhe" / "sample" / "hd"
+MADE = MadeBy(rule="test")
+
+
+def dialogue(answer: str, question: str = "怎么办？") -> Any:
+    return Fact[Dialogue].build(
+        payload=Dialogue(question=question, answer=answer), origin=Origin(file="a.csv", line=2), made_by=MADE,
+        language="zh", partition="pairs",
+    )  # fmt: skip
+
+
+def step(folder: Path, **changes: Any) -> Tamper:
+    flow = yaml.safe_load((ROOT / "recipes" / "flow" / "cmhe_hd.yaml").read_text("utf-8"))["hd_altered"]
+    rules = yaml.safe_load((ROOT / "recipes" / "rules" / "cmhe_hd_tamper.yaml").read_text("utf-8"))["hd_altered"]
+    for name, file in (("drug", "drugs.tsv"), ("body_part", "body_parts.tsv")):
+        rules["swaps"][name]["table"] = str(SAMPLE / file)
+    prompt = {"path": "zh/cmhe_hd_tamper.j2", "at": str(ROOT / "prompts" / "zh" / "cmhe_hd_tamper.j2")}
+    given = {**flow, **rules, "prompt": prompt, "tokenizer": {"kind": "whitespace"}, **changes}
+    given["swaps"] = {n: {**rule, "whole_words": False} for n, rule in given["swaps"].items()}
+    context = Context(seed=3, language="zh", step="hd_altered", cache=folder, workplace=folder)
+    stage = Tamper(TamperSpec.model_validate(given), context)
+    stage.open({})
+    return stage
+
+
+def swaps(folder: Path, text: str = "group\tterm\na\t阿莫西林\na\t阿莫西林克拉维酸\nb\t布洛芬\n") -> Swaps:
+    (folder / "t.tsv").write_text(text, encoding="utf-8")
+    return Swaps(folder / "t.tsv")
+
+
+def test_a_term_is_swapped_everywhere_for_one_of_another_group(tmp_path: Path) -> None:
+    (found,) = swaps(tmp_path).alterations("可服阿莫西林，阿莫西林饭后服。", "", Random(1), None)
+    assert (found.text, found.before, found.after) == ("可服布洛芬，布洛芬饭后服。", "阿莫西林", "布洛芬")
+
+
+def test_the_longest_term_counts_and_what_is_mentioned_is_no_choice(tmp_path: Path) -> None:
+    table = swaps(tmp_path)
+    (found,) = table.alterations("可服阿莫西林克拉维酸。", "", Random(1), None)
+    assert found.before == "阿莫西林克拉维酸"
+    assert table.alterations("可服阿莫西林。", "我吃过布洛芬", Random(1), None) == []
+    assert [one.before for one in table.alterations("可服布洛芬或阿莫西林。", "", Random(1), None)] == ["布洛芬"]
+    assert table.alterations("可服阿莫西林。", "", Random(1), lambda _: {0, 2}) == []  # no whole word
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("group\tterm\na\tb\n", "two groups"), ("group\tterm\na\n", "a group and a term")]
+)
+def test_a_table_that_is_not_whole_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        swaps(tmp_path, text)
+
+
+def test_numbers_become_others_and_stay_whole() -> None:
+    rule = NumberRule(pattern="[0-9.]+毫克", factors=(0.1, 10))
+    (found,) = other_numbers("每次5毫克。", rule, Random(1))
+    assert (found.before, found.after, found.text) == ("5毫克", "50毫克", "每次50毫克。")
+    assert other_numbers("每次很多。", rule, Random(1)) == []
+    assert other_numbers("每次0毫克。", rule, Random(1)) == []
+
+
+def test_statements_are_turned_one_at_a_time() -> None:
+    turns = (Turn(find="不可以", put="可以"), Turn(find="(?<!不)可以", put="不可以"))
+    found = turned("可以喝水，不可以喝酒。", turns)
+    assert sorted(one.text for one in found) == ["不可以喝水，不可以喝酒。", "可以喝水，可以喝酒。"]
+
+
+ANSWERS = (
+    "不要饮酒，注意休息。", "可以口服阿莫西林。", "每次5毫克。", "建议及时就医。", "按摩膝关节。", "坚持8周。",
+    "会传染。",
+)  # fmt: skip
+
+
+def test_rules_change_one_thing_and_say_what(tmp_path: Path) -> None:
+    stage = step(tmp_path)
+    for answer in ANSWERS:
+        row = dialogue(answer)
+        (fate,) = stage.map(row, {})
+        assert isinstance(fate, Kept), answer
+        said = fate.row.payload
+        (change,) = said.changes
+        assert said.answer != answer
+        assert said.answer == answer.replace(change.before, change.after), change
+        assert fate.row.made_by.rule == f"tamper/rules/{change.rule}"
+        assert fate.row.of == row.id
+    (fate,) = stage.map(dialogue("祝您早日康复。"), {})
+    assert fate == Dropped("needs_model", "nothing that the tables know stands in the answer")
+
+
+def test_contract_of_the_stage(tmp_path: Path) -> None:
+    rows = [dialogue(answer) for answer in (*ANSWERS, "祝您早日康复。")]
+    spec, context = step(tmp_path).spec, step(tmp_path).context
+    shard = check_stage(lambda: Tamper(spec, context), {"each": Table.of(rows, Fact[Dialogue])})
+    assert len(shard.rows) == len(ANSWERS)
+
+
+ANSWER = "急性期应该卧床休息，抬高患肢，多喝水，不要饮酒。"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (ANSWER, "unchanged"),
+        ("应该多喝酒。", "length_changed"),
+        ("每天早晚各测一次血压，并且把结果都写下来带给医生看。", "form_changed"),
+        ("急性期应该剧烈运动，抬高患肢，多喝水，（此处有误）饮酒。", "telltale"),
+    ],
+)
+def test_what_is_not_taken_of_a_model(tmp_path: Path, text: str, reason: str) -> None:
+    fault = step(tmp_path).judge(dialogue(ANSWER), {}, text, MADE)
+    assert isinstance(fault, Fault)
+    assert fault.reason == reason
+
+
+def test_a_model_alters_under_an_instruction(tmp_path: Path) -> None:
+    model = {"kind": "openai", "name": "some", "base_url": "http://127.0.0.1:9/v1"}
+    from benchbuilder.models.openai import OpenAISpec
+
+    stage = step(tmp_path, strategy="model", model=OpenAISpec.model_validate(model))
+    talk = stage.converse(dialogue(ANSWER, "痛风发作，要注意什么？"), {})
+    request = next(talk)
+    assert "痛风发作" in request.messages[-1].content
+    assert ANSWER in request.messages[-1].content
+    with pytest.raises(StopIteration) as end:
+        talk.send(Reply("改写后的回答：急性期应该卧床休息，抬高患肢，多喝水，适量饮酒。", "complete"))
+    (fate,) = end.value.value
+    said = fate.row.payload
+    assert said.answer == "急性期应该卧床休息，抬高患肢，多喝水，适量饮酒。"
+    assert [change.rule for change in said.changes] == ["model"]
+    assert said.changes[0].told() == "model: 不要 → 适量"
+
+
+def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
+    prompt = {"path": "zh/cmhe_hd_answer.j2", "at": str(ROOT / "prompts" / "zh" / "cmhe_hd_answer.j2")}
+    spec = AnswerDialogueSpec.model_validate(
+        {"kind": "answer_dialogue", "from": "x", "strategy": "rules_then_model", "prompt": prompt, "least": 5}
+    )
+    context = Context(seed=3, language="zh", step="hd_answered", cache=tmp_path, workplace=tmp_path)
+    stage = AnswerDialogue(spec, context)
+    stage.open({})
+    row = dialogue(ANSWER)
+    assert list(stage.map(row, {})) == [Dropped("needs_model", "")]
+    made = stage.judge(row, {}, "多吃水果就可以。", MADE)
+    assert made.payload.answer == "多吃水果就可以。"
+    assert stage.judge(row, {}, "好。", MADE).reason == "too_short"
+    assert stage.judge(row, {}, ANSWER, MADE).reason == "not_new"

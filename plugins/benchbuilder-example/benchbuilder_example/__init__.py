@@ -1,0 +1,1 @@
+"""Three small kinds for benchbuilder, as an example of a plugin."""

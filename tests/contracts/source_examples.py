@@ -1,0 +1,55 @@
+"""Example files of the kinds of sources that no bundled recipe reads, and the settings to read them with."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+_QUESTIONS = [
+    (1, "离太阳最近的行星是", "水星", "金星", "A"),
+    (2, "太阳系中最大的行星是", "土星", "木星", "B"),
+    (3, "太阳系中最大的行星是", "土星", "木星", "B"),
+    (4, "", "土星", "木星", "B"),
+]
+_COLUMNS = {"question": "question", "options": ["a", "b"], "answer_key": "right"}
+
+
+def _huggingface(folder: Path) -> dict[str, Any]:
+    import datasets
+
+    datasets.disable_progress_bars()
+    columns = zip(("id", "question", "a", "b", "right"), zip(*_QUESTIONS, strict=True), strict=True)
+    made = datasets.Dataset.from_dict({name: list(values) for name, values in columns})
+    datasets.DatasetDict({"train": made, "test": made.select([0])}).save_to_disk(str(folder / "saved"))
+    return {"as": "choice", "path": str(folder / "saved"), "columns": _COLUMNS, "splits": {"train": True}}
+
+
+def _sql(folder: Path) -> dict[str, Any]:
+    with closing(sqlite3.connect(folder / "exam.sqlite")) as database, database:
+        database.execute("CREATE TABLE questions (id INTEGER, question TEXT, a TEXT, b TEXT, right_key TEXT)")
+        database.executemany("INSERT INTO questions VALUES (?, ?, ?, ?, ?)", _QUESTIONS)
+    query = 'SELECT question, a, b, right_key AS "right" FROM questions ORDER BY id'
+    return {"as": "choice", "path": str(folder / "exam.sqlite"), "columns": _COLUMNS, "query": query}
+
+
+def _rdf(folder: Path) -> dict[str, Any]:
+    lines = [
+        '<urn:x:mars> <urn:x:orbits> <urn:x:sun> .',
+        '<urn:x:mars> <urn:x:orbits> <urn:x:sun> .',
+        '<urn:x:mars> <urn:x:orbits> <urn:x:nameless> .',
+        "no statement",
+        '<urn:x:mars> <http://www.w3.org/2004/02/skos/core#prefLabel> "火星"@zh .',
+        '<urn:x:sun> <http://www.w3.org/2004/02/skos/core#prefLabel> "太阳"@zh-hans .',
+    ]  # fmt: skip
+    (folder / "planets.nt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return {
+        "as": "triple", "path": str(folder / "planets.nt"), "labels": ["skos:prefLabel"], "languages": ["zh"],
+        "relations": {"orbits": {"predicate": "urn:x:orbits", "name": "绕行"}},
+    }  # fmt: skip
+
+
+SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {"huggingface": _huggingface, "sql": _sql, "rdf": _rdf}
+"""What writes example files into a folder and returns the settings, by kind."""

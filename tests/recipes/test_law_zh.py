@@ -1,0 +1,133 @@
+"""What the bundled recipe `law_zh` promises: several right answers, options that are claims, offline, accounts."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+from pathlib import Path
+
+import make_sample_votes as maker
+import pytest
+from bundled_builds import ENDS, built, evaluated, warnings
+
+from benchbuilder.loading import load_recipe
+from benchbuilder.text.wordlist import load_words
+
+LAW = Path(__file__).parents[2] / "recipes" / "recipe" / "law_zh"
+SAMPLE = LAW / "sample"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return built("law_zh", tmp_path_factory.mktemp("law"))
+
+
+@pytest.fixture(scope="module")
+def questions():
+    files = (SAMPLE / "jec_qa" / f"jec-qa-{name}.jsonl" for name in ("kd", "ca"))
+    return {
+        (path.name, number): json.loads(line)
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    }
+
+
+def asked_at(row, questions):
+    return questions[Path(row.origin.file).name, row.origin.line]
+
+
+def test_check_is_clean():
+    assert warnings("law_zh") == []
+    assert warnings("law_zh", "annotation=app_zh_law") == []
+
+
+def test_the_sample_has_what_real_files_have(questions):
+    assert 40 <= len(questions) <= 60
+    sizes = {len(row["label"]) for row in questions.values()}
+    assert {0, 1, 2, 3, 4} <= sizes
+    assert any(row["question"].endswith(("不正确的是:", "错误的是:")) for row in questions.values())
+    words = load_words(LAW / "words.txt")
+    assert len(words) >= 120
+
+
+def test_every_unit_ends_somewhere(made):
+    assert made.ends("jec_qa") <= ENDS
+    assert "item" in made.ends("jec_qa")
+
+
+def test_a_fact_for_each_right_option_and_no_right_option_as_a_wrong_one(made, questions):
+    facts = made.rows("answers")
+    several = [fact for fact in facts if len(asked_at(fact, questions)["label"]) > 1]
+    assert len(several) > 25
+    for fact in facts:
+        asked = asked_at(fact, questions)
+        turned = fact.made_by.rule.endswith("turned")
+        right = set("ABCD") - set(asked["label"]) if turned else set(asked["label"])
+        assert fact.payload.answer_key in right
+        assert not {option.key for option in fact.payload.wrong_options()} & right
+    assert made.reasons("answers") == {"none_right": 1}
+    assert made.reasons("jec_qa") == {"no_answer_key": 1, "duplicate": 1}
+
+
+def test_questions_with_several_right_answers_can_be_left_out(made, tmp_path):
+    fewer = built("law_zh", tmp_path, "steps.answers.several=drop", "annotation=none")
+    assert fewer.reasons("answers")["several_answers"] > 15
+    assert 0 < len(fewer.rows("items")) < len(made.rows("candidates"))
+    assert fewer.ends("jec_qa") <= ENDS
+
+
+def test_no_fact_is_stated_on_both_branches(made):
+    seam, option = ({row.fact for row in made.rows(step)} for step in ("state_choice", "options"))
+    assert seam
+    assert option
+    assert not seam & option
+    lines = [{row.origin for row in made.rows(step)} for step in ("state_choice", "options")]
+    assert not lines[0] & lines[1]
+
+
+def test_a_claim_is_answered_by_itself_or_by_its_denial(made):
+    options = {row.fact for row in made.rows("options")}
+    claims = [row for row in made.rows("candidates") if row.fact in options]
+    assert {row.expected for row in claims} == {"yes", "no"}
+    for row in claims:
+        assert row.type == "tf"
+        right, wrong = row.answer.removesuffix("。"), row.answer_wrong.removesuffix("。")
+        assert (wrong == f"{right}，这种说法不正确") if row.expected == "yes" else (right == f"{wrong}，这种说法不正确")
+
+
+def test_what_a_lawyer_would_say_of_the_sample(made):
+    statements = {row.context + row.text for row in made.rows("options")}
+    assert "关于诉讼时效，向人民法院请求保护民事权利的诉讼时效期间一般为三年。" in statements
+    assert "居住权属于用益物权。" in statements
+    assert "行政拘留属于行政处罚。" in statements
+    assert "我国刑法规定的主刑包括拘役。" in statements
+    assert "担任过本案证人的审判员应当回避。" in statements
+    asked = [row.context + row.question for row in made.rows("candidates")]
+    assert not any(word in text for text in asked for word in ("下列", "以下"))
+
+
+def test_lawyers_are_asked_about_law():
+    judging = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.annotation
+    asked = judging.asked()
+    assert list(asked) == ["single_answer", "norm", "accurate_answer", "supports", "fluent", "wrong_is_wrong"]
+    assert not any("医" in question.text for question in asked.values())
+    assert judging.min_evidence == 1
+
+
+def test_the_votes_are_those_that_the_maker_makes(tmp_path):
+    sample = maker.SAMPLES["law_zh"]
+    maker.write(sample, tmp_path)
+    names = ["a.csv", "b.csv", "meta.csv"]
+    assert filecmp.cmpfiles(tmp_path, sample.folder / "votes", names, shallow=False) == (names, [], [])
+
+
+def test_votes_decide_and_the_evaluation_runs_with_the_baselines(made, tmp_path):
+    items = made.rows("items")
+    assert items
+    assert all(item.reviewed for item in items)
+    assert sum(made.reasons("items").values()) > 3
+    evaluation = evaluated(made, tmp_path)
+    verdicts = {
+        name: [row.value for row in evaluation.rows(f"verdict.{name}")] for name in ("always_agree", "always_disagree")
+    }
+    assert all(0.2 < sum(values) / len(values) < 0.8 for values in verdicts.values())

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pydantic import ValidationError
+
+from benchbuilder.errors import DataError
+from benchbuilder.records.fates import EndOfFile, Kept, Unit
+
+TURTLE = """
+@prefix ex: <http://example.org/> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+
+ex:folate a ex:Vitamin ; rdfs:label "folate"@en ; skos:prefLabel "叶酸"@zh-Hans ; skos:altLabel "维生素B9"@zh ;
+    skos:definition "叶酸是一种水溶性维生素。"@zh , "Folate is a vitamin."@en ;
+    ex:prevents ex:ntd , ex:unnamed , [ rdfs:label "巨幼细胞性贫血"@zh ] ; ex:dose "0.4 毫克"@zh , "0.4 mg"@en .
+ex:b9 skos:prefLabel "叶酸"@zh ; ex:prevents ex:ntd , ex:folate .
+ex:ntd skos:prefLabel "神经管缺陷"@zh ; a ex:Disease .
+ex:Vitamin skos:prefLabel "维生素"@zh .
+ex:prevents rdfs:label "预防"@zh , "prevents"@en .
+ex:alone skos:prefLabel "无关"@zh .
+"""
+TRIPLES = {
+    "as": "triple",
+    "prefixes": {"ex": "http://example.org/"},
+    "labels": ["skos:prefLabel", "rdfs:label", "skos:altLabel"],
+    "languages": ["zh", ""],
+    "types": ["rdf:type"],
+    "relations": {"prevents": {"predicate": "ex:prevents"}, "dose": {"predicate": "ex:dose", "name": "剂量"}},
+}
+PASSAGES = {name: TRIPLES[name] for name in ("prefixes", "labels", "languages")} | {
+    "as": "passage", "texts": ["skos:definition"],
+}  # fmt: skip
+
+
+def read_all(source):
+    """What a source says, held to the law; RDF tells what else stands in a file under a name of its own."""
+    units, counted, ends = [], Counter(), {}
+    for one in source.read():
+        if isinstance(one, EndOfFile):
+            ends[one.file] = one
+            assert one.units == (counted[one.file] if one.auxiliary is None else sum(one.auxiliary.values()))
+            continue
+        assert isinstance(one, Unit)
+        counted[one.file] += 1
+        units.append(one)
+        if isinstance(one.fate, Kept):
+            row = one.fate.row
+            assert type(row) is source.output
+            assert (row.origin.file, row.origin.line, row.partition) == (one.file, one.line, source.name)
+            assert (row.made_by.rule, row.language) == ("rdf", "zh")
+        else:
+            assert one.fate.reason in source.reasons
+    kept = [unit.fate.row for unit in units if isinstance(unit.fate, Kept)]
+    drops = [(unit.fate.reason, unit.fate.detail) for unit in units if not isinstance(unit.fate, Kept)]
+    assert len({row.id for row in kept}) == len(kept)
+    assert {ref.path for ref in source.files()} <= set(ends)
+    return kept, drops, ends
+
+
+def test_turtle_as_triples(write, make_source):
+    rows, drops, ends = read_all(make_source("rdf", "kg", path=write("kg.ttl", TURTLE), **TRIPLES))
+    told = [(row.payload.head, row.payload.relation, row.payload.tail) for row in rows]
+    assert told == [
+        ("叶酸", "预防", "神经管缺陷"), ("叶酸", "预防", "巨幼细胞性贫血"), ("叶酸", "剂量", "0.4 毫克"),
+    ]  # fmt: skip
+    first = rows[0].payload
+    assert (first.head_terms, first.tail_terms) == (("叶酸", "维生素B9"), ("神经管缺陷",))
+    assert (first.head_type, first.tail_type) == ("维生素", "")
+    assert drops == [
+        ("no_term", "tail http://example.org/unnamed"), ("other_language", "en"),
+        ("duplicate", f"kept: kg.ttl:{rows[0].origin.line}"), ("head_equals_tail", "叶酸"),
+    ]  # fmt: skip
+    assert ends["kg.ttl"].units == 7
+    assert ends["kg.ttl (names)"].auxiliary == {
+        "names": 7, "not_referenced": 1, "other_language": 2, "other_predicate": 2, "types": 2,
+    }  # fmt: skip
+
+
+def test_turtle_as_passages(write, make_source):
+    rows, drops, _ = read_all(make_source("rdf", "kb", path=write("kg.ttl", TURTLE), **PASSAGES))
+    assert [(row.base, row.document, row.title, row.text) for row in rows] == [
+        ("kb", "http://example.org/folate", "叶酸", "叶酸是一种水溶性维生素。")
+    ]
+    assert drops == [("other_language", "en")]
+
+
+LABEL = "<http://www.w3.org/2004/02/skos/core#prefLabel>"
+LINES = f"""# relations
+<http://example.org/a> <http://example.org/prevents> <http://example.org/b> .
+<http://example.org/a> <http://example.org/prevents> .
+
+_:x <http://example.org/prevents> <http://example.org/b> . # a comment
+<http://example.org/a> <http://example.org/prevents> <http://example.org/b> .
+<http://example.org/c_d> <http://example.org/prevents> "叶酸\\u0042" .
+junk
+<http://example.org/a> {LABEL} "甲"@zh .
+<http://example.org/b> {LABEL} "乙"@zh .
+_:x {LABEL} "丙"@ZH-CN .
+<http://example.org/prevents> {LABEL} "预防"@zh .
+<http://example.org/a> <http://example.org/other> "x" .
+"""
+
+
+def test_lines_of_n_triples_have_their_own_numbers(write, make_source):
+    source = make_source("rdf", "kg", path=write("kg.nt", LINES), **TRIPLES)
+    rows, drops, ends = read_all(source)
+    assert [(row.origin.line, row.payload.head, row.payload.tail) for row in rows] == [(2, "甲", "乙"), (5, "丙", "乙")]
+    assert [reason for reason, _ in drops] == ["malformed", "duplicate", "no_term", "malformed"]
+    assert ends["kg.nt"].units == 6
+    assert ends["kg.nt (names)"].auxiliary == {"names": 4, "other_predicate": 1}
+    assert read_all(source)[0] == rows, "read again"
+    rows, _, _ = read_all(make_source("rdf", path="kg.nt", names_from_iri=True, **TRIPLES))
+    assert (rows[-1].payload.head, rows[-1].payload.tail) == ("c d", "叶酸B")
+
+
+def test_names_in_another_file_and_bytes_that_are_no_utf_8(write, make_source):
+    relations, names = LINES.split("junk\n")
+    write("kg/relations.nt", relations.encode() + b'<http://example.org/a> <http://example.org/prevents> "\xff" .\n')
+    write("kg/names.nt", names)
+    rows, drops, ends = read_all(make_source("rdf", path="kg", **TRIPLES))
+    assert len(rows) == 1, "a blank node of another file is another one"
+    assert drops[-1][0] == "undecodable"
+    assert list(ends) == ["kg/names.nt", "kg/relations.nt", "kg/names.nt (names)", "kg/relations.nt (names)"]
+
+
+def test_a_relation_without_a_name(write, make_source):
+    text = LINES.replace('"预防"@zh', '"prevents"@en')
+    _, drops, _ = read_all(make_source("rdf", path=write("kg.nt", text), **TRIPLES))
+    assert ("unnamed_relation", "http://example.org/prevents") in drops
+
+
+def test_shapes_that_are_wrong(write, make_source):
+    for path, told in (
+        (write("kg.ttl", "@prefix ex: <http://example.org/> . ex:a ex:b ."), "a file in Turtle"),
+        (write("kg.nt", "a,b,c\n" * 5), "none of the first 5 units"),
+        (write("kg.rdf", "<x/>"), "the suffix '.rdf'"),
+        ("none.nt", "missing"),
+    ):
+        with pytest.raises(DataError, match=told) as raised:
+            make_source("rdf", "kg", path=path, **TRIPLES).check()
+        assert "sources.kg" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"relations": {}}, "needs relations"),
+        ({"texts": ["skos:note"]}, "cannot be given"),
+        ({"labels": ["foo:label"]}, "prefixes does not say"),
+        ({"labels": ["label"]}, "with its prefix, or whole"),
+        ({"labels": []}, "at least 1"),
+        ({"relations": {"a": {"predicate": "ex:p"}, "b": {"predicate": "ex:p"}}}, "one relation a predicate"),
+        ({"as": "choice"}, "triple"),
+    ],
+)
+def test_what_a_recipe_cannot_say(given, told, make_source):
+    with pytest.raises(ValidationError, match=told):
+        make_source("rdf", path="kg.nt", **{**TRIPLES, **given})
