@@ -104,7 +104,7 @@ def recipe_schema() -> str:
     parts += [prose(cls) for cls in (ReviewSpec, ProjectSpec, JudgingSpec)]
     parts += [table(HEADER, spec_rows(ReviewSpec, ("kind",))), "## Nested keys"]
     skipped = {*top.values(), ReviewSpec}
-    for cls in sorted((c for c in nested(specs) if c not in skipped), key=lambda cls: cls.__name__):
+    for cls in sorted((c for c in nested([*specs, Recipe]) if c not in skipped), key=lambda cls: cls.__name__):
         parts += [f"### {cls.__name__}", prose(cls), table(HEADER, spec_rows(cls))]
     return "\n\n".join(part for part in parts if part)
 

@@ -28,13 +28,13 @@ class Diagnosis(Frozen):
 
 
 class Case(Payload):
-    """The text that a model is shown, and the right diagnoses. `origin` is where it comes from: a chat, an exam."""
+    """The text that a model is shown, and the right diagnoses. `setting` is where it comes from: a chat, an exam."""
 
     kind: ClassVar[str] = "case"
 
     text: str
     diagnoses: tuple[Diagnosis, ...]
-    origin: str
+    setting: str
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -48,7 +48,7 @@ class Case(Payload):
     def flat(self) -> dict[str, str]:
         """One cell per column."""
         return {
-            "origin": self.origin,
+            "setting": self.setting,
             "text": self.text,
             "diagnoses": " | ".join(d.name for d in self.diagnoses),
             "codes": " | ".join(d.code for d in self.diagnoses),
@@ -79,7 +79,7 @@ class Case(Payload):
         gout = Diagnosis(name="gout", code="M10.9", entry="Gout", how="exact", score=100.0, chapter="XIII",
                          block="M05-M14", category="M10")  # fmt: skip
         return (
-            cls(text="Sneezing and a runny nose every spring.", diagnoses=(cold,), origin="exam"),
-            cls(text="A red and painful toe. The nose runs.", diagnoses=(gout, cold), origin="chat"),
-            cls(text="Nothing was found yet.", diagnoses=(Diagnosis(name="a cold"),), origin="chat"),
+            cls(text="Sneezing and a runny nose every spring.", diagnoses=(cold,), setting="exam"),
+            cls(text="A red and painful toe. The nose runs.", diagnoses=(gout, cold), setting="chat"),
+            cls(text="Nothing was found yet.", diagnoses=(Diagnosis(name="a cold"),), setting="chat"),
         )

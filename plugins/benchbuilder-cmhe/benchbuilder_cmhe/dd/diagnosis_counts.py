@@ -65,8 +65,8 @@ class Holdings:
 
 def count(cases: Sequence[Case], hierarchy: Hierarchy, titles: dict[str, str]) -> Holdings:
     """The counts of `cases`; chapters stand in the order of the hierarchy, called by `titles` or as it calls them."""
-    origins = sorted({case.origin for case in cases})
-    groups = tuple(_group(name, [case for case in cases if case.origin == name]) for name in origins)
+    origins = sorted({case.setting for case in cases})
+    groups = tuple(_group(name, [case for case in cases if case.setting == name]) for name in origins)
     found = Counter(diagnosis for case in cases for diagnosis in case.diagnoses)
     diseases = sorted(found.items(), key=lambda pair: (pair[0].category, pair[0].code, pair[0].name))
     chapters = [
@@ -90,7 +90,7 @@ def _group(name: str, cases: Sequence[Case]) -> Group:
 
 
 def _chapter(code: str, span: str, title: str, cases: Sequence[Case], origins: Sequence[str]) -> Chapter:
-    held = [(case.origin, one) for case in cases for one in case.diagnoses if one.chapter == code]
+    held = [(case.setting, one) for case in cases for one in case.diagnoses if one.chapter == code]
     diagnoses = [one for _, one in held]
     by_origin = Counter(origin for origin, _ in held)
     return Chapter(

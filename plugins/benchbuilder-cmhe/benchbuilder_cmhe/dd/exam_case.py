@@ -76,7 +76,7 @@ class ExamCase(Map):
             return Dropped("asks_otherwise", f"{found}: {asked}")
         if choice.answer and choice.answer in text:
             return Dropped("leaks_answer", choice.answer)
-        case = Case(text=text, diagnoses=(Diagnosis(name=choice.answer),), origin=spec.origin)
+        case = Case(text=text, diagnoses=(Diagnosis(name=choice.answer),), setting=spec.origin)
         made_by = self.made_by(next(name for name in spec.asks if spec.asks[name] and _hits(spec.asks[name], asked)))
         return Kept(_CASE.child(fact, made_by=made_by, payload=case, partition=spec.origin))
 

@@ -119,7 +119,7 @@ class WriteCase(Writer):
 
     def _case(self, row: Fact[Form], text: str, made_by: MadeBy) -> Fact[Case]:
         diagnoses = tuple(Diagnosis(name=name) for name in self._names(row.payload))
-        payload = Case(text=text, diagnoses=diagnoses, origin=self.spec.origin)
+        payload = Case(text=text, diagnoses=diagnoses, setting=self.spec.origin)
         return _CASE.child(row, made_by=made_by, payload=payload, partition=self.spec.origin)
 
 

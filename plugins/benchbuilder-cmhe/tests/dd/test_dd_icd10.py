@@ -26,7 +26,7 @@ PRESSURE = Diagnosis(name="高血压", code="I10.x00", how="alias", chapter="IX"
 
 
 def item(*diagnoses: Diagnosis) -> Item[Any]:
-    payload = Case(text="病情。", diagnoses=diagnoses, origin="exam")
+    payload = Case(text="病情。", diagnoses=diagnoses, setting="exam")
     return Item[Case].build(payload=payload, candidate="", fact="f", reviewed=True, partition="exam", **ROW)
 
 

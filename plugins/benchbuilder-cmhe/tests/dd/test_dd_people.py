@@ -30,7 +30,7 @@ BARE = Diagnosis(name="颈肋压迫征")
 
 def cases(*sets: tuple[Diagnosis, ...]) -> Table[Any]:
     rows = [
-        Fact[Case].build(payload=Case(text=f"病情{n}。", diagnoses=found, origin="exam"), partition="exam", **ROW)
+        Fact[Case].build(payload=Case(text=f"病情{n}。", diagnoses=found, setting="exam"), partition="exam", **ROW)
         for n, found in enumerate(sets)
     ]
     return Table.of(rows, Fact[Case])

@@ -208,7 +208,7 @@ def code(**changes: Any) -> CodeCase:
 
 
 def case(*names: str) -> Case:
-    return Case(text="病情。", diagnoses=tuple(Diagnosis(name=name) for name in names), origin="exam")
+    return Case(text="病情。", diagnoses=tuple(Diagnosis(name=name) for name in names), setting="exam")
 
 
 def codes(stage: CodeCase, *names: str, replies: tuple[Reply, ...] = ()) -> Any:

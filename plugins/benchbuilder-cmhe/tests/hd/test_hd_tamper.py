@@ -21,6 +21,7 @@ from benchbuilder.testing import check_stage
 import benchbuilder_cmhe
 from benchbuilder_cmhe.hd.alterations import NumberRule, Swaps, Turn, other_numbers, turned
 from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogue, AnswerDialogueSpec
+from benchbuilder_cmhe.hd.check_dialogue import CheckDialogue, CheckDialogueSpec
 from benchbuilder_cmhe.hd.dialogue import Dialogue
 from benchbuilder_cmhe.hd.tamper import Tamper, TamperSpec
 
@@ -170,3 +171,16 @@ def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
     assert made.payload.answer == "多吃水果就可以。"
     assert stage.judge(row, {}, "好。", MADE).reason == "too_short"
     assert stage.judge(row, {}, ANSWER, MADE).reason == "not_new"
+
+
+def test_contract_of_the_question_about_a_dialogue(tmp_path: Path) -> None:
+    given = {"kind": "check_dialogue", "from": "x", "expected": "yes", "partition": "tampered"}
+    context = Context(seed=3, language="zh", step="hd_tampered", cache=tmp_path, workplace=tmp_path)
+    rows = [dialogue(answer) for answer in ANSWERS]
+    made = check_stage(
+        lambda: CheckDialogue(CheckDialogueSpec.model_validate(given), context),
+        {"each": Table.of(rows, Fact[Dialogue])},
+    )
+    assert {(row.partition, row.payload.expected, row.fact) for row in made.rows} == {
+        ("tampered", "yes", row.id) for row in rows
+    }
