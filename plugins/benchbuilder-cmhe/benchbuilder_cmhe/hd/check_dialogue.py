@@ -30,6 +30,7 @@ class CheckDialogue(Map):
     spec_class: ClassVar[type[StepSpec]] = CheckDialogueSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Dialogue])}
     output: ClassVar[type[Row] | None] = Item[DialogueCheck]
+    divides: ClassVar[bool] = True
 
     spec: CheckDialogueSpec
 
