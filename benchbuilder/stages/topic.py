@@ -70,7 +70,11 @@ class Topic(Filter):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the word list, and the tokenizer's dictionary."""
-        self._words = load_words(self.spec.words.file)
+        self.look_for(load_words(self.spec.words.file))
+
+    def look_for(self, words: Iterable[str]) -> None:
+        """Get ready to look for `words`, in the place of the word list."""
+        self._words = tuple(words)
         if self._tokenizer is not None:
             self._tokenizer.open()
 
@@ -87,8 +91,7 @@ class Topic(Filter):
     def screen(self, table: Table[Any]) -> Screened:
         """Every row, and the tally of the words."""
         rows = len(table)
-        find = self._exact if self.spec.match == "exact" else self._contained
-        groups = {name: [find(*_values(table, field)) for field in fields] for name, fields in self.spec.groups.items()}
+        groups = self.found(table)
         missing = np.zeros(rows, dtype=np.int64)
         for bit, hits in enumerate(groups.values()):
             group = np.ones(rows, dtype=bool)
@@ -101,6 +104,11 @@ class Topic(Filter):
         )
         self._tally(screened, table, [hit for hits in groups.values() for hit in hits])
         return screened
+
+    def found(self, table: Table[Any]) -> dict[str, list[Hits]]:
+        """What each group hits, field by field; words are numbered as they stand in the list."""
+        find = self._exact if self.spec.match == "exact" else self._contained
+        return {name: [find(*_values(table, field)) for field in fields] for name, fields in self.spec.groups.items()}
 
     def _detail(self, code: int) -> str:
         """Where no word was found, for the groups whose bits are set in `code`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -31,6 +32,10 @@ def load_words(path: Path) -> tuple[str, ...]:
     return tuple(words)
 
 
+_FEW = 16
+"""How many words may begin alike, on average, for single letters to tell which of them a text may hold."""
+
+
 class WordFinder:
     """Finds every word of a list in texts, overlapping ones and words inside words too.
 
@@ -44,20 +49,39 @@ class WordFinder:
 
     def __init__(self, words: Iterable[str], fold: Collection[Fold] = (), tokens: Tokens | None = None) -> None:
         self._fold, self._tokens = fold, tokens
-        self._by_first: dict[str, list[tuple[str, str]]] = {}
-        for word in dict.fromkeys(words):
-            if key := folded(word, fold):
-                self._by_first.setdefault(key[0], []).append((key, word))
+        keys = [(key, word) for word in dict.fromkeys(words) if (key := folded(word, fold))]
+        letters = len(keys) <= _FEW * len({key[0] for key, _ in keys})
+        sizes = [1 if letters else _size(key) for key, _ in keys]
+        common = Counter(gram for (key, _), size in zip(keys, sizes, strict=True) for gram in _grams(key, size))
+        self._by_gram: dict[int, dict[str, list[tuple[str, str]]]] = {}
+        for (key, word), size in zip(keys, sizes, strict=True):
+            rarest = min(sorted(_grams(key, size)), key=common.__getitem__)
+            self._by_gram.setdefault(size, {}).setdefault(rarest, []).append((key, word))
 
     def find(self, text: str) -> set[str]:
         """The words that `text` holds, as the list writes them."""
         text = folded(text, self._fold)
-        present = self._by_first.keys() & set(text)
-        found = [(key, word) for first in present for key, word in self._by_first[first] if key in text]
+        found = [
+            (key, word)
+            for size, by_gram in self._by_gram.items()
+            for gram in by_gram.keys() & _grams(text, size)
+            for key, word in by_gram[gram]
+            if key in text
+        ]
         if self._tokens is not None and found:
             cuts = word_boundaries(text, self._tokens(text))
             found = [(key, word) for key, word in found if _stands_whole(key, text, cuts)]
         return {word for _, word in found}
+
+
+def _size(key: str) -> int:
+    """The length of the piece of `key` that a text is searched for first, one of few: it is cut once for each."""
+    return 1 if len(key) == 1 else 2 if len(key) < 4 else 4
+
+
+def _grams(text: str, size: int) -> set[str]:
+    """Every piece of `text` of `size` characters."""
+    return set(text) if size == 1 else {text[at : at + size] for at in range(len(text) - size + 1)}
 
 
 def _stands_whole(key: str, text: str, cuts: Collection[int]) -> bool:
