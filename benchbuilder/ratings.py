@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbuilder.errors import DataError
-from benchbuilder.exporters.wording import Wording
+from benchbuilder.exporters.wording import Wording, nearest
 from benchbuilder.text.cells import escape, unescape
 from benchbuilder.text.tables import decoded
 
@@ -98,7 +98,7 @@ def write_packets(folder: Path, shown: Sequence[Shown], verdicts: Verdicts, seed
 
     A packet that holds just these texts is left as it is.
     """
-    wording = Wording("zh" if language.partition("-")[0] == "zh" else "en")
+    wording = Wording(nearest(language))
     texts = {one.id: one for one in shown}
     packets = folder / "packets"
     packets.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from benchbuilder.cli.evaluate import add_benchmark, single_task
 from benchbuilder.cli.rated import RatedTables, gathered, rated_tables
 from benchbuilder.errors import BenchbuilderError, DataError, Problem, RecipeError
 from benchbuilder.evaluating import judges_folder, plan_evaluation
+from benchbuilder.exporters.wording import OWN, languages
 from benchbuilder.kinds import create, find
 from benchbuilder.library import did_you_mean
 from benchbuilder.loading import Loaded
@@ -72,7 +73,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--anyway", action="store_true", help="score: although the judge was made for another language or rubric"
     )
     parser.add_argument("--output", metavar="PATH", help="score: the file to write; report: the folder to write into")
-    parser.add_argument("--words", choices=("en", "zh"), default="en", help="report: its language (default: en)")
+    parser.add_argument("--words", choices=languages(), default=OWN, help=f"report: its language (default: {OWN})")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

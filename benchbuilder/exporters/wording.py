@@ -6,12 +6,40 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import yaml
+from pydantic import AfterValidator
 
-Language = Literal["en", "zh"]
-"""The languages that there are texts for."""
+OWN = "en"
+"""The language of the program itself: its reports speak it where nothing else fits."""
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that there are texts for: those of the files beside this module."""
+    folder = files("benchbuilder.exporters").joinpath("strings")
+    return tuple(sorted(e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.count(".") == 1))
+
+
+def nearest(language: str) -> str:
+    """The language of `languages` that speaks to who reads a language tag; `OWN` if there is none.
+
+    >>> nearest("en-GB"), nearest("xx")
+    ('en', 'en')
+    """
+    base = language.partition("-")[0]
+    return base if base in languages() else OWN
+
+
+def _spoken(language: str) -> str:
+    if language not in languages():
+        raise ValueError(f"there are no texts in {language!r}: {', '.join(languages())}")
+    return language
+
+
+Language = Annotated[str, AfterValidator(_spoken)]
+"""A language that there are texts for."""
 
 
 class Wording:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from benchbuilder.exporters.wording import Language
 from benchbuilder.proving.report_files import read_spec
 from benchbuilder.spec.base import Spec
 from benchbuilder.spec.judging import Name
@@ -128,8 +129,8 @@ class Probe(Spec):
     """
 
     group: Name
-    label: dict[Literal["en", "zh"], str]
-    meaning: dict[Literal["en", "zh"], str]
+    label: dict[Language, str]
+    meaning: dict[Language, str]
     of: Literal["all", "good", "bad"] = "all"
     expect: Literal["same", "no_rise", "fall"]
     by: Change

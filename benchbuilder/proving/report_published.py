@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from benchbuilder.exporters.wording import Language
 from benchbuilder.proving.report_files import read_spec
 from benchbuilder.spec.base import Spec
 
@@ -19,7 +20,7 @@ class PublishedFigures(Spec):
 
     pearson: Coefficient | None = None
     accuracy: Portion | None = None
-    note: dict[Literal["en", "zh"], str] = {}
+    note: dict[Language, str] = {}
 
 
 class PublishedJudges(Spec):

@@ -12,7 +12,8 @@ import yaml
 
 from benchbuilder.errors import DataError
 
-BUNDLED = ("en", "zh")
+OWN = "en"
+"""The language of the program itself, for what is said in no other."""
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -66,8 +67,9 @@ def languages(more: Mapping[str, Path]) -> dict[str, Texts]:
     A file for a language that the app brings replaces texts of it. DataError if a file is no mapping of texts.
     """
     folder = files("benchbuilder.review").joinpath("strings")
-    own = {code: _read(folder.joinpath(f"{code}.yaml").read_text(encoding="utf-8"), code) for code in BUNDLED}
-    english = own["en"]
+    codes = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    own = {code: _read(folder.joinpath(f"{code}.yaml").read_text(encoding="utf-8"), code) for code in codes}
+    english = own[OWN]
     for code, path in more.items():
         try:
             text = path.read_text(encoding="utf-8")
@@ -112,4 +114,4 @@ def preferred(header: str, available: Mapping[str, Texts]) -> str:
         code = next((code for code in available if tag == code.lower() or tag.startswith(f"{code.lower()}-")), "")
         if code and quality > 0:
             ranked.append((-quality, place, code))
-    return min(ranked)[2] if ranked else "en"
+    return min(ranked)[2] if ranked else OWN
