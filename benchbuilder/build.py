@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import platform
 import resource
@@ -33,6 +32,8 @@ from benchbuilder.retelling import counted
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store, point
 from benchbuilder.store.manifest import Manifest
+from benchbuilder.store.outputs import hashes, mark_of
+from benchbuilder.store.outputs import written as written_before
 
 
 @dataclass
@@ -172,7 +173,7 @@ class _Run:
         """Write what can be written, unless it was written for just these results."""
         folder, recipe = self.store.folder, self.plan.recipe
         state = {
-            "steps": _hashes(self.shop.manifests),
+            "steps": hashes(self.shop.manifests),
             "recipe": recipe_yaml,
             "exporters": {
                 f"{task}/{name}" if task else name: kind_parts("exporter", spec)
@@ -184,9 +185,9 @@ class _Run:
             "waiting": {name: str(waiting) for name, waiting in self.report.waiting.items()},
             "receipts": [asdict(receipt) for receipt in self.report.receipts],
         }
-        mark = self.store.folder / "store" / "outputs.json"
+        mark = mark_of(self.store.folder)
         text = json.dumps(state, ensure_ascii=False, sort_keys=True)
-        known = _written(mark)
+        known = written_before(mark)
         if known["state"] == text and _sizes(folder, known["files"]) == known["files"]:
             self.report.written = [folder / name for name in known["files"]]
             return
@@ -226,10 +227,10 @@ class _Run:
         Outputs that fit what is sealed stay; others are taken away, as the ledger and the recipe would belie them.
         """
         sealed = self.sealed()
-        folder, mark = self.store.folder, self.store.folder / "store" / "outputs.json"
-        known = _written(mark)
+        folder, mark = self.store.folder, mark_of(self.store.folder)
+        known = written_before(mark)
         former: Any = json.loads(known["state"]) if known["state"] else {}
-        if former.get("recipe") == recipe_yaml and former.get("steps") == _hashes(sealed):
+        if former.get("recipe") == recipe_yaml and former.get("steps") == hashes(sealed):
             return
         _mark(mark, "", known["files"])
         write_ledger(sealed, self.store, folder / "ledger.tsv")
@@ -271,22 +272,6 @@ def _of_task(plan: Plan, manifests: Mapping[str, Manifest]) -> dict[str, Manifes
     """What leads to the items of one task."""
     needed = plan.leading_to([plan.recipe.items])
     return {name: manifest for name, manifest in manifests.items() if name in needed}
-
-
-def _hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
-    """What tells the manifests of steps apart from others."""
-    return {
-        name: hashlib.sha256(manifest.model_dump_json().encode()).hexdigest() for name, manifest in manifests.items()
-    }
-
-
-def _written(mark: Path) -> dict[str, Any]:
-    """What the outputs that lie there were made of, and their names."""
-    with contextlib.suppress(FileNotFoundError, ValueError):
-        known: Any = json.loads(mark.read_text(encoding="utf-8"))
-        if isinstance(known, dict) and set(known) == {"state", "files"} and isinstance(known["files"], dict):  # pyright: ignore[reportUnknownArgumentType]
-            return known  # pyright: ignore[reportUnknownVariableType]
-    return {"state": "", "files": {}}
 
 
 def _sizes(folder: Path, names: Iterable[str]) -> dict[str, int]:

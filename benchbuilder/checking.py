@@ -28,7 +28,7 @@ from benchbuilder.roots import shown
 from benchbuilder.spec.base import KindSpec, PairsRef, PromptRef
 from benchbuilder.spec.evaluation import EvaluationSpec
 from benchbuilder.spec.model import HostedSpec
-from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row
+from benchbuilder.wiring import Wired, expand, flow_order, payload_of, source_row, step_row, without_source
 
 _OWN = ("title", "summary", "licence", "correct_as_of")
 """What the card of a recipe says that can hardly be true of another recipe too."""
@@ -283,7 +283,9 @@ class _Wiring:
                 self.rows[name], self.above[name] = source_row(self.recipe, name), set()
             else:
                 problems += self._step(name)
-        return [self._placed(problem) for problem in (*problems, *self._items())]
+        problems += self._items()
+        problems += [] if problems else without_source(self.recipe, wired)
+        return [self._placed(problem) for problem in problems]
 
     def unused(self) -> list[Problem]:
         """A warning for every source and step that nothing reads."""

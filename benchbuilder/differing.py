@@ -18,6 +18,7 @@ from benchbuilder.identity import changes
 from benchbuilder.roots import shown
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
+from benchbuilder.store.outputs import stands_for
 
 Sort = Literal["added", "removed", "changed"]
 Cause = Literal["data", "prompt", "rule", "model", "threshold", "votes"]
@@ -113,9 +114,20 @@ class Built:
                 f"{shown(folder)} holds no benchmark", where="command line", why="there is no recipe.yaml in it",
                 next="name the folder of a build, for instance builds/care_mi, or a recipe",
             ) from error  # fmt: skip
-        data: Mapping[str, Any] = yaml.safe_load(self.recipe_yaml)
-        tasks: Mapping[str, Any] = data.get("tasks") or {}
-        self.items = {task: str(said["items"]) for task, said in tasks.items()} or {"": str(data["items"])}
+        try:
+            data: Mapping[str, Any] = yaml.safe_load(self.recipe_yaml)
+            tasks: Mapping[str, Any] = data.get("tasks") or {}
+            self.items = {task: str(said["items"]) for task, said in tasks.items()} or {"": str(data["items"])}
+        except (yaml.YAMLError, AttributeError, LookupError, TypeError) as error:
+            raise DataError(
+                f"{shown(folder)} holds no benchmark", where=shown(folder / "recipe.yaml"),
+                why="it is not the recipe of a build", next="name the folder of a build, for instance builds/care_mi",
+            ) from error  # fmt: skip
+
+    def holds(self, step: str) -> bool:
+        """Whether the last build came as far as this step: rows of earlier words may lie there still."""
+        manifest = self.store.latest(step)
+        return manifest is not None and stands_for(self.folder, manifest)
 
     def lineage(self, task: str) -> Lineage:
         """The steps that lead to the items of a task."""
@@ -128,7 +140,8 @@ class Lineage:
     def __init__(self, built: Built, items: str) -> None:
         self.store = built.store
         self.steps: dict[str, Manifest] = {}
-        self._add(items, "")
+        if built.holds(items):
+            self._add(items, "")
         if items not in self.steps:
             raise DataError(
                 f"{shown(built.folder)} has no items yet", where=f"the step {items!r}",

@@ -282,6 +282,9 @@ class _Steps:
                 wired = {"each": f"answer.{name}", "item": _ITEM}
                 cls, kind = (ScoreByModelSpec, "score_by_model") if self._asks(scorer) else (ScoreSpec, "score")
                 step = {"kind": kind, "from": wired, "name": scorer_name, "scorer": scorer}
+                if f"{scorer_name}.{name}" in self.steps:
+                    raise RecipeError([Problem("a step of those who answer is called so; give the scorer another name",
+                                               key=f"evaluation.scorers.{scorer_name}", found=scorer_name)])  # fmt: skip
                 self.steps[f"{scorer_name}.{name}"] = cls.model_validate(step)
 
     def _asks(self, scorer: Any) -> bool:

@@ -16,7 +16,7 @@ from benchbuilder.records.envelope import Row
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.recipe import Recipe
 from benchbuilder.store.folder import Store
-from benchbuilder.wiring import expand, flow_order
+from benchbuilder.wiring import expand, flow_order, without_source
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,8 @@ def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
     RecipeError if that leaves no items, or a port empty that is needed.
     """
     wired = expand(recipe)
+    if problems := without_source(recipe, wired):
+        raise RecipeError(problems)
     nodes: dict[str, Node] = {}
     for name in flow_order(recipe, wired):
         if name in recipe.sources:
@@ -134,28 +136,7 @@ def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
         inputs = {port: tuple(up for up in names if up in nodes) for port, names in wired[name].items()}
         if inputs.get("each"):
             nodes[name] = _step(name, inputs, nodes, recipe=recipe, store=store, sha256_of=sha256_of)
-    for task, part in recipe.by_task().items():
-        if part.items not in nodes:
-            key = f"tasks.{task}.items" if task else "items"
-            raise RecipeError([Problem("no source stands behind the items", key=key, found=part.items)])
     return Plan(recipe, nodes)
-
-
-def _needed(stage: Stage, step: str, inputs: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The ports that have a source behind them; RecipeError if a port that is not optional has none."""
-    empty = [port for port, names in inputs.items() if not names]
-    if lacking := [port for port in empty if not stage.ports[port].optional]:
-        raise RecipeError(
-            [
-                Problem(
-                    "none of the chosen sources stands behind this port",
-                    key=f"steps.{step}.from.{port}",
-                    hint=f"add a source of rows `{row_name(stage.ports[port].row)}` to source=[...]",
-                )
-                for port in lacking
-            ]
-        )
-    return {port: names for port, names in inputs.items() if names}
 
 
 def _source(recipe: Recipe, name: str, sha256_of: Sha) -> Node:
@@ -182,7 +163,7 @@ def _step(
         benchmark=recipe.benchmark,
     )
     stage: Stage = create("stage", spec, context)
-    inputs = _needed(stage, name, inputs)
+    inputs = {port: names for port, names in inputs.items() if names}
     asked = {"name": name, "seed": str(recipe.seed), "language": recipe.language}
     asked |= kind_parts("stage", spec) | spec_parts(spec, sha256_of)
     asked |= {f"version of {part}": version for part, version in stage.fingerprint().items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -34,16 +35,11 @@ _JOURNAL = "replies.sqlite"
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a sweep: its words, and which of them are its own, of which its folder is named."""
+    """One run of a sweep: its words, which of them are its own, and the name of its folder, which these give it."""
 
     words: tuple[str, ...]
     own: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """A name for the folder of the run."""
-        slug = "-".join(re.sub(r"[^\w.]+", "_", word.rpartition("=")[2]).strip("_") or "empty" for word in self.own)
-        return slug[:80] or "run"
+    name: str
 
 
 @dataclass
@@ -84,12 +80,26 @@ def runs_of(words: Sequence[str]) -> list[Run]:
         raise RecipeError([Problem(f"this sweep has {total} runs", where="command line", allowed=f"at most {MOST_RUNS}",
                                    hint="sweep over fewer values at once")])  # fmt: skip
     varied = [place for place, choice in enumerate(choices) if len(choice) > 1]
-    found = [Run(one, tuple(one[place] for place in varied)) for one in product(*choices)]
-    names = Counter(run.name for run in found)
-    if twice := [name for name, count in names.items() if count > 1]:
+    owns = [tuple(one[place] for place in varied) for one in product(*choices)]
+    if twice := [own for own, count in Counter(owns).items() if count > 1]:
         raise RecipeError([Problem("two runs of this sweep would build into one folder", where="command line",
-                                   found=", ".join(twice), hint="give each value once")])  # fmt: skip
-    return found
+                                   found=" ".join(twice[0]), hint="give each value once")])  # fmt: skip
+    slugs = Counter(map(_slug, owns))
+    return [
+        Run(words, own, name if slugs[name := _slug(own)] == 1 else f"{name}-{_mark(own)}")
+        for words, own in zip(product(*choices), owns, strict=True)
+    ]
+
+
+def _slug(own: Sequence[str]) -> str:
+    """The name of a folder, by values: within the folder of the sweep, and visible."""
+    parts = (re.sub(r"[^\w.]+", "_", word.partition("=")[2]).strip("_.") or "empty" for word in own)
+    return "-".join(parts)[:80] or "run"
+
+
+def _mark(own: Sequence[str]) -> str:
+    """What tells runs apart whose values read alike."""
+    return hashlib.blake2b("\n".join(own).encode(), digest_size=3).hexdigest()
 
 
 def alternatives(value: str) -> list[str]:

@@ -56,6 +56,47 @@ def expand(recipe: Recipe) -> Wired:
     return wired
 
 
+def without_source(recipe: Recipe, wired: Wired) -> list[Problem]:
+    """What is needed and has none of the chosen sources behind it: ports that are not optional, and the items.
+
+    A step with no source behind its `each` is left out of a build (a recipe without triples has steps for triples).
+    """
+    fed: set[str] = set(recipe.sources)
+    problems: list[Problem] = []
+    for step in flow_order(recipe, wired):
+        if step in recipe.sources or not fed.intersection(wired[step].get("each", ())):
+            continue
+        fed.add(step)
+        stage: type[Stage] = kinds.find("stage", recipe.steps[step].kind).load()
+        for port, names in wired[step].items():
+            if port in stage.ports and not stage.ports[port].optional and not fed.intersection(names):
+                rows = kinds.row_name(stage.ports[port].row)
+                message, hint = "none of the chosen sources stands behind this port", f"add a source of rows `{rows}`"
+                problems.append(Problem(message, key=f"steps.{step}.from.{port}", hint=hint))
+    for task, part in recipe.by_task().items():
+        if part.items in recipe.steps and part.items not in fed:
+            key = f"tasks.{task}.items" if task else "items"
+            message = "no source stands behind the items"
+            problems.append(Problem(message, key=key, found=_had(recipe), hint=_reads(recipe)))
+    return problems
+
+
+def references(recipe: Recipe) -> list[str]:
+    """What the steps read of sources, as they write it (``sources.triple``), each once."""
+    found = (ref for step in recipe.steps for refs in recipe.wired(step).from_.values() for ref in refs)
+    return list(dict.fromkeys(ref for ref in found if ref.startswith("sources.")))
+
+
+def _had(recipe: Recipe) -> str:
+    rows = {name: kinds.row_name(source_row(recipe, name)) for name in recipe.sources}
+    return ", ".join(f"sources.{name} of `{row}`" for name, row in rows.items()) or "no sources"
+
+
+def _reads(recipe: Recipe) -> str:
+    refs = ", ".join(references(recipe))
+    return f"the steps read {refs}: choose sources with such rows, or change `from` of the steps" if refs else ""
+
+
 def step_row(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, type[Row]]) -> type[Row]:
     """The class of the rows that `step` makes; `each` are the nodes on its `each` port, `rows` the classes of theirs.
 

@@ -10,6 +10,7 @@ import pytest
 # before numpy and torch are imported: the threads of two workers would wait for each other
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
+from once import Once
 from toy_kinds import TOY_KINDS
 from warm import warm
 
@@ -31,6 +32,12 @@ def warm_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder for the PATH with a `benchbuild` that does not import everything anew (see `warm`)."""
     with warm(tmp_path_factory.mktemp("warm")) as folder:
         yield folder
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory, warm_folder: Path) -> Once:
+    """Builds that many tests begin with."""
+    return Once(tmp_path_factory, warm_folder / "benchbuild")
 
 
 @pytest.fixture

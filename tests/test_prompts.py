@@ -62,7 +62,7 @@ def test_prompts_of_judges_use_only_what_their_kind_gives_and_close_every_tag(na
 def test_each_language_has_every_prompt_and_enough_pairs(language):
     names = {name.removeprefix(f"{language}/") for name in NAMES if name.startswith(language)}
     judges = {f"{name}.j2" for name in (*JUDGES, "judge_decoder", "judge_repair", "judge.system", "judge_tuned.system")}
-    assert names - judges == {*(f"{name}.j2" for name in STEP_OF), "repair.j2", "writer.system.j2"}
+    assert names - judges == {*(f"{name}.j2" for name in STEP_OF), "repair.j2", "writer.system.j2", "translate_term.j2"}
     assert judges <= names
     sizes = {name: len(pairs_of(f"{language}/{name}.j2")) for name in STEP_OF}
     assert sizes["qa2d"] >= 14

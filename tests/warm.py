@@ -2,7 +2,7 @@
 
 Pages of the documentation run hundreds of commands. A new interpreter takes a second to import what each of them
 needs; a fork of one that has done so takes a hundredth. The command in the fork is the real one, with the working
-folder, the environment, the files and the signals of whoever calls it.
+folder, the environment, the files and the signals of whoever calls it. Whoever kills the caller kills the command.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CLIENT = """#!{python} -IS
@@ -61,19 +62,25 @@ def warm(folder: Path) -> Generator[Path]:
 
 def _preload() -> None:
     """Import what commands import when they need it, and read what is the same for all."""
+    import gc
     import importlib
     import pkgutil
 
     import benchbuilder
     from benchbuilder.loading import load_recipe
+    from benchbuilder.text.verdicts import verdict_reader
     from benchbuilder.tokenizers.jieba import Jieba
 
     light = ("judges.neural", "judges.encoder", "judges.decoder", "testing", "review", "bundled", "doors", "votes.app")
     for module in pkgutil.walk_packages(benchbuilder.__path__, "benchbuilder."):
         if not any(part in module.name for part in light) and ".migrations" not in module.name:
             importlib.import_module(module.name)
+    for library in ("openai", "aiohttp", "sacrebleu.metrics.chrf", "jieba.finalseg", "pyarrow.parquet", "openpyxl"):
+        importlib.import_module(library)
     loaded = load_recipe(["recipe=care_mi"])
     Jieba(loaded.recipe.tokenizer).open()
+    verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
+    gc.freeze()
 
 
 def _serve(door: str) -> None:
@@ -114,6 +121,7 @@ def _keep(one: socket.socket) -> None:
     words, folder, environment = json.loads(said)
     child = os.fork()
     if child == 0:
+        os.setpgid(0, 0)
         one.close()
         for number, fd in enumerate(fds):
             os.dup2(fd, number)
@@ -121,9 +129,20 @@ def _keep(one: socket.socket) -> None:
         os._exit(_command(words, folder, environment))
     for fd in fds:
         os.close(fd)
+    over = threading.Event()
+    threading.Thread(target=_watch, args=(one, child, over), daemon=True).start()
     one.sendall(f"{child}\n".encode())
     status = os.waitpid(child, 0)[1]
+    over.set()
     one.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _watch(caller: socket.socket, child: int, over: threading.Event) -> None:
+    """Kill the command, and what it started, once its caller is no more."""
+    with suppress(OSError):
+        caller.recv(1)  # which says nothing more, so that this is its end
+    if not over.is_set():
+        os.killpg(child, signal.SIGKILL)
 
 
 def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:

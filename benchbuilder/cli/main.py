@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -14,6 +15,10 @@ from rich.console import Console
 
 from benchbuilder import __version__
 from benchbuilder.errors import BenchbuilderError, Problem, RecipeError
+
+_NEW_OBJECTS = 20_000
+"""So many objects are made before circles among them are looked for: tables of rows hold none, and looking through
+them all again and again is a tenth of the work of a build, a sixth of that of an evaluation."""
 
 
 class Terminal(Console):
@@ -116,6 +121,11 @@ COMMANDS: dict[str, Command] = {
         ("benchbuild diff care_mi 'recipe=care_mi variant=reference'",
          "benchbuild diff builds/care_mi builds/care_mi"),
     ),
+    "words": Command(
+        "words", "make a word list of other lists, have it reviewed, and see what its words hit",
+        ("benchbuild words show recipe=care_mi",
+         "benchbuild words collect recipes/recipe/care_mi/words.txt recipe=care_mi --output review.csv"),
+    ),
     "sweep": Command(
         "sweep", "build several recipes or settings, and compare what came out in one table",
         ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",
@@ -142,6 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code (see the exit codes in the reference)."""
     words = list(sys.argv[1:] if argv is None else argv)
     errors = Console(stderr=True)
+    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     try:
         return _dispatch(words)
     except BenchbuilderError as error:

@@ -139,9 +139,9 @@ class Copies:
         }
         for scalar in editor.scalars():
             if scalar.key[:1] == ("defaults",):
-                lines = (line for line, name in renamed if name == scalar.text and line <= scalar.line)
-                if (line := max(lines, default=None)) is not None:
-                    editor.put(scalar, renamed[line, scalar.text])
+                line = max((choice.line for choice in file.choices if choice.line <= scalar.line), default=0)
+                if (new := renamed.get((line, scalar.text))) is not None:
+                    editor.put(scalar, new)
 
     def _renamed(self, name: str, part: str, group: str, file: RecipeFile) -> str | None:
         new = self.new_name(part)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchbuilder.cloning.editing import Editor, Written
@@ -20,12 +19,15 @@ SHARED = ("flow", "judge", "model", "outputs", "prices", "retriever", "run", "so
 _OWN = ("user", "local", "variant")
 """Groups that belong to somebody, or to one recipe."""
 _BOUND = (
-    "annotation.votes", "annotation.gold.file", "steps.*.votes", "steps.*.sheet", "evaluation.answers",
+    "annotation.votes", "annotation.gold.file", "steps.**.votes", "steps.**.sheet", "evaluation.answers",
     "evaluation.published", "evaluation.published_judges", "evaluation.baselines.*.file", "evaluation.scorers.*.file",
     "reviews.*.rows.file",
 )  # fmt: skip
-"""Files about the items of one recipe: what people and models said of them, and what others published."""
-
+"""Files about the items of one recipe: what people and models said of them, and what others published. A star stands
+for one part of a key, two for any number."""
+_BOUND_KEYS = tuple(
+    re.compile(re.escape(key).replace(r"\*\*", ".+").replace(r"\*", r"[^.]+")).fullmatch for key in _BOUND
+)
 
 _PATH = re.compile(r"(?=.*\w)(?=.*[./])(?![/~])[^*?{}()\[\]|\\\"'<>:;,^$\n]{1,200}")
 """What may be a path: a letter, a dot or a slash, and nothing that only patterns and sentences have."""
@@ -121,9 +123,7 @@ def bound_files(loaded: Loaded) -> dict[Path, str]:
 def is_bound(key: str) -> bool:
     """Whether the file of a key is about the items of one recipe."""
     _, _, below = key.partition(".")[2].partition(".")
-    return any(
-        fnmatchcase(key, wanted) or (key.startswith("tasks.") and fnmatchcase(below, wanted)) for wanted in _BOUND
-    )
+    return any(bound(key) or (key.startswith("tasks.") and bound(below)) for bound in _BOUND_KEYS)
 
 
 def _says(file: RecipeFile) -> bool:

@@ -16,6 +16,7 @@ from benchbuilder.loading import Loaded
 from benchbuilder.records.fact import Triple
 from benchbuilder.records.fates import Kept, Unit
 from benchbuilder.records.passage import Passage
+from benchbuilder.text.normalise import folded
 from benchbuilder.text.relations import RelationTables
 from benchbuilder.text.wordlist import WordFinder, load_words
 
@@ -27,13 +28,15 @@ _MOST_LETTERS = 200_000
 @dataclass(slots=True)
 class Seen:
     """`missing` maps (table, relation) to how many triples it has and the first of them; `unhit` the word lists to
-    those of their words, with lines, that no unit holds; `listed` to how many words they have. `whole` says that every
-    source was read to its end.
+    those of their words, with lines, that no step which reads the list would find in a unit; `listed` to how many words
+    they have. `whole` says that every source was read to its end.
     """
 
     missing: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict[tuple[str, str], tuple[int, str]])
     unhit: dict[Path, dict[str, int]] = field(default_factory=dict[Path, dict[str, int]])
     listed: dict[Path, int] = field(default_factory=dict[Path, int])
+    wholly: set[Path] = field(default_factory=set[Path])
+    """The word lists of which only whole words count, nowhere parts of words."""
     scripts: Scripts = field(default_factory=Scripts)
     whole: bool = True
 
@@ -41,18 +44,16 @@ class Seen:
 def look(loaded: Loaded) -> Seen:
     """Read the first units of every source. A source that cannot be read is left out: the check tells of it."""
     seen = Seen()
-    lists = {ref.file for key, ref in loaded.files if key.rpartition(".")[2] == "words" and ref.file.is_file()}
-    words = {file: load_words(file) for file in sorted(lists)}
-    finder = WordFinder(word.casefold() for found in words.values() for word in found)
-    hits, counts = set[str](), Counter[tuple[str, str]]()
+    words = {file: load_words(file) for file in sorted({file for file, _ in _readers(loaded)})}
+    searches = [_Search(file, words[file], spec) for file, spec in _readers(loaded)]
+    counts = Counter[tuple[str, str]]()
     tables, files = _tables(loaded)
     for name, unit in _units(loaded, seen):
         row: Any = unit.fate.row if isinstance(unit.fate, Kept) else None
-        texts = [text.casefold() for text in _texts(row)]
-        for text in texts:
-            hits |= finder.find(text)
+        for search in searches:
+            search.look(row)
         if seen.scripts.letters.total() < _MOST_LETTERS:
-            for text in texts:
+            for text in (text for texts in _texts(row).values() for text in texts):
                 seen.scripts.add(text)
         triple = getattr(row, "payload", None)
         if tables is None or not isinstance(triple, Triple):
@@ -62,9 +63,45 @@ def look(loaded: Loaded) -> Seen:
             counts[key] += 1
             seen.missing[key] = counts[key], seen.missing.get(key, (0, f"{unit.file}:{unit.line}"))[1]
     seen.listed = {file: len(found) for file, found in words.items()}
-    seen.unhit = {file: _lines(file, [word for word in found if word.casefold() not in hits])
-                  for file, found in words.items()}  # fmt: skip
+    for file, found in words.items():
+        hits = {word for search in searches if search.file == file for word in search.hits}
+        seen.unhit[file] = _lines(file, [word for word in found if word not in hits])
+    seen.wholly = {file for file in words if all(s.spec.match != "contains" for s in searches if s.file == file)}
     return seen
+
+
+class _Search:
+    """What a step finds of a word list: by its own rule, in the texts that it looks at."""
+
+    def __init__(self, file: Path, words: tuple[str, ...], spec: Any) -> None:
+        self.file, self.spec, self.hits = file, spec, set[str]()
+        self._left, self._fold = len(words), spec.fold
+        self._exact = {folded(word, spec.fold): word for word in words} if spec.match == "exact" else {}
+        tokenizer = kinds.create("tokenizer", spec.tokenizer) if spec.match == "words" and spec.tokenizer else None
+        if tokenizer is not None:
+            tokenizer.open()
+        self._finder = WordFinder(words, spec.fold, tokenizer.tokens if tokenizer is not None else None)
+
+    def look(self, row: Any) -> None:
+        """Look for the words in a row, if it is one that the step may get."""
+        groups: dict[str, tuple[str, ...]] | None = getattr(self.spec, "groups", None)
+        if len(self.hits) == self._left or row is None or isinstance(row, Passage) is (groups is not None):
+            return
+        texts = _texts(row)
+        fields = {field for names in groups.values() for field in names} if groups is not None else set(texts)
+        for text in (text for field in fields for text in texts.get(field, ())):
+            if self.spec.match == "exact":
+                self.hits |= {self._exact[key]} if (key := folded(text, self._fold)) in self._exact else set()
+            else:
+                self.hits |= self._finder.find(text)
+
+
+def _readers(loaded: Loaded) -> list[tuple[Path, Any]]:
+    """The word lists with the settings of each step that looks for their words in texts."""
+    steps = loaded.recipe.steps
+    found = ((ref.file, steps.get(key.split(".")[1])) for key, ref in loaded.files if key.startswith("steps."))
+    lists = {ref.file for key, ref in loaded.files if key.rpartition(".")[2] == "words" and ref.file.is_file()}
+    return [(file, spec) for file, spec in found if file in lists and hasattr(spec, "match") and hasattr(spec, "fold")]
 
 
 def _units(loaded: Loaded, seen: Seen) -> Iterator[tuple[str, Unit]]:
@@ -95,12 +132,10 @@ def _tables(loaded: Loaded) -> tuple[RelationTables | None, Mapping[str, str]]:
     return None, {}
 
 
-def _texts(row: Any) -> list[str]:
+def _texts(row: Any) -> Mapping[str, tuple[str, ...]]:
     if row is None:
-        return []
-    if isinstance(row, Passage):
-        return [row.title, row.text]
-    return [text for texts in row.payload.texts().values() for text in texts]
+        return {}
+    return {"title": (row.title,), "text": (row.text,)} if isinstance(row, Passage) else row.payload.texts()
 
 
 def _lines(file: Path, words: list[str]) -> dict[str, int]:

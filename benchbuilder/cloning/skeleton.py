@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from benchbuilder import __version__
+from benchbuilder import __version__, kinds
 from benchbuilder.errors import Problem, RecipeError
 from benchbuilder.library import did_you_mean
 from benchbuilder.roots import shown
@@ -80,6 +80,9 @@ def _possible(name: str, slots: Sequence[str]) -> None:
         allowed = "a-z, 0-9 and _, beginning with a letter"
         problems.append(Problem("this is no name for a plugin", where=f"--plugin {name}", allowed=allowed))
     for slot in slots:
+        if slot in SLOTS and (taken := kinds.known(slot).get(name)) is not None:
+            told = f"{taken.distribution} has a {slot} kind of this name"
+            problems.append(Problem(told, where=f"--plugin {name}", hint="choose another name"))
         if slot not in SLOTS:
             problems.append(Problem("there is no skeleton of this kind", where=f"--kind {','.join(slots)}", found=slot,
                                     allowed=", ".join(SLOTS), hint=did_you_mean(slot, SLOTS)))  # fmt: skip

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import regex
+import yaml
 
 from benchbuilder.cloning.editing import Editor
 from benchbuilder.text.wordlist import WordFinder
@@ -22,13 +23,19 @@ Lines = list[tuple[int, str]]
 
 
 def lines_of(path: Path) -> Lines:
-    """The texts of a file with their lines; comments and, in YAML, keys are left out. Nothing if it is no text."""
+    """The texts of a file with their lines; comments and, in YAML, keys are left out.
+
+    Nothing if it is no text, or broken YAML: whoever reads it as a recipe or a prompt tells of that.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return []
     if path.suffix == ".yaml":
-        return list(_values(text))
+        try:
+            return list(_values(text))
+        except (yaml.YAMLError, RecursionError):
+            return []
     lines = enumerate(text.splitlines(), start=1)
     if path.suffix in (".tsv", ".csv", ".txt"):
         return [(number, line) for number, line in lines if not line.startswith("#")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -78,9 +78,19 @@ class Words:
     total: int
 
 
-def branches(finished: Finished) -> list[Branch]:
-    """The way of every source and knowledge base, in flow order."""
-    return [_branch(finished, account) for account in finished.accounts if not account.inputs]
+def branches(finished: Finished, groups: Iterable[str] = ()) -> list[Branch]:
+    """The way of every source and knowledge base, in flow order, then of each of `groups` that is none of them.
+
+    Such a group is what a step sorted rows into: it has no units of its own, and its role is ``group``.
+    """
+    found = [_branch(finished, account) for account in finished.accounts if not account.inputs]
+    known = {branch.source for branch in found}
+    steps = [account for account in finished.accounts if account.inputs]
+    for name in groups:
+        if name not in known:
+            passed = tuple(step for account in steps if (step := _passage(account, name)).fates.tickets)
+            found.append(Branch(name, "group", _fates({}), 0, (), passed))
+    return found
 
 
 def _branch(finished: Finished, source: StepAccount) -> Branch:
@@ -177,7 +187,10 @@ def _load(path: Path | None) -> tuple[str, ...]:
 
 def holds_sample_votes(recipe: Mapping[str, Any]) -> bool:
     """Whether the votes of the recipe came with its sample data."""
-    return bool(recipe["card"]["illustrative"] and (recipe.get("annotation") or {}).get("votes"))
+    annotation: Mapping[str, Any] = recipe.get("annotation") or {}
+    steps: Iterable[Mapping[str, Any]] = (recipe.get("steps") or {}).values()
+    ways = [(step.get("ways") or {}).get(annotation.get("kind")) or {} for step in steps]
+    return bool(recipe["card"]["illustrative"] and any(way.get("votes") for way in (annotation, *ways)))
 
 
 def in_flow_order(finished: Finished) -> list[Receipt]:

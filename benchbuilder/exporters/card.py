@@ -12,7 +12,7 @@ from markupsafe import Markup
 from benchbuilder.exporters import books
 from benchbuilder.exporters.authors import authors
 from benchbuilder.exporters.baselines import baselines
-from benchbuilder.exporters.entries import Entry, counted, items, sources_of, types_of
+from benchbuilder.exporters.entries import Entry, counted, groups_of, items, sources_of, types_of
 from benchbuilder.exporters.flatten import record_schema
 from benchbuilder.exporters.judgements import judgements
 from benchbuilder.exporters.rendering import markdown, render_markdown
@@ -74,12 +74,14 @@ def _marked(t: Wording) -> Any:
 
 
 def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -> dict[str, Any]:
-    sources = sources_of(finished)
+    sources = groups_of(made, sources_of(finished))
+    judged = judgements(finished)
     return {
         "front_matter": Markup(_front_matter(finished, len(made), spec)),
         "card": finished.recipe["card"],
         "recipe": finished.recipe,
-        "reviewed": bool(made) and all(entry.reviewed for entry in made),
+        "reviewed": any(entry.reviewed for entry in made),
+        "judged_items": sum(entry.reviewed for entry in made),
         "total": len(made),
         "sources": sources,
         "types": types_of(made),
@@ -87,7 +89,7 @@ def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -
         "published": [{"name": name, **finished.recipe["sources"].get(name, {})} for name in _all_sources(finished)],
         "steps": [(account, books.totals(account)) for account in finished.accounts],
         "authors": authors(finished),
-        "judged": judgements(finished),
+        "judged": judged,
         "baselines": baselines(made, sources, spec.cue_words),
         "cue_words": spec.cue_words,
         "sample_votes": books.holds_sample_votes(finished.recipe),

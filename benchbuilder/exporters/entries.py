@@ -30,7 +30,7 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """The source that it counts under."""
+        """The source that it counts under, or the class that a step sorted it into."""
         return self.row.partition
 
     @property
@@ -46,7 +46,12 @@ class Entry:
     @property
     def question(self) -> str:
         """What is asked, context included; for payloads without questions their first cell."""
-        return self.cells.get("full-question") or next(iter(self.cells.values()), "")
+        return self.cells.get("full-question") or self.cells.get("question") or next(iter(self.cells.values()), "")
+
+    def column(self, name: str) -> str:
+        """The name by which reports know a cell: an answer on which a verdict is asked is not the right one."""
+        about_it = bool(self.expected) and "answer-wrong" not in self.cells
+        return f"item-{name}" if name == "answer" and about_it else name
 
     @property
     def reviewed(self) -> bool:
@@ -102,6 +107,12 @@ def _as_support(row: Evidence) -> Support:
 def sources_of(finished: Finished) -> list[str]:
     """Names of the sources that items are made from, in flow order; knowledge bases are not among them."""
     return [account.step for account in finished.accounts if not account.inputs and account.role != "passage"]
+
+
+def groups_of(entries: Iterable[Entry], sources: Sequence[str]) -> list[str]:
+    """What entries count under: `sources`, or the classes that steps sorted them into, as they come."""
+    present = list(dict.fromkeys(entry.source for entry in entries))
+    return list(sources) if set(present) <= set(sources) else present
 
 
 def types_of(entries: Iterable[Entry]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the annotators' judgements amount to, read from the notes of the step that gathered them."""
+"""What the annotators' judgements amount to, read from the notes of the steps that gathered them."""
 
 from __future__ import annotations
 
@@ -83,11 +83,12 @@ class Judgements:
     stale: int
 
 
-def judgements(finished: Finished) -> Judgements | None:
-    """What people judged; ``None`` where nobody was asked or votes are missing."""
-    notes = next((account.notes for account in finished.accounts if "agreement" in account.notes), None)
-    if notes is None:
-        return None
+def judgements(finished: Finished) -> dict[str, Judgements]:
+    """What people judged, by step; empty where nobody was asked or votes are missing."""
+    return {account.step: _of(account.notes) for account in finished.accounts if "agreement" in account.notes}
+
+
+def _of(notes: Mapping[str, Any]) -> Judgements:
     votes: Mapping[str, Any] = notes.get("votes", {})
     minimum = notes.get("min_evidence")
     return Judgements(

@@ -17,6 +17,7 @@ from benchbuilder.exporters.entries import (
     candidates,
     counted,
     examples,
+    groups_of,
     items,
     sources_of,
     types_of,
@@ -77,8 +78,9 @@ class Tile:
 def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]:
     made, proposed = items(finished), candidates(finished)
     shown = made or proposed
-    sources, types = sources_of(finished), types_of([*made, *proposed])
-    colours = figures.Colours(sources, types)
+    origins, types = sources_of(finished), types_of([*made, *proposed])
+    sources = groups_of([*made, *proposed], origins)
+    colours = figures.Colours([*origins, *(name for name in sources if name not in origins)], types)
     drawn = examples(shown, spec.examples, int(finished.recipe["seed"]))
     bases = {p.base for entry in shown for p in entry.evidence}
     judged = judgements(finished)
@@ -88,12 +90,14 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         "card": finished.recipe["card"],
         "has_items": bool(made),
         "reviewed": bool(made) and all(entry.reviewed for entry in made),
+        "judged_items": sum(entry.reviewed for entry in made),
         "unit": t("report.unit_items" if made else "report.unit_candidates"),
         "colours": colours,
         "sources": sources,
+        "origins": origins,
         "types": types,
         "tiles": _tiles(finished, made, proposed, t),
-        "branches": _branches(finished, colours, made, proposed),
+        "branches": _branches(finished, sources, colours, made, proposed),
         "holdings": [
             (t("report.funnel_candidates"), counted(proposed)),
             (t("report.funnel_items"), counted(made)),
@@ -104,7 +108,7 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         "lengths": _lengths(shown, sources, types, colours, t),
         "words": books.words(finished),
         "judged": judged,
-        "survivors": _survivors(judged, sources, colours, t),
+        "survivors": {step: _survivors(one, sources, colours, t) for step, one in judged.items()},
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
         "examples": drawn,
         "ancestry": ancestry(finished, drawn),
@@ -112,7 +116,9 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         "aside": books.reasons(finished, "not_applicable"),
         "failed": books.reasons(finished, "failed"),
         "receipts": books.in_flow_order(finished),
-        "partitions": [account.step for account in finished.accounts if not account.inputs],
+        "partitions": list(
+            dict.fromkeys([*(account.step for account in finished.accounts if not account.inputs), *sources])
+        ),
     }
 
 
@@ -147,16 +153,21 @@ class Way:
     ribbons: Sequence[Any]
     candidates: int
     items: int
+    entered: int
     reached: int
     has_aside: bool
     has_failed: bool
 
 
 def _branches(
-    finished: Finished, colours: figures.Colours, made: Sequence[Entry], proposed: Sequence[Entry]
+    finished: Finished,
+    groups: Sequence[str],
+    colours: figures.Colours,
+    made: Sequence[Entry],
+    proposed: Sequence[Entry],
 ) -> list[Way]:
     ways: list[Way] = []
-    for branch in books.branches(finished):
+    for branch in books.branches(finished, groups):
         fates = [branch.units, *(step.fates for step in branch.steps)]
         at_end = [step.fates.kept for step in branch.steps if step.role != "evidence"]
         ways.append(
@@ -170,6 +181,7 @@ def _branches(
                 ],
                 sum(entry.source == branch.source for entry in proposed),
                 sum(entry.source == branch.source for entry in made),
+                branch.units.tickets if branch.role != "group" else fates[1].tickets if branch.steps else 0,
                 at_end[-1] if at_end else branch.units.kept,
                 any(f.not_applicable for f in fates),
                 any(f.failed for f in fates),
@@ -191,8 +203,8 @@ def _lengths(
     }
 
 
-def _survivors(judged: Judgements | None, sources: Sequence[str], colours: figures.Colours, t: Wording) -> Any:
-    return figures.survivor_columns(judged.survivors, sources, colours, t) if judged and judged.survivors else None
+def _survivors(judged: Judgements, sources: Sequence[str], colours: figures.Colours, t: Wording) -> Any:
+    return figures.survivor_columns(judged.survivors, sources, colours, t) if judged.survivors else None
 
 
 def _evidence(

@@ -65,7 +65,8 @@ def dots(rows: Sequence[tuple[str, Sequence[Dot]]], title: str, form: Form, *, v
     """One line per row with its dots and their intervals on a shared scale; `values` writes the first value behind."""
     spans = [edge for _, found in rows for d in found for edge in (d.value, d.low, d.high) if edge is not None]
     low, high = min([0.0, *spans]), max([1.0, *spans])
-    room = WIDTH - _LABEL - 14 - (_VALUE if values else 6)
+    shown = [plain(found[0].value, form) for _, found in rows if found] if values else []
+    room = WIDTH - _LABEL - 14 - (max([_VALUE, *(width_of(text) + 10 for text in shown)]) if values else 6)
 
     def x(value: float) -> float:
         return _LABEL + 10 + (value - low) / (high - low) * room

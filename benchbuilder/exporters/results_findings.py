@@ -28,10 +28,11 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class Figure:
-    """A table with its chart."""
+    """A table with its chart, and which of several figures the chart shows."""
 
     sheet: Sheet
     chart: Markup | None = None
+    charted: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,10 @@ def findings(
     kinds = [colours.type(name) for name in run.types]
     typed = [sheet for one in scored if (sheet := means.by_type(frame, one)) is not None]
     return Findings(
-        metrics=tuple(Figure(sheet, charts.means_chart(sheet)) for sheet in metrics(frame, finished, published)),
+        metrics=tuple(
+            Figure(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
+            for sheet, column in metrics(frame, finished, published)
+        ),
         scores=_means(frame, scored, published),
         verdicts=tuple(means.verdicts(frame, one) for one in parsed),
         verdict_means=_means(frame, parsed if len(run.sources) > 1 else [], None),

@@ -23,17 +23,18 @@ _ALL = "all"
 ByModel = Mapping[str, Sequence[Scored]]
 
 
-def metrics(frame: Frame, finished: Finished, published: Published | None) -> list[Sheet]:
-    """A table for each metric of the recipe that has scores to work on, in the recipe's order."""
+def metrics(frame: Frame, finished: Finished, published: Published | None) -> list[tuple[Sheet, int]]:
+    """A table for each metric of the recipe that has scores to work on, in the recipe's order, and the column by
+    which its lines are ranked: the metric's last figure, in all."""
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     named: Mapping[str, Mapping[str, Any]] = evaluation.get("metrics") or {}
     scores = _scores(frame, finished) if named else {}
-    found: list[Sheet] = []
+    found: list[tuple[Sheet, int]] = []
     for name, given in named.items():
         metric: Metric = create("metric", find("metric", given["kind"]).load().spec_class.model_validate(given))
         scored = _wanted(metric, scores)
         if scored:
-            found.append(_sheet(frame, name, metric, scored, published))
+            found.append((_sheet(frame, name, metric, scored, published), len(metric.figures)))
     return found
 
 

@@ -73,6 +73,8 @@ class Stage(ABC):
     reasons: ClassVar[Mapping[str, str]] = {}
     divides: ClassVar[bool] = False
     """Whether the rows that it makes count under partitions of its own (classes, say), not under their parent's."""
+    translates: ClassVar[bool] = False
+    """Whether the rows that it makes are of another language than their parent, and say so."""
 
     def __init__(self, spec: Any, context: Context) -> None:
         self.spec = spec

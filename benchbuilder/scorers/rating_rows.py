@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +48,26 @@ class Rated:
         return (*self.ids, self.question) if self.question else self.ids
 
 
-def of_file(file: Path, aspects: Collection[str]) -> list[Rated]:
+def of_file(file: Path, aspects: Collection[str]) -> tuple[Rated, ...]:
     """The ratings of a file in long or wide form, or of an export; of other aspects none.
 
     DataError, with file and line, lists values that are no numbers from 0 to 1, rows that do not say what they rate,
-    and second ratings of one person for the same thing.
+    and second ratings of one person for the same thing. A plan asks for them once for each model: what was read last
+    is read again only if the file is another by then.
     """
+    try:
+        held = hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:  # told of by what reads it
+        held = ""
+    return _of_file(file, tuple(aspects), held)
+
+
+@lru_cache(maxsize=2)
+def _of_file(file: Path, aspects: tuple[str, ...], held: str) -> tuple[Rated, ...]:  # noqa: ARG001
     rows = read_rows(file)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
     if rows and set(columns) >= EXPORTED:
-        return of_said(said_in_export(file, rows), aspects, file.name)
+        return tuple(of_said(said_in_export(file, rows), aspects, file.name))
     raters = {name: tuple(name.split(".", 1)) for name in columns if name.partition(".")[0] in aspects and "." in name}
     if rows and not raters and not set(columns) >= _LONG:
         raise DataError(
@@ -79,7 +91,7 @@ def of_file(file: Path, aspects: Collection[str]) -> list[Rated]:
         f"{file.name} holds ratings that cannot be used",
         _NEXT,
     )
-    return found
+    return tuple(found)
 
 
 def of_said(said: Iterable[Said], aspects: Collection[str], what: str) -> list[Rated]:

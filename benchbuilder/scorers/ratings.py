@@ -69,7 +69,7 @@ class Ratings(Scorer):
 
     def __init__(self, spec: Any, context: Context) -> None:
         super().__init__(spec, context)
-        self._rated: list[Rated] = []
+        self._rated: Sequence[Rated] = ()
         self._found: dict[tuple[str, str], list[Rated]] = {}
 
     def observes(self) -> Mapping[str, str]:

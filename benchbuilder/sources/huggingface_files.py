@@ -74,6 +74,8 @@ def saved(folder: Path, name: str, key: str) -> Dataset | None:
 
 
 def _shards(folder: Path, name: str, split: str) -> list[Found]:
+    if split and Path(split).name != split:
+        raise LookupError(f"the split {split!r} lies outside of the folder")
     state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
     labels = {"split": split} if split else {}
     files = [Path(str(file["filename"])).name for file in state["_data_files"]]
@@ -99,7 +101,7 @@ def laid_out(folder: Path, name: str, subset: str, key: str) -> Dataset:
             for split, files in splits.items()
             for file in files
         ]
-    except (OSError, ValueError, LookupError, datasets.exceptions.DatasetsError) as error:
+    except (OSError, ValueError, LookupError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise wrong_shape(
             key, name, expected="a dataset as the Hub holds it, or one written by save_to_disk",
             found=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",

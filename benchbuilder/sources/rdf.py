@@ -16,7 +16,7 @@ from benchbuilder.sources.files import Found, find_files, wrong_shape
 from benchbuilder.sources.rdf_names import Names, local_name, rank
 from benchbuilder.sources.rdf_statements import SUFFIXES, RdfFormat, Statements, Text
 from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.rows import text_of
+from benchbuilder.sources.rows import find_surrogate, text_of
 from benchbuilder.sources.units import READING_REASONS, UnitSource
 from benchbuilder.spec.base import FileRef, Spec
 
@@ -169,6 +169,8 @@ class Rdf(UnitSource[RdfSpec]):
 
     def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
         """The fact or passage of one statement."""
+        if any(find_surrogate(one.text if isinstance(one, Text) else one) for one in (values[0], values[2])):
+            return Dropped("malformed", "an IRI or a text that cannot be encoded")
         if self.spec.as_ == "passage":
             return self._passage(values[0], values[2], found, line)
         subject, predicate, thing = values

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchbuilder.sources.rdf_statements import Statements, Text
+from benchbuilder.sources.rows import text_of
 from benchbuilder.text.normalise import tidy_space
 
 
@@ -80,7 +81,7 @@ class Names:
         return counts
 
     def _take(self, node: str, predicate: str, said: str | Text, referenced: bool) -> str:
-        if not isinstance(said, Text) or not (text := tidy_space(said.text)):
+        if not isinstance(said, Text) or not (text := tidy_space(text_of(said.text) or "")):
             return "no_text"
         place = rank(said.language, self.languages)
         if place is None:

@@ -24,7 +24,7 @@ class Text(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement and its number; a node is its IRI, or ``_:`` and a name that holds in this process alone.
+    """A statement and its number; a node is its IRI, or ``_:`` and a name that no other file has.
 
     Where `reason` is set, it could not be read. `predicate` is empty where the predicate is not among those wanted.
     """
@@ -74,7 +74,8 @@ class Statements:
 
     def _lines(self, wanted: Collection[str]) -> Iterator[Statement]:
         if self._parser is None:
-            self._parser = library("rdflib.plugins.parsers.ntriples").W3CNTriplesParser(_Last())
+            blanks = _Blanks(self.found.name)
+            self._parser = library("rdflib.plugins.parsers.ntriples").W3CNTriplesParser(_Last(), bnode_context=blanks)
         errors = (library("rdflib.exceptions").ParserError, ValueError, OverflowError)
         written = {f"<{predicate}>" for predicate in wanted}
         for number, text, problem in read_lines(self.found.at, "utf-8"):
@@ -105,13 +106,21 @@ class Statements:
         graph = _collecting(collected)
         try:
             graph.parse(str(self.found.at), format="turtle", publicID=f"file:///{quote(self.found.name)}")
-        except (SyntaxError, ValueError, library("rdflib.exceptions").ParserError) as error:
+        except (SyntaxError, ValueError, RecursionError, library("rdflib.exceptions").ParserError) as error:
             raise wrong_shape(
                 self.key, self.found.name, expected="a file in Turtle", found=" ".join(str(error).split())[:200],
                 next="correct the file, or set format: n_triples to drop only the lines that cannot be read",
             ) from error  # fmt: skip
-        for number, (subject, predicate, thing) in enumerate(collected, 1):
+        blanks: dict[str, str] = {}
+        for number, triple in enumerate(collected, 1):
+            subject, predicate, thing = (self._named(term, blanks) for term in triple)
             yield _statement(number, subject, predicate, thing)
+
+    def _named(self, term: Any, blanks: dict[str, str]) -> Any:
+        """`term`; a blank node, which the library names by chance, by its number among those of the file."""
+        if type(term).__name__ != "BNode":
+            return term
+        return type(term)(blanks.setdefault(str(term), f"{self.found.name}#{len(blanks) + 1}"))
 
 
 class _Last:
@@ -122,6 +131,18 @@ class _Last:
     def triple(self, subject: Any, predicate: Any, thing: Any) -> None:
         """Called by the parser."""
         self.last = subject, predicate, thing
+
+
+class _Blanks(dict[str, Any]):
+    """What the parser calls the blank nodes of a file: as they are called there, and not by chance."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self._file = file
+
+    def get(self, label: str, default: Any = None) -> Any:  # noqa: ARG002
+        """Called by the parser."""
+        return f"{self._file}#{label}"
 
 
 def _collecting(collected: list[tuple[Any, Any, Any]]) -> Any:

@@ -107,8 +107,8 @@ class Terms(RowSource[TermsSpec]):
 
     def content(self, row: Row) -> Hashable:
         """The word without capitals."""
-        assert isinstance(row, _FACT)
-        return row.payload.text.casefold()
+        fact: Any = row
+        return str(fact.payload.text).casefold()
 
     def _is_pdf(self, found: Found) -> bool:
         return self.spec.format is None and found.at.suffix.lower() == _PDF

@@ -72,16 +72,21 @@ class CardSpec(Spec):
 
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+_FOLDERS = frozenset({"annotation", "store"})
+"""What the folder of a build holds besides the folders of tasks."""
 
 
 class TaskSpec(Spec):
     """One of several tasks of a benchmark: its items are rows of their own sort, and are evaluated in their own way.
 
-    `items` is the step whose rows are the task's items. `outputs` come on top of the recipe's; what is ``null`` there
-    is not written for this task. Everything of a task is written into a folder of its name in the folder of the build.
+    `items` is the step whose rows are the task's items. `title` is what the pages of the task are called behind the
+    title of the benchmark; without one they bear the task's name. `outputs` come on top of the recipe's; what is
+    ``null`` there is not written for this task. Everything of a task is written into a folder of its name in the folder
+    of the build.
     """
 
     items: str
+    title: str = ""
     evaluation: EvaluationSpec | None = None
     outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
 
@@ -124,6 +129,8 @@ class Recipe(Spec):
             raise ValueError("reviews: claims is the name of the candidates' own project; choose another")
         if bool(self.items) == bool(self.tasks):
             raise ValueError("items: name the step whose rows are the benchmark, or its tasks with the items of each")
+        if taken := sorted(_FOLDERS & set(self.tasks)):
+            raise ValueError(f"tasks: {', '.join(taken)} is another folder of a build; choose another name")
         if self.tasks and self.evaluation is not None:
             raise ValueError("evaluation: a benchmark of several tasks is evaluated by task, tasks.NAME.evaluation")
         return self
@@ -135,8 +142,9 @@ class Recipe(Spec):
             raise RecipeError([Problem("there is no such task", key="tasks", found=name, allowed=allowed)])
         task = self.tasks[name]
         outputs = {name: spec for name, spec in {**self.outputs, **task.outputs}.items() if spec is not None}
+        card = self.card.model_copy(update={"title": f"{self.card.title}: {task.title or name}"})
         return self.model_copy(update={
-            "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
+            "card": card, "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
         })  # fmt: skip
 
     def by_task(self) -> dict[str, Recipe]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,7 +21,7 @@ from benchbuilder.text.negation import count_negations
 from benchbuilder.text.normalise import comparable
 from benchbuilder.text.patterns import Regex, find_all
 from benchbuilder.text.punctuation import unwrapped
-from benchbuilder.text.questions import Polarities, is_one_sentence, with_mark
+from benchbuilder.text.questions import Polarities, PolarityRule, is_one_sentence, with_mark
 from benchbuilder.text.templates import fill, template_faults
 
 
@@ -46,10 +46,11 @@ class TfForm(Frozen):
 class AskTfSpec(WriterSpec):
     """How true/false questions are asked."""
 
-    polarity: Literal["balanced", "true_only"]
+    polarity: PolarityRule
     """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one.
 
-    A fact that has no false statement among those of the port ``statements`` is asked about its true one.
+    A fact that has no false statement among those of the port ``statements`` is asked about its true one. ``even``:
+    as many facts of that port about a false statement as about a true one, by seed, or all that have a false one.
     """
     forms: tuple[TfForm, ...]
     """The first whose pattern matches the statement counts."""

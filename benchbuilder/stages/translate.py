@@ -17,6 +17,7 @@ from benchbuilder.records.fates import Dropped, Fate, Kept
 from benchbuilder.records.table import Table
 from benchbuilder.records.term import Term
 from benchbuilder.spec.base import FileRef, StepSpec
+from benchbuilder.text.languages import same_language
 from benchbuilder.text.lengths import Unit, length
 from benchbuilder.text.normalise import compose, tidy_space
 from benchbuilder.text.patterns import Regex, find_all
@@ -38,6 +39,8 @@ class TranslateSpec(WriterSpec):
     """How prompts call a language, by its code; one that is missing goes by its code."""
     same: Literal["keep", "drop"]
     """What becomes of a translation that is the word itself (names and abbreviations may well be)."""
+    ends: str = ""
+    """Marks that a model may put at the end of its reply, and are taken off."""
     not_words: tuple[Regex, ...] = ()
     """What a reply that is a single word does not hold: sentences, lists, explanations."""
     unit: Unit
@@ -53,6 +56,7 @@ class Translate(Writer):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
     output: ClassVar[type[Row] | None] = _FACT
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
+    translates: ClassVar[bool] = True
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "term": "the word to translate",
         "note": "what its list says of it (may be empty)",
@@ -78,7 +82,7 @@ class Translate(Writer):
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
         """A ticket for each translation that the dictionary has, or one for the model's."""
-        if self.spec.strategy != "model" and row.language != self.context.language:
+        if self.spec.strategy != "model" and not same_language(row.language, self.context.language):
             translations = self._dictionary.get(_key(row.payload.text), ())
             if len(translations) > 1 and self.spec.dictionary is not None:
                 named = Path(self.spec.dictionary.path).name
@@ -91,7 +95,7 @@ class Translate(Writer):
 
     def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
         """A word of the recipe's language stays as it is."""
-        if row.language != self.context.language:
+        if not same_language(row.language, self.context.language):
             return None
         return Kept(_FACT.child(row, made_by=self.made_by("same_language"), payload=row.payload))
 
@@ -120,6 +124,7 @@ class Translate(Writer):
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
         """The word that a reply is."""
         spec = self.spec
+        text = text.rstrip(spec.ends) if spec.ends else text
         if (held := next((pattern for pattern in spec.not_words if find_all(pattern, text)), None)) is not None:
             return Fault("no_word", held)
         if (many := length(text, spec.unit)) > spec.max_length:

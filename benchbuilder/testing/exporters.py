@@ -21,9 +21,10 @@ def check_exporter(make: Callable[[], Exporter], finished: Finished) -> dict[str
     first, second = _written(make(), finished), _written(make(), finished)
     require(bool(first), f"{who} writes nothing")
     require(set(first) == set(second), f"{who} writes other files the second time")
+    third = elsewhere(_written, make(), finished)
     for name, data in first.items():
         require(second[name] == data, f"{who} writes {name} otherwise the second time")
-        require(elsewhere(_written, make(), finished).get(name) == data, f"{who} writes {name} otherwise elsewhere")
+        require(third.get(name) == data, f"{who} writes {name} otherwise elsewhere")
     return first
 
 

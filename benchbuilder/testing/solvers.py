@@ -36,9 +36,7 @@ def check_solver(make: Callable[[], Solver], asked: Asked) -> dict[str, StepSpec
         before = {ITEM, *found}
         for port, up in ports.items():
             require(port in stage.ports, f"{who}: the stage of the phase {phase!r} has no port {port!r}")
-            require(
-                up in before, f"{who}: {phase!r} reads {up!r}, which is neither items nor an earlier phase"
-            )
+            require(up in before, f"{who}: {phase!r} reads {up!r}, which is neither items nor an earlier phase")
         spec: StepSpec = stage.spec_class.model_validate(step)
         named = getattr(spec, "name", asked.name)
         require(named == asked.name, f"{who}: the phase {phase!r} keeps answers under the name {named!r}")

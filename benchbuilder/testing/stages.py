@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ def check_stage(make: Callable[[], Stage], tables: Tables) -> Shard:
     check_table(who, whole.rows, output)
     passed = set(tables["each"].ids())
     check_ids(who, [row for row in whole.rows if row.id not in passed])
-    _check_lineage(who, whole, tables, divides=stage.divides)
+    own = {name for name, may in (("partition", stage.divides), ("language", stage.translates)) if may}
+    _check_lineage(who, whole, tables, own)
     _same(f"{who}, run again,", whole, _run(make(), tables, output))
     with tempfile.TemporaryDirectory() as folder:
         _same(f"{who}, in another process,", whole, _elsewhere(make(), tables, output, Path(folder)))
@@ -139,7 +140,8 @@ def _check_empty(stage: Stage, tables: Tables, output: type[Row], who: str) -> N
     check_table(who, shard.rows, output)
 
 
-def _check_lineage(who: str, shard: Shard, tables: Tables, *, divides: bool) -> None:
+def _check_lineage(who: str, shard: Shard, tables: Tables, own: Set[str]) -> None:
+    """`own` are the fields that rows need not have from their parents."""
     each = {row.id: row for row in tables["each"]}
     for row in shard.rows:
         if row.id in each:
@@ -152,7 +154,7 @@ def _check_lineage(who: str, shard: Shard, tables: Tables, *, divides: bool) -> 
         require(not missing, f"{who} leaves {', '.join(sorted(missing))} out of the parents of {row.id}")
         require(row.parents[0] == parent.id, f"{who} does not name {parent.id} first among the parents of {row.id}")
         require(bool(row.partition), f"{who} gives {row.id} no partition")
-        for name in ("origin", "language", *(() if divides else ("partition",))):
+        for name in sorted({"origin", "language", "partition"} - own):
             same = getattr(row, name) == getattr(parent, name)
             require(same, f"{who} gives {row.id} another {name} than its parent has")
         require(bool(row.made_by.rule), f"{who} does not say what made {row.id}")

@@ -6,6 +6,7 @@ import re
 
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
+_PLAIN = str.maketrans(_ESCAPES)
 _RISKY = (*"=+-@'", *"＝＋－＠")
 
 
@@ -19,7 +20,7 @@ def escape(text: str) -> str:
     >>> escape("=1+1"), escape("two\nlines")
     ("'=1+1", 'two\\nlines')
     """
-    escaped = re.sub(r"[\\\t\n\r]", lambda match: _ESCAPES[match.group()], text)
+    escaped = text.translate(_PLAIN)
     return f"'{escaped}" if escaped.startswith(_RISKY) else escaped
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 _DIGEST = 6
 
 
+@lru_cache(maxsize=1024)
 def recipe_name(label: str) -> str:
     """A model's name as a name of the recipe: lower-case letters, digits and underscores, a letter first.
 

@@ -57,26 +57,41 @@ def asks_true(seed: int, fact: str) -> bool:
     >>> asks_true(1, "fact-a") == asks_true(1, "fact-a")
     True
     """
-    return random.Random(f"{seed}:polarity:{fact}").random() < 0.5
+    return _coin(seed, fact) < 0.5
+
+
+def _coin(seed: int, fact: str) -> float:
+    return random.Random(f"{seed}:polarity:{fact}").random()
+
+
+PolarityRule = Literal["balanced", "even", "true_only"]
 
 
 class Polarities:
     """Which statement of each fact its tf question is about: by `asks_true`, or always the true one.
 
     Of facts without a false statement in the table `statements` it is the true one; without a table every fact
-    counts as having one.
+    counts as having one. By the rule ``even`` as many facts of the table are asked about a false statement as about a
+    true one, or else all that have a false one.
     """
 
-    def __init__(self, rule: Literal["balanced", "true_only"], seed: int, statements: Table[Any] | None) -> None:
+    def __init__(self, rule: PolarityRule, seed: int, statements: Table[Any] | None) -> None:
         self._always_true = rule == "true_only"
         self._seed = seed
         self._falsified: frozenset[str] | None = None
+        self._even: frozenset[str] | None = None
         if statements is not None and not self._always_true:
-            pairs = zip(statements.column("fact"), statements.column("polarity"), strict=True)
+            facts: list[str] = statements.column("fact")
+            pairs = zip(facts, statements.column("polarity"), strict=True)
             self._falsified = frozenset(fact for fact, polarity in pairs if polarity == "false")
+            if rule == "even":
+                drawn = sorted(self._falsified, key=lambda fact: (_coin(seed, fact), fact), reverse=True)
+                self._even = frozenset(drawn[: len(set(facts)) // 2])
 
     def of(self, fact: str) -> Literal["true", "false"]:
         """The polarity of the statement that is asked about."""
+        if self._even is not None:
+            return "false" if fact in self._even else "true"
         if self._always_true or asks_true(self._seed, fact):
             return "true"
         return "true" if self._falsified is not None and fact not in self._falsified else "false"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ JSON values true and false, and for a quotation of something else."""
 _UNSEEN = dict.fromkeys(range(0x200C, 0x2010))
 """Joiners and marks of direction, which answers lose before they are read."""
 _PART = re.compile(r"(?<!\\[pPN])\{([a-z_]+)\}")
+_MARKS = re.compile(r"\\.|\[(?:\\.|[^\]\[\\])*\]")
 _GIVEN = {"stated": f"{CLAIM}+|{CONTRARY}+", "question": f"{QUESTION}+", "quoted": f"{OTHER}+"}
 
 
@@ -113,11 +114,23 @@ class VerdictTable(_Part):
         if any(len(pair) != 2 for pair in self.quotes):
             raise ValueError("quotes: each is two characters, the mark that opens and the one that closes")
         for where, patterns in _patterns(self):
+            self._are_regexes(patterns)
             for pattern in patterns:
-                check_regex(self.filled(pattern))
                 if where.endswith("echo") and "(?P<echo>" not in pattern:
                     raise ValueError(f"{where}: {pattern!r} has no group (?P<echo>...)")
         return self
+
+    def _are_regexes(self, patterns: Sequence[str]) -> None:
+        """ValueError unless each is one. Compiling takes long, and all together they are needed anyway."""
+        filled = [self.filled(pattern) for pattern in patterns]
+        try:
+            if all(map(_closed, filled)):
+                check_regex(self.any_of(patterns))
+                return
+        except ValueError:
+            pass
+        for pattern in filled:
+            check_regex(pattern)
 
     def filled(self, pattern: str) -> str:
         """`pattern` with its parts, each in a group of its own, in the form of Unicode in which answers are read;
@@ -137,6 +150,16 @@ class VerdictTable(_Part):
         if part is None:
             raise ValueError(f"there is no part {name} (parts: {', '.join([*_GIVEN, *self.parts])})")
         return part if isinstance(part, str) else "|".join(part)
+
+
+def _closed(pattern: str) -> bool:
+    """Whether every bracket surely closes in `pattern`, so that it cannot be mended by what stands beside it."""
+    depth, rest = 0, _MARKS.sub("", pattern)
+    for mark in rest:
+        depth += (mark == "(") - (mark == ")")
+        if depth < 0:
+            return False
+    return depth == 0 and not set("[]#") & set(rest)
 
 
 def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:

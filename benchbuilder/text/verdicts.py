@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +35,8 @@ _Says = Literal["yes", "no", "unsure"]
 _OTHER_WAY: dict[_Says, _Says] = {"yes": "no", "no": "yes", "unsure": "unsure"}
 _CLASSES = ("plain", "direct", "evaluating", "weak", "restated")
 _SIDES: tuple[_Says, ...] = ("no", "yes")
+_GROUPS = ("deny", "affirm")
+_NEVER = "(?!)"
 _JUDGING = ("evaluating", "weak")
 _LEAST = 4
 """Characters from which on a claim or a question is looked for in the answer."""
@@ -92,16 +94,15 @@ class VerdictReader:
     def __init__(self, tables: Sequence[VerdictTable]) -> None:
         self._tables = tables
         self._texts = VerdictTexts(tables)
-        self._unsure, self._caveat = joined(tables, "unsure.clause"), joined(tables, "unsure.caveat")
+        self._unsure, self._caveat = _each(tables, "unsure.clause"), _each(tables, "unsure.caveat")
         self._unsure_anywhere, self._refuse = joined(tables, "unsure.anywhere"), joined(tables, "refuse")
         self._rules = {
-            (says, kind): joined(tables, f"{group}.{kind}")
+            (says, kind): _each(tables, f"{group}.{kind}")
             for kind in ("echo", *_CLASSES)
             for says, group in (("no", "deny"), ("yes", "affirm"))
         }
-        known = [self._unsure, self._caveat, *self._rules.values(), f"[{TRUE}{FALSE}]"]
-        # one look tells that a clause is no verdict, as most are not
-        self._any = "|".join(f"(?:{pattern.replace('(?P<echo>', '(?:')})" for pattern in known if pattern)
+        # one look by each table tells that a clause is no verdict, as most are not
+        self._any = tuple(map(_any_verdict, tables))
 
     def read(self, answer: str, asked: Asked = _NOTHING_KNOWN) -> Reading:
         """What `answer` says to the question of `asked`. Without a claim only the question's own tail tells it."""
@@ -140,12 +141,12 @@ class VerdictReader:
         return _Question(tuple(masks), question, negated, evaluates)
 
     @staticmethod
-    def _fits(pattern: str, text: str) -> bool:
-        return bool(pattern) and groups(pattern, text) is not None
+    def _fits(patterns: Iterable[str], text: str) -> bool:
+        return any(groups(pattern, text) is not None for pattern in patterns)
 
     def _tells(self, text: str) -> bool:
         """Whether `text` is a verdict itself."""
-        return groups(self._any, text) is not None
+        return text in (TRUE, FALSE) or self._fits(self._any, text)
 
     def _asks_for(self, field: str, text: str) -> bool:
         """Whether the pattern `field` of a table is found in `text`."""
@@ -180,8 +181,8 @@ class VerdictReader:
         if clause.text in (TRUE, FALSE):
             return mark("yes" if clause.text == TRUE else "no")
         for says in _SIDES:
-            pattern = self._rules[says, "echo"]
-            found = groups(pattern, clause.text) if pattern else None
+            echoes = (groups(pattern, clause.text) for pattern in self._rules[says, "echo"])
+            found = next(filter(None, echoes), None)
             if found and any(word and word in question.text for word in found.values()):
                 return mark("unsure" if question.negated else says)
         if self._fits(self._unsure, clause.text):
@@ -194,6 +195,18 @@ class VerdictReader:
                 left_open = question.negated if kind == "direct" else question.evaluates and kind in _JUDGING
                 return mark("unsure" if left_open or len(fits) > 1 else fits[0], kind)
         return None
+
+
+def _each(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...]:
+    """The pattern of each table that has one: it was compiled for the proof of that table already."""
+    return tuple(filter(None, (joined([table], name) for table in tables)))
+
+
+def _any_verdict(table: VerdictTable) -> str:
+    """One pattern for every clause that is a verdict by `table`."""
+    said = [f"{group}.{kind}" for kind in ("echo", *_CLASSES) for group in _GROUPS]
+    known = filter(None, (joined([table], name) for name in ("unsure.clause", "unsure.caveat", *said)))
+    return "|".join(f"(?:{pattern.replace('(?P<echo>', '(?:')})" for pattern in known) or _NEVER
 
 
 def _decided(marks: Sequence[_Mark]) -> Reading:

@@ -6,8 +6,8 @@ import hashlib
 import importlib
 import logging
 import warnings
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +15,9 @@ from typing import Any, ClassVar
 from benchbuilder.errors import DataError
 from benchbuilder.ports.tokenizer import Tokenizer
 from benchbuilder.spec.base import FileRef, KindSpec
+
+_SHORT = 200
+_KEPT = 4096
 
 
 class JiebaSpec(KindSpec):
@@ -58,19 +61,13 @@ class Jieba(Tokenizer):
         """Load the dictionaries."""
         if self._cut is not None:
             return
-        frequencies, total = _dictionary()
-        tokenizer = _jieba().Tokenizer()
-        tokenizer.FREQ, tokenizer.total, tokenizer.initialized = frequencies, total, True
-        if self.spec.user_dictionary is not None:
-            tokenizer.FREQ = dict(frequencies)
-            for word, count in _user_words(self.spec.user_dictionary.file):
-                tokenizer.add_word(word, count)
-        self._cut = tokenizer.lcut
+        own = self.spec.user_dictionary
+        self._cut = _cut(tuple(_user_words(own.file)) if own is not None else (), self.spec.hmm)
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order; together they are the text."""
         self.open()
-        return self._cut(text, HMM=self.spec.hmm)
+        return list(self._cut(text))
 
 
 @cache
@@ -87,6 +84,25 @@ def _jieba() -> Any:
 def _dictionary() -> tuple[dict[str, int], int]:
     blank = _jieba().Tokenizer()
     return blank.gen_pfdict(blank.get_dict_file())
+
+
+@lru_cache(maxsize=4)
+def _cut(own: tuple[tuple[str, int | None], ...], hmm: bool) -> Callable[[str], tuple[str, ...]]:
+    """Cuts by the dictionary and `own` words. Every model's answers are compared with the same sentences: those last
+    cut are kept, unless they are long."""
+    frequencies, total = _dictionary()
+    tokenizer = _jieba().Tokenizer()
+    tokenizer.FREQ, tokenizer.total, tokenizer.initialized = frequencies, total, True
+    if own:
+        tokenizer.FREQ = dict(frequencies)
+        for word, count in own:
+            tokenizer.add_word(word, count)
+
+    def cut(text: str) -> tuple[str, ...]:
+        return tuple(tokenizer.lcut(text, HMM=hmm))
+
+    kept = lru_cache(maxsize=_KEPT)(cut)
+    return lambda text: (kept if len(text) <= _SHORT else cut)(text)
 
 
 def _user_words(path: Path) -> list[tuple[str, int | None]]:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -39,12 +38,14 @@ class Sample:
 
     folder: Path
     server: Running
+    program: Path
     more: tuple[str, ...] = ()
+    sources: str = "mlecqa,textbook"
 
     def words(self, *further: str) -> list[str]:
         """The command line."""
         return [
-            "recipe=care_mi", "source=[medqa,mlecqa,textbook]", "annotation=none", f"run.dir={self.folder}",
+            "recipe=care_mi", f"source=[{self.sources}]", "annotation=none", f"run.dir={self.folder}",
             *(f"steps.{step}.strategy=model" for step in ASKING), "model=openai", "model.name=fake-1",
             f"model.base_url={self.server.base_url}", "model.concurrency=8", "budget.tokens=100000000", *self.more,
             *further,
@@ -54,7 +55,7 @@ class Sample:
         """A build in a process group of its own."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
-            [str(Path(sys.executable).parent / "benchbuild"), command, *self.words(*further)],
+            [str(self.program), command, *self.words(*further)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
             cwd=self.folder.parent, env=os.environ | {"OPENAI_API_KEY": SECRET, "COLUMNS": "200"},
         )  # fmt: skip
@@ -70,7 +71,7 @@ class Sample:
         target = self.requests() + number
         process = self.start()
         while process.poll() is None and self.requests() < target:
-            time.sleep(0.002)
+            time.sleep(0.005)
         alive = process.poll() is None
         if alive:
             os.killpg(process.pid, signal.SIGKILL)

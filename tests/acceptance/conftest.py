@@ -26,10 +26,10 @@ def server(_server: Running) -> Running:
 
 
 @pytest.fixture
-def sample(tmp_path: Path, server: Running) -> Callable[..., Sample]:
+def sample(tmp_path: Path, server: Running, warm_folder: Path) -> Callable[..., Sample]:
     """Makes builds of the sample in folders of their own."""
 
     def make(name: str = "build", *more: str) -> Sample:
-        return Sample(tmp_path / name, server, more)
+        return Sample(tmp_path / name, server, warm_folder / "benchbuild", more)
 
     return make

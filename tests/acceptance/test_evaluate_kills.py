@@ -8,7 +8,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 import zlib
 from collections import Counter
@@ -21,17 +20,17 @@ from acceptance_bench import SECRET
 from benchbuilder.testing.server import Running
 
 MODELS = ("first", "second")
-ITEMS = 80
+ITEMS = 120
 IN_FLIGHT = 8
-KILLS = 4
+KILLS = 8
 
 
 class Trial:
     """One evaluation of two models on a benchmark of its own."""
 
-    def __init__(self, folder: Path, server: Running) -> None:
+    def __init__(self, folder: Path, server: Running, program: Path) -> None:
         folder.mkdir()
-        self.folder, self.server = folder, server
+        self.folder, self.server, self.program = folder, server, program
         lines = ["q-type\tsource\tfull-question\tanswer\tanswer-wrong\tevidence"]
         lines += [
             f"TF\tatlas\t第{n}颗行星是热的吗？\t第{n}颗行星是热的。\t第{n}颗行星不是热的。\t无" for n in range(ITEMS)
@@ -49,8 +48,7 @@ class Trial:
                            f"{key}.concurrency={IN_FLIGHT}"]  # fmt: skip
 
     def start(self) -> subprocess.Popen[str]:
-        command = [str(Path(sys.executable).parent / "benchbuild"), "evaluate", *self.words, "--benchmark", "items.tsv",
-                   "--expected", "yes"]  # fmt: skip
+        command = [str(self.program), "evaluate", *self.words, "--benchmark", "items.tsv", "--expected", "yes"]
         environ = os.environ | {"OPENAI_API_KEY": SECRET, "COLUMNS": "200"}
         return subprocess.Popen(command, cwd=self.folder, env=environ, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)  # fmt: skip
@@ -89,17 +87,18 @@ def asked(log: list[dict[str, Any]]) -> Counter[str]:
 
 
 @pytest.mark.slow
-def test_a_killed_evaluation_asks_nothing_twice(tmp_path: Path, server: Running) -> None:
+def test_a_killed_evaluation_asks_nothing_twice(tmp_path: Path, server: Running, warm_folder: Path) -> None:
+    program = warm_folder / "benchbuild"
     server.configure(keep_bodies=True, latency_s=0.02)
-    whole = Trial(tmp_path / "whole", server)
+    whole = Trial(tmp_path / "whole", server, program)
     whole.run()
     once = asked(server.log())
     assert len(once) == once.total() == ITEMS * len(MODELS)
     server.reset()
-    torn, rng, kills = Trial(tmp_path / "torn", server), random.Random(5), 0
+    torn, rng, kills = Trial(tmp_path / "torn", server, program), random.Random(5), 0
     for _ in range(KILLS):
         known, seen = torn.journaled(), len(server.log())
-        process, until = torn.start(), seen + rng.randint(5, 40)
+        process, until = torn.start(), seen + rng.randint(3, 25)
         while process.poll() is None and len(server.log()) < until:
             time.sleep(0.01)
         alive = process.poll() is None

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from acceptance_bench import Sample
 
-KILLS = 20
+KILLS = 10
 
 
 def journaled(sample: Sample) -> set[str]:
@@ -34,17 +34,17 @@ def messages(entry: dict[str, Any]) -> str:
 
 
 @pytest.mark.slow
-def test_twenty_kills_cost_only_what_was_in_flight(sample: Callable[..., Sample]) -> None:
+def test_ten_kills_cost_only_what_was_in_flight(sample: Callable[..., Sample]) -> None:
     whole, torn = sample("whole"), sample("torn")
     whole.server.configure(keep_bodies=True)
     assert whole.build().code == 0
     once = whole.asked()
-    assert len(once) > 500
+    assert len(once) > 200
     torn.server.reset()
     rng, kills = random.Random(20261120), 0
     while kills < KILLS:
         known, seen = journaled(torn), torn.requests()
-        alive = torn.kill_at(rng.randint(1, 30))
+        alive = torn.kill_at(rng.randint(1, 20))
         again = [entry["number"] for entry in torn.server.log(seen) if messages(entry) in known]
         assert not again, f"journaled replies were asked for again: {again}"
         if not alive:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def near(expected: float, real: float) -> bool:
 
 @pytest.mark.slow
 def test_an_estimate_by_script_is_within_a_fifth_of_the_receipt(sample: Make, tokenizer: str, prices: str) -> None:
-    made = sample("build", prices)
+    made = replace(sample("build", prices), sources="medqa,mlecqa,textbook")
     made.server.configure(tokens=tokenizer)
     found = quoted(made)
     assert made.requests() == 0
@@ -112,7 +113,7 @@ def test_an_estimate_by_script_is_within_a_fifth_of_the_receipt(sample: Make, to
 @pytest.mark.slow
 def test_replies_correct_the_estimate(sample: Make, prices: str) -> None:
     """The service has a token for three bytes: a third more than is estimated for Chinese."""
-    made = sample("build", prices)
+    made = replace(sample("build", prices), sources="medqa,mlecqa,textbook")
     assert made.build("budget.tokens=60000").code == 4
     before = receipts(made)
     found = quoted(made)

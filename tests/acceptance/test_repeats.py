@@ -46,7 +46,7 @@ def test_only_what_a_change_is_about_is_asked_again(sample: Callable[..., Sample
     assert build.requests() == seen  # back again: all of it is in the journal
 
     with running(behaviour()) as other:
-        moved = Sample(build.folder, other)
+        moved = Sample(build.folder, other, build.program)
         assert moved.build().code == 0
         assert sum(moved.asked().values()) == sum(whole.values())  # another endpoint, everything
     assert build.made()["items.jsonl"] == items

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from once import JUDGED, Once
 
 from benchbuilder.cli.main import COMMANDS, main
 
@@ -15,13 +16,9 @@ RECIPE = "recipe=care_mi"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Path:
     """A folder in which the sample was built without review."""
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert main([RECIPE, "annotation=none"]) == 0
-    return folder
+    return once.copied((f"{RECIPE} annotation=none",), tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
@@ -158,13 +155,14 @@ def _until_it_serves(command: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path) -> None:
+def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path, once: Once) -> None:
     examples = [
         _until_it_serves(example) if name == "review" else example
         for name, command in COMMANDS.items()
         if name != "build"
         for example in command.examples
     ]
+    once.copied(JUDGED, tmp_path)
     script = "\n".join([f"benchbuild {RECIPE}", *examples, *COMMANDS["build"].examples])
     path = f"{warm_folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(

@@ -125,3 +125,19 @@ def test_what_cannot_be_compared_says_why(first: Path, tmp_path: Path, capsys: A
     (tmp_path / "waits" / "recipe.yaml").write_text("items: items\n", encoding="utf-8")
     assert main(["diff", str(first), str(tmp_path / "waits")]) == 3
     assert "has no items yet" in capsys.readouterr().err
+
+
+def test_items_of_earlier_words_are_not_those_of_a_build_that_waits(first: Path, tmp_path: Path, capsys: Any):
+    other = tmp_path / "other"
+    shutil.copytree(first, other)
+    assert main([*WORDS[:2], "seed=7", f"run.dir={other}"]) == 75
+    capsys.readouterr()
+    assert main(["diff", str(first), str(other)]) == 3
+    assert "has no items yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["- a list", "a: [", "tasks: {ce: 1}", "name: x"])
+def test_a_file_that_is_no_recipe_of_a_build(first: Path, tmp_path: Path, capsys: Any, text: str):
+    (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
+    assert main(["diff", str(first), str(tmp_path)]) == 3
+    assert "it is not the recipe of a build" in capsys.readouterr().err

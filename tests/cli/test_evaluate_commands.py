@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from once import EVALUATED, Once
 
 from benchbuilder.baselines.recorded import models_of
 from benchbuilder.cli.main import main
@@ -24,16 +24,9 @@ STORE = Path("builds/care_mi/evaluation")
 
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def evaluated(once: Once) -> Path:
     """A folder with the sample's build and its evaluation."""
-    folder, before = tmp_path_factory.mktemp("evaluate"), Path.cwd()
-    os.chdir(folder)
-    try:
-        assert main(["recipe=care_mi"]) == 0
-        assert main(["evaluate", *RECIPE]) == 0
-    finally:
-        os.chdir(before)
-    return folder
+    return once.after((*EVALUATED, f"evaluate {' '.join(RECIPE)}"))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from once import BUILT, Once
 
 from benchbuilder.cli.main import main
 from benchbuilder.ports.judge_card import read_card
@@ -25,14 +26,8 @@ BUDGET = ["--yes", "--budget-tokens", "5000000"]
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, before = tmp_path_factory.mktemp("tuned"), Path.cwd()
-    os.chdir(folder)
-    try:
-        assert main(["recipe=care_mi", "outputs={}"]) == 0
-    finally:
-        os.chdir(before)
-    return folder
+def built(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Path:
+    return once.copied(BUILT, tmp_path_factory.mktemp("tuned"))
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 import tiny_judges as tiny
+from once import BUILT, Once
 
 from benchbuilder.cli.main import main
 
@@ -17,16 +17,9 @@ NAME = "ridge_correctness"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Path:
     """A folder with the sample's build and a trained judge."""
-    folder, before = tmp_path_factory.mktemp("judges"), Path.cwd()
-    os.chdir(folder)
-    try:
-        assert main(["recipe=care_mi", "outputs={}"]) == 0
-        assert main(["judge", "train", NAME, *RECIPE]) == 0
-    finally:
-        os.chdir(before)
-    return folder
+    return once.copied((*BUILT, f"judge train {NAME} {' '.join(RECIPE)}"), tmp_path_factory.mktemp("judges"))
 
 
 @pytest.fixture

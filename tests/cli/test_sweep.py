@@ -45,6 +45,15 @@ def test_a_slip_of_the_hand_is_refused():
         runs_of(["a=1,1"])
 
 
+def test_every_run_has_a_folder_of_its_own_within_the_sweep():
+    assert all(run.name.strip(".") for run in runs_of(["a=..,.,./x"]))
+    alike = [run.name for run in runs_of(["a=-1,1,2"])]
+    assert len(set(alike)) == 3
+    assert alike[2] == "2"
+    long = [run.name for run in runs_of([f"a={'x' * 90}1,{'x' * 90}2"])]
+    assert len(set(long)) == 2
+
+
 def test_one_table_tells_what_each_run_came_to(here: Path, capsys: Any):
     words = [*WORDS, "annotation=none", "steps.state_choice.max_length=20,40"]
     assert main(["sweep", *words, "--evaluate"]) == 0

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from clone_world import run
 
+from benchbuilder.cloning.parts import is_bound
+
 CASES: dict[str, tuple[str, str]] = {
     "nothing asked": (
         "new", """\
@@ -144,3 +146,25 @@ def test_defaults_in_brackets(garden: Any) -> None:
     entries = 'override /annotation: hedge_files, override /tokenizer: "???", _self_'
     text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
     assert f"defaults: [hedge_garden, override /source: [plants], {entries}]" in text
+
+
+def test_an_option_that_stays_keeps_its_name_though_another_group_has_one_that_is_copied(garden: Any) -> None:
+    listed = "defaults:\n  - garden\n"
+    garden.write("recipes/rules/quiz.yaml", "# @package steps\nstate: {tone: plain, endings: ['.']}\n")
+    garden.replace("recipes/recipe/balcony.yaml", listed, f"{listed}  - /rules: quiz\n")
+    assert run("new", "hedge", "--from", "balcony") == 0
+    text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
+    assert "  - /rules: hedge_quiz\n" in text
+    assert "  - override /source: [plants, quiz]\n" in text
+
+
+@pytest.mark.parametrize(
+    ("key", "bound"),
+    [
+        ("steps.confirm.ways.files.votes", True), ("tasks.dd.evaluation.scorers.people.file", True),
+        ("evaluation.scorers.codes.classification.names.file", False), ("evaluation.answers", True),
+        ("tasks.dd.evaluation.scorers.codes.classification.names.list.file", False),
+    ],
+)  # fmt: skip
+def test_what_is_about_the_items_of_one_recipe(key: str, bound: bool) -> None:
+    assert is_bound(key) is bound

@@ -71,3 +71,13 @@ def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "benchbuilder-sky").mkdir()
     assert run("new", "--plugin", "sky") == 2
     assert list((tmp_path / "benchbuilder-sky").iterdir()) == []
+
+
+def test_a_kind_that_is_there_already_is_not_claimed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "--plugin", "sql") == 2
+    assert "benchbuilder has a source kind of this name" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert run("new", "--plugin", "sql", "--kind", "stage") == 0

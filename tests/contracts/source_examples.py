@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pdf_pages import pdf
+
 _QUESTIONS = [
     (1, "离太阳最近的行星是", "水星", "金星", "A"),
     (2, "太阳系中最大的行星是", "土星", "木星", "B"),
@@ -51,5 +53,16 @@ def _rdf(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {"huggingface": _huggingface, "sql": _sql, "rdf": _rdf}
+def _terms(folder: Path) -> dict[str, Any]:
+    pages = [["Planets", "1. Mercury: nearest to the sun"], [], ["2. Venus: second", "3. Mercury: again"]]
+    (folder / "planets.pdf").write_bytes(pdf(pages))
+    return {"path": str(folder / "planets.pdf"), "pattern": r"^\d+\. (?P<term>[^:]+): (?P<note>.*)$"}
+
+
+SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
+    "huggingface": _huggingface,
+    "sql": _sql,
+    "rdf": _rdf,
+    "terms": _terms,
+}
 """What writes example files into a folder and returns the settings, by kind."""

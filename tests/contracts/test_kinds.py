@@ -12,6 +12,7 @@ import tiny_models
 from kind_sample import Sample, every, load
 from several_examples import bundled, right_options, several_answers
 from source_examples import SOURCES
+from term_examples import terms
 
 from benchbuilder import kinds
 from benchbuilder.models.replay import Recorded, write_replies
@@ -130,6 +131,9 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
     "deny": _deny,
+    "translate": lambda _: terms("translate", "translate"),
+    "tidy_term": lambda _: terms("tidy_term", "tidy"),
+    "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
 SOME_KEPT = set(every("stage"))

@@ -81,6 +81,15 @@ def test_a_stage_that_divides_may_name_partitions_but_has_to_name_one(monkeypatc
         run(broken.Copy, "no_partition")
 
 
+def test_a_stage_that_translates_may_change_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ContractError, match="another language"):
+        run(broken.Copy, "language")
+    monkeypatch.setattr(broken.Copy, "translates", True)
+    run(broken.Copy, "language")
+    with pytest.raises(ContractError, match="another partition"):
+        run(broken.Copy, "partition")
+
+
 @pytest.mark.parametrize(
     ("how", "told"),
     [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from doc_blocks import ROOT, Block, blocks, pages
+from once import BUILT, EVALUATED, JUDGED, Once
 
 _SKIPPED_AT_MOST = 7
 PAGES = [page for page in pages() if any(not block.skipped for block in blocks(page))]
@@ -30,18 +30,17 @@ def _script(found: list[Block], page: Path) -> str:
     return "\n".join([*parts, "trap - EXIT\n"])
 
 
-@pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory, warm_folder: Path) -> Path:
-    """A folder with the build that many pages begin with; the README makes its own."""
-    folder = tmp_path_factory.mktemp("sample")
-    subprocess.run([warm_folder / "benchbuild", "recipe=care_mi"], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-def _begins_with_the_sample(page: Path) -> bool:
+def _begins_with(page: Path) -> tuple[str, ...]:
+    """What need not be done anew on a page, since others do the same; the README and the tutorial do it all."""
     lines = [line for block in blocks(page) if not block.skipped for line in block.text.splitlines()]
     built = next((line for line in lines if line.startswith("benchbuild recipe=")), "")
-    return page.name != "README.md" and built == "benchbuild recipe=care_mi"
+    if page.name == "README.md" or built != "benchbuild recipe=care_mi":
+        return ()
+    if page.name == "evaluate-and-judge.md":
+        return BUILT
+    if "benchbuild judge train recipe=care_mi" in lines:
+        return JUDGED
+    return EVALUATED if "benchbuild evaluate recipe=care_mi" in lines else BUILT
 
 
 @pytest.mark.slow
@@ -50,8 +49,9 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()
-    if _begins_with_the_sample(page):
-        shutil.copytree(request.getfixturevalue("sample"), work, dirs_exist_ok=True)
+    if begins := _begins_with(page):
+        once: Once = request.getfixturevalue("once")
+        once.copied(begins, work)
     folders = [Path(sys.executable).parent, os.environ["PATH"]]
     if page.name not in ("README.md", "write-a-plugin.md"):  # there it is the one that users have, which finds plugins
         folders.insert(0, request.getfixturevalue("warm_folder"))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -107,24 +105,21 @@ def test_shards_and_workers_change_no_byte(whole: tuple[Plan, Store, BuildReport
         assert outputs(other) == outputs(store)
 
 
-def test_ten_kills_change_no_byte(whole: tuple[Plan, Store, BuildReport], tmp_path: Path) -> None:
+def test_ten_kills_change_no_byte(whole: tuple[Plan, Store, BuildReport], tmp_path: Path, warm_folder: Path) -> None:
     _, store, _ = whole
     words = ["recipe=care_mi", "annotation=none", f"run.dir={tmp_path / 'build'}", "run.shard_rows=40"]
-    program = "import sys; from benchbuilder.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     steps = tmp_path / "build" / "store" / "steps"
     chance = random.Random(11)
     kills = 0
     while kills < 10:
         enough = len(list(steps.rglob("manifest.json"))) + 1
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, *words], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
-        )
+        process = subprocess.Popen([warm_folder / "benchbuild", *words], cwd=tmp_path, stdout=subprocess.PIPE)
         while process.poll() is None and len(list(steps.rglob("manifest.json"))) < enough:
             time.sleep(0.005)
         time.sleep(chance.uniform(0, 0.2))
         process.send_signal(signal.SIGKILL)
-        if process.wait() == -signal.SIGKILL:
+        process.communicate()  # the end of what it began, too
+        if process.returncode == -signal.SIGKILL:
             kills += 1
         else:
             shutil.rmtree(tmp_path / "build")  # it came to its end: begin anew

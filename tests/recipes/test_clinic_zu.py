@@ -12,6 +12,7 @@ import regex
 from bundled_builds import ENDS, built, evaluated, warnings
 
 from benchbuilder.loading import load_recipe
+from benchbuilder.text.patterns import find_all
 from benchbuilder.text.verdict_tables import read_table
 from benchbuilder.text.verdicts import Asked, VerdictReader
 
@@ -67,6 +68,28 @@ def test_rules_put_answers_behind_a_colon_or_into_a_blank_and_leave_the_rest(mad
 
 def fates(made, step, reason):
     return [fate for fate in made.store.fates(made.manifests[step]).to_pylist() if fate["reason"] == reason]
+
+
+@pytest.mark.parametrize(
+    ("question", "check"),
+    [
+        ("Ukulahlekelwa ngamanzi akuveli:", "does_not"),
+        ("Khetha impendulo eyodwa kokulandelayo:", "choose"),
+        ("Thola indlela evamile yokuhlola:", "choose"),
+        ("” Isiguli sichaza:", "closes"),
+        ("Izinso zihluza:", None),
+    ],
+)
+def test_what_begins_no_true_sentence_is_screened(question, check):
+    spec = load_recipe(["recipe=clinic_zu"], cwd=Path("/nowhere"), environ={}).recipe.steps["screen_questions"]
+    hit = [
+        name
+        for one in spec.checks.values()
+        if one is not None and "question" in one.fields
+        for name, wording in one.patterns.items()
+        if wording is not None and any(find_all(pattern, question) for pattern in wording.find)
+    ]
+    assert hit == ([check] if check else [])
 
 
 def test_no_rule_negates(made):

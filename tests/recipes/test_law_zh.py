@@ -11,6 +11,8 @@ import pytest
 from bundled_builds import ENDS, built, evaluated, warnings
 
 from benchbuilder.loading import load_recipe
+from benchbuilder.text.patterns import find_all, groups
+from benchbuilder.text.templates import fill
 from benchbuilder.text.wordlist import load_words
 
 LAW = Path(__file__).parents[2] / "recipes" / "recipe" / "law_zh"
@@ -83,6 +85,45 @@ def test_no_fact_is_stated_on_both_branches(made):
     assert not seam & option
     lines = [{row.origin for row in made.rows(step)} for step in ("state_choice", "options")]
     assert not lines[0] & lines[1]
+
+
+def test_no_question_stands_twice_and_half_expect_yes(made):
+    asked = [(row.type, row.context, row.question) for row in made.rows("candidates")]
+    assert len(set(asked)) == len(asked)
+    assert made.reasons("replace_options_unique")["duplicate"] > 0
+    expected = [row.expected for row in made.rows("candidates") if row.type == "tf"]
+    assert 0.45 <= expected.count("yes") / len(expected) <= 0.55
+
+
+@pytest.mark.parametrize(
+    ("question", "form", "text"),
+    [
+        ("下列情形妨碍适用简易程序的是", "", ""),  # what hinders is not what applies
+        ("下列权利中，属于用益物权的是", "belongs", "甲属于用益物权"),
+        ("下列哪些情形应当从重处罚", "circumstances", "甲的，应当从重处罚"),
+        ("下列情形可以适用简易程序的有", "circumstances", "甲的，可以适用简易程序"),
+        ("下列属于根据适用范围对法进行分类的是", "", ""),
+        ("关于哪些人可以担任辩护人，下列说法正确的是", "", ""),
+        ("在以下条件的说法中，正确的是", "", ""),
+        ("关于定金，下列说法正确的是", "claims", "甲"),
+    ],
+)
+def test_the_form_of_a_question_says_how_its_options_are_stated(question, form, text):
+    spec = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.steps["options"]
+    found = [
+        (name, fill(one.text, {**named, "option": "甲"})[0])
+        for name, one in spec.forms.items()
+        if one is not None and (named := groups(spec.filled(one.when), question)) is not None
+    ]
+    assert found[:1] == ([(form, text)] if form else [])
+
+
+@pytest.mark.parametrize("option", ["独立于审判机关", "探索建立征询机制", "裁定再审", "侵犯了乙的著作权"])
+def test_what_has_no_subject_is_no_claim(option):
+    spec = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.steps["options"]
+    claim = spec.filled(spec.forms["claims"].option)
+    assert find_all(claim, "买受人可以解除合同")
+    assert not find_all(claim, option)
 
 
 def test_a_claim_is_answered_by_itself_or_by_its_denial(made):

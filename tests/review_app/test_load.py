@@ -11,7 +11,7 @@ from load import Save, Shift, acknowledged, check_kept, in_background, side_by_s
 from vote_worlds import check_consistent, connected, lay_out, submits
 
 ANNOTATORS = 16
-SAVES = 200
+SAVES = 50
 
 
 def saves(count: int) -> list[Save]:
@@ -25,7 +25,7 @@ def saves(count: int) -> list[Save]:
 
 
 @pytest.mark.slow
-def test_sixteen_annotators_save_two_hundred_times_each(database: str, tmp_path: Path) -> None:
+def test_sixteen_annotators_save_fifty_times_each(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, SAVES * ANNOTATORS // 2, ANNOTATORS)
     shifts = [Shift(annotator, saves(SAVES)) for annotator in annotators]
     with serving(database, tmp_path) as server, signed_in(shifts, server):

@@ -189,6 +189,8 @@ def test_shapes_that_are_wrong(dataset, make_source, write):
         (write("broken.parquet", "no parquet"), {}, "wrong shape"),
         (write("empty/notes.md", "nothing") and "empty", {}, "empty"),
         (write("out/README.md", OUTSIDE) and "out", {}, "outside of the folder"),
+        (write("up/dataset_dict.json", '{"splits": ["../one"]}') and "up", {}, "outside of the folder"),
+        (write("script/script.py", "raise SystemExit") and "script", {}, "Dataset scripts are no longer supported"),
         ("none", {}, "missing"),
     ):
         with pytest.raises(DataError, match=told):

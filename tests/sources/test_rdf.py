@@ -159,3 +159,38 @@ def test_shapes_that_are_wrong(write, make_source):
 def test_what_a_recipe_cannot_say(given, told, make_source):
     with pytest.raises(ValidationError, match=told):
         make_source("rdf", path="kg.nt", **{**TRIPLES, **given})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("kg.nt", "{0} <http://example.org/prevents> _:y .\n_:y <http://example.org/prevents> {0} .\n".format("_:x")),
+     ("kg.ttl", "[] <http://example.org/prevents> [] .\n[] <http://example.org/prevents> [] .\n")],
+)  # fmt: skip
+def test_blank_nodes_are_called_the_same_each_time(write, make_source, name, text):
+    path = write(name, text)
+    spec = {**TRIPLES, "relations": {"p": {"predicate": "ex:prevents", "name": "p"}}}
+    told = [read_all(make_source("rdf", "kg", path=path, **spec))[1] for _ in range(2)]
+    assert told[0] == told[1]
+    names = {one for _, detail in told[0] for one in detail.replace(",", "").split() if one.startswith("_:")}
+    assert len(names) == (2 if name == "kg.nt" else 4)
+    assert all(name in one for one in names)
+
+
+def test_what_cannot_be_encoded_is_dropped(write, make_source):
+    lines = [
+        "<http://example.org/a\\uD800> <http://example.org/prevents> <http://example.org/b> .",
+        '<http://example.org/a> <http://example.org/prevents> "x\\uD800y" .',
+        '<http://example.org/a> <http://www.w3.org/2004/02/skos/core#prefLabel> "x\\uD800y" .',
+        "<http://example.org/a> <http://example.org/prevents> <http://example.org/b> .",
+    ]
+    spec = {**TRIPLES, "names_from_iri": True, "relations": {"p": {"predicate": "ex:prevents", "name": "p"}}}
+    rows, drops, ends = read_all(make_source("rdf", "kg", path=write("kg.nt", "\n".join(lines)), **spec))
+    assert [row.payload.head for row in rows] == ["a"]
+    assert [reason for reason, _ in drops] == ["malformed", "malformed"]
+    assert ends["kg.nt (names)"].auxiliary == {"no_text": 1}
+
+
+def test_turtle_that_is_nested_too_deep_is_a_wrong_shape(write, make_source):
+    deep = f"@prefix ex: <http://example.org/> . ex:a ex:prevents {'[ ex:prevents ' * 3000} ex:b {']' * 3000} ."
+    with pytest.raises(DataError, match="wrong shape"):
+        list(make_source("rdf", "kg", path=write("kg.ttl", deep), **TRIPLES).read())

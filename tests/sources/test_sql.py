@@ -140,6 +140,7 @@ def test_the_database_refuses_to_be_written_to(exam, make_source, monkeypatch):
         ("SELECT a FROM t -- ORDER BY a", "ORDER BY"),
         ("SELECT 'ORDER BY a' FROM t", "ORDER BY"),
         ("SELECT 'a FROM t ORDER BY a", "not closed"),
+        ("SELECT a FROM t /*! INTO OUTFILE 'x' */ ORDER BY a", "run by some databases"),
     ],
 )
 def test_queries_that_are_not_one_select(query, told):

@@ -32,6 +32,23 @@ def test_each_fact_is_asked_about_once_and_both_verdicts_occur():
     assert 15 < verdicts.count("yes") < 45
 
 
+def test_even_asks_about_as_many_false_statements_as_there_can_be():
+    rows = []
+    for number in range(40):
+        fact = choice(f"第{number}产程首选的处理是", "甲法", "乙法")
+        true = kept(STATE.map(fact, {}))
+        rows += [true, kept(REPLACE.map(true, {"fact": fact}))] if number % 4 else [true]
+    stage = make("ask_tf", {**SPEC, "polarity": "even"})
+    stage.open({"statements": Table.of(rows, Statement)})
+    asked = [fate.row.expected for row in rows for fate in stage.map(row, {}) if isinstance(fate, Kept)]
+    assert (asked.count("yes"), asked.count("no")) == (20, 20)
+    few = [row for row in rows if row.polarity == "true" or row.fact == rows[1].fact]
+    stage.open({"statements": Table.of(few, Statement)})
+    asked = [fate.row.expected for row in few for fate in stage.map(row, {}) if isinstance(fate, Kept)]
+    assert asked.count("no") == len({row.fact for row in few if row.polarity == "false"})
+    assert len(asked) == 40
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "text"),
     [

@@ -115,7 +115,7 @@ def test_a_statement_begins_small_inside_a_question(stages, question, answer, as
 
 
 def test_what_is_negative_already_is_not_negated_again(stages):
-    row = state(stages, "Which of the following is the best next step?", "No further testing")
+    row = state(stages, "Which of the following is the best next step?", "Diet with no salt")
     assert reason(stages["negate_choice"].map(row, {})) == "already_negative"
 
 

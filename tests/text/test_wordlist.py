@@ -26,3 +26,12 @@ def test_a_bad_list_says_what_is_wrong(tmp_path):
 @given(st.lists(st.text(alphabet="甲乙丙", min_size=1, max_size=3)), st.text(alphabet="甲乙丙丁", max_size=15))
 def test_every_word_that_occurs_is_found(words, text):
     assert WordFinder(words).find(text) == {word for word in words if word in text}
+
+
+@given(
+    st.sets(st.text(alphabet="abc", max_size=6).map(lambda end: "a" + end), min_size=40, max_size=80),
+    st.text(alphabet="abcd", max_size=40),
+)
+def test_every_word_of_a_long_list_is_found_too(words, text):
+    assert len(words) > 16, "enough for longer pieces than letters"
+    assert WordFinder(words).find(text) == {word for word in words if word in text}

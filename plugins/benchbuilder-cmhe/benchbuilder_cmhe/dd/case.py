@@ -48,8 +48,8 @@ class Case(Payload):
     def flat(self) -> dict[str, str]:
         """One cell per column."""
         return {
-            "setting": self.setting,
             "text": self.text,
+            "setting": self.setting,
             "diagnoses": " | ".join(d.name for d in self.diagnoses),
             "codes": " | ".join(d.code for d in self.diagnoses),
             "categories": " | ".join(d.category for d in self.diagnoses),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.ports.model import Reply, Request
@@ -50,10 +50,12 @@ class CodeReply(BaseModel):
 class CodeCase(Prompted):
     """The same case with a code for each of its diagnoses, and with how each was found.
 
-    A diagnosis that is several diseases by the list (its parts are names of the list) becomes several.
+    A diagnosis that is several diseases by the list (its parts are names of the list) becomes several. A case whose
+    text names one of its diagnoses, by whatever name of the list, goes: it tells the answer.
     """
 
     kind: ClassVar[str] = "code_case"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = CodeCaseSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(_CASE)}
     output: ClassVar[type[Row] | None] = _CASE
@@ -62,6 +64,7 @@ class CodeCase(Prompted):
         "no_code": "A name stands in no list and is near none that does.",
         "no_disease": "The name has a code that the recipe leaves out: a symptom, an external cause and the like.",
         "unknown_code": "The model's code is none of the classification.",
+        "leaks_answer": "The text names a diagnosis, by one of the names that the list has for it.",
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "name": "the name of the disease",
@@ -111,9 +114,22 @@ class CodeCase(Prompted):
                 coded.append(Diagnosis(name=diagnosis.name))
         if not coded:
             return [Dropped(fault.reason, fault.detail)]
+        if told := self._told(case.text, coded):
+            return [Dropped("leaks_answer", told)]
         how = max((d.how or "person" for d in coded), key=("exact", "alias", "fuzzy", "model", "person").index)
         payload = case.model_copy(update={"diagnoses": tuple({d.code or d.name: d for d in coded}.values())})
         return [Kept(_CASE.child(row, made_by=self.made_by(how), payload=payload))]
+
+    def _told(self, text: str, coded: Sequence[Diagnosis]) -> str:
+        """The first name of a diagnosis that stands in the text, "" if none does."""
+        assert self._known is not None
+        names = self._known.names
+        said = names.spell(text)
+        for one in coded:
+            for name in (names.spell(one.name), *(names.naming(one.code) if one.code else ())):
+                if len(name) > 1 and name in said:
+                    return name
+        return ""
 
     def _code(self, name: str) -> Generator[Request, Reply, list[Diagnosis] | Fault]:
         assert self._known is not None

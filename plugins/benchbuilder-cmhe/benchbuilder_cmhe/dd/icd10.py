@@ -87,6 +87,7 @@ class Icd10(Scorer):
     """
 
     kind: ClassVar[str] = "icd10"
+    version = 2
     spec_class: ClassVar[type[KindSpec]] = Icd10Spec
     reasons: ClassVar[Mapping[str, str]] = {
         **ASKING_REASONS,
@@ -103,7 +104,7 @@ class Icd10(Scorer):
         self._prompt: Prompt | None = None
         if self.asks is not None and spec.prompt is None:
             raise DataError("the scorer icd10 has a model but no prompt", where="evaluation.scorers",
-                            next="set the scorer's prompt, for instance zh/dd_extract.j2")  # fmt: skip
+                            next="set the scorer's prompt, for instance zh/cmhe_dd_extract.j2")  # fmt: skip
 
     @property
     def asks(self) -> KindSpec | None:

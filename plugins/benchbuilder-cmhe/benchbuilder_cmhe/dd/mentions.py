@@ -26,7 +26,8 @@ class Reading:
     denied_after: tuple[str, ...] = ()
     """What denies it, in the clause behind its name."""
     begins: tuple[str, ...] = ()
-    """What announces the diagnosis: the last announcement behind which a disease stands is read, else everything."""
+    """What announces the diagnosis, the strongest first: of the first that a disease stands behind, the last place is
+    read; else everything."""
     ends: tuple[str, ...] = ()
     """What ends that part."""
     parts: bool = False
@@ -73,12 +74,12 @@ class Mentions:
         return "\n".join(self._known.names.spell(line) for line in lines)
 
     def _announced(self, said: str) -> Iterable[str]:
-        """What stands behind announcements, the last one first."""
-        starts = sorted({span.end for pattern in self._reading.begins for span in find_all(pattern, said)})
-        for start in reversed(starts):
-            part = said[start:]
-            stops = [span.start for pattern in self._reading.ends for span in find_all(pattern, part)]
-            yield part[: min(stops, default=len(part))]
+        """What stands behind announcements: the strongest ones first, of each the last place first."""
+        for announcement in self._reading.begins:
+            for start in sorted({span.end for span in find_all(announcement, said)}, reverse=True):
+                part = said[start:]
+                stops = [span.start for pattern in self._reading.ends for span in find_all(pattern, part)]
+                yield part[: min(stops, default=len(part))]
 
     def _affirmed(self, said: str) -> list[Mention]:
         found = [mention for mention in self._named(said) if not self._denied(said, mention)]

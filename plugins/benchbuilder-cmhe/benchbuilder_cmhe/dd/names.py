@@ -101,6 +101,17 @@ class Names:
             found.setdefault(entry.code, entry.name)
         return found
 
+    def naming(self, code: str) -> Sequence[str]:
+        """Every name and form, as it is compared, of the disease of `code`, whatever national extension either has."""
+        return self._by_disease.get(_disease(code), ())
+
+    @cached_property
+    def _by_disease(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for key, entry in self._by_name.items():
+            found.setdefault(_disease(entry.code), []).append(key)
+        return found
+
     def find(self, name: str) -> Match | None:
         """The code of a name that stands in the list, itself or in another form."""
         entry = self._by_name.get(self.spell(name))
@@ -122,6 +133,15 @@ class Names:
     @cached_property
     def _listed(self) -> list[str]:
         return list(self._by_name)
+
+
+def _disease(code: str) -> str:
+    """A code without its asterisk and its national extension.
+
+    >>> _disease("E14.200x210+N08.3*"), _disease("I10.x00x002"), _disease("J30.1")
+    ('E14.200', 'I10.x00', 'J30.1')
+    """
+    return code.partition("+")[0][:7]
 
 
 def _rank(entry: Entry) -> tuple[bool, bool, int]:
@@ -156,7 +176,7 @@ def spelling(rewrites: Mapping[str, str]) -> Callable[[str], str]:
 def forms(name: str, variants: Iterable[tuple[str, str]]) -> list[str]:
     """Other forms of a name: for each (pattern, replacement) that changes it, what it becomes.
 
-    >>> forms("coryza [common cold]", [(r" ?\\\\[.*\\\\]", ""), (r".*\\\\[(.*)\\\\]", r"\\\\1")])
+    >>> forms("coryza [common cold]", [(r" ?\\[.*\\]", ""), (r".*\\[(.*)\\]", r"\\1")])
     ['coryza', 'common cold']
     """
     made = (replace_all(pattern, put, name).strip() for pattern, put in variants)

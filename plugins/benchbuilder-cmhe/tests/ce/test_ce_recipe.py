@@ -31,16 +31,12 @@ def reply(messages, body):
 """
 
 
+WORDS = ["recipe=cmhe"]
+
+
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ce")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert main(WORDS) == 0
-    return folder / "builds" / "cmhe" / "ce"
-
-
-WORDS = ["recipe=cmhe", "annotation=none"]
+def build(built: Path) -> Path:
+    return built / "ce"
 
 
 def items(build: Path) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import pytest
 from benchbuilder.cli.main import main
 from benchbuilder.exporters.results_published import load_published
 from benchbuilder.testing.server import running
+from pyarrow.parquet import read_table
 
 from .dd_sample import RECIPES
 
@@ -25,12 +26,8 @@ def reply(messages, body):
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dd")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert main(["recipe=cmhe"]) == 0
-    return folder / "builds" / "cmhe" / "dd"
+def build(built: Path) -> Path:
+    return built / "dd"
 
 
 def items(build: Path) -> list[dict[str, Any]]:
@@ -53,9 +50,23 @@ def test_what_is_left_out_says_why(build: Path) -> None:
         rows = [row for row in csv.DictReader(handle, delimiter="\t") if row["step"].startswith("dd_")]
     reasons = Counter((row["step"], row["reason"]) for row in rows if row["fate"] == "dropped")
     assert reasons == {
-        ("dd_exam_cases", "no_patient"): 1, ("dd_exam_cases", "not_asked"): 1, ("dd_written", "leaks_answer"): 1,
-        ("dd_confirmed", "not_complete"): 1, ("dd_codes", "no_code"): 1, ("dd_codes", "no_disease"): 1,
+        ("dd_chats", "personal_data"): 1, ("dd_exam_cases", "no_patient"): 1, ("dd_exam_cases", "not_asked"): 1,
+        ("dd_written", "leaks_answer"): 1, ("dd_confirmed", "not_complete"): 1, ("dd_codes", "no_code"): 1,
+        ("dd_codes", "no_disease"): 1,
     }  # fmt: skip
+    (screened,) = (row for row in rows if row["step"] == "dd_chats")
+    assert screened["detail"] == "mobile_number"
+
+
+def test_what_tells_who_somebody_is_goes_no_further_than_the_source(build: Path) -> None:
+    """Nobody drafts a form of it, and no sheet shows it."""
+    steps = build.parent / "store" / "steps"
+    holding = {
+        part.relative_to(steps).parts[0]
+        for part in steps.rglob("part-*.parquet")
+        if any(private in str(read_table(part).to_pylist()) for private in ("13900005678", "钱小雨"))
+    }
+    assert holding == {"cmhe_chats"}
 
 
 def test_the_page_on_diseases(build: Path) -> None:

@@ -107,20 +107,16 @@ def test_long_texts_are_cut_where_it_hurts_least(tmp_path: Path) -> None:
     assert row.cut == "question"
 
 
-def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    base, words = tiny(tmp_path / "base"), ["recipe=cmhe", "annotation=none"]
+def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build(own_build: Path, capsys: Any) -> None:
+    base, words = tiny(own_build / "base"), ["recipe=cmhe", "annotation=none"]
     command = ["train", *words, "--base", str(base), "--output", "adapter"]
-    assert generator.main(command) == 3
+    assert generator.main(["train", "run.dir=elsewhere", *command[1:]]) == 3
     assert "is not built" in capsys.readouterr().err
-    assert benchbuild(words) in (0, 75)
-    settings_file = tmp_path / "settings.yaml"
+    settings_file = own_build / "settings.yaml"
     text = generator.SETTINGS.read_text("utf-8").replace("device: auto", "device: cpu")
     settings_file.write_text(text, encoding="utf-8")
     assert generator.main([*command, "--settings", str(settings_file)]) == 0, capsys.readouterr().err
-    card = json.loads((tmp_path / "adapter" / generator.CARD).read_text("utf-8"))
+    card = json.loads((own_build / "adapter" / generator.CARD).read_text("utf-8"))
     assert card["pairs"] == 23
     model = "model@steps.hd_answered.model=transformers"
     own = [
@@ -132,7 +128,7 @@ def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build
     more = [model, *(f"steps.hd_answered.model.{word}" for word in own), "steps.hd_answered.least=1"]
     more += ["steps.hd_answered.sampling={temperature: 1.0, max_new_tokens: 24}"]
     capsys.readouterr()
-    assert benchbuild([*words, *more]) in (0, 75)
+    assert benchbuild([*words, *more]) == 0
     assert "hd_answered" in capsys.readouterr().out
 
 

@@ -17,18 +17,6 @@ WORDS = ["recipe=cmhe"]
 NAMES = ("always_yes", "always_no", "random")
 
 
-def build(folder: Path, *words: str) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert main([*WORDS, *words]) in (0, 75)  # other tasks may wait for people
-    return folder / "builds" / "cmhe"
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("hd"))
-
-
 def items(built: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (built / "hd" / "items.jsonl").read_text("utf-8").splitlines()]
 
@@ -67,8 +55,9 @@ def test_people_dropped_what_is_not_wrong_and_kept_the_least_reasonable(built: P
     assert not [answer for answer in kept if answer.startswith(("您好，甘油三酯", "肺结节多数", "偏头痛发作时"))]
 
 
-def test_without_votes_everything_is_there_and_unreviewed(tmp_path: Path) -> None:
-    rows = items(build(tmp_path, "annotation=none"))
+def test_without_votes_everything_is_there_and_unreviewed(own_build: Path) -> None:
+    assert main([*WORDS, "annotation=none"]) == 0
+    rows = items(own_build / "builds" / "cmhe")
     assert Counter(row["source"] for row in rows) == {"correct": 9, "tampered": 13, "generated": 10}
     assert not any(row["reviewed"] for row in rows)
 

@@ -167,6 +167,7 @@ def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
     stage.open({})
     row = dialogue(ANSWER)
     assert list(stage.map(row, {})) == [Dropped("needs_model", "")]
+    assert not check_stage(lambda: AnswerDialogue(spec, context), {"each": Table.of([row], Fact[Dialogue])}).rows
     made = stage.judge(row, {}, "多吃水果就可以。", MADE)
     assert made.payload.answer == "多吃水果就可以。"
     assert stage.judge(row, {}, "好。", MADE).reason == "too_short"
