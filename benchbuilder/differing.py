@@ -45,25 +45,43 @@ class KeyChange:
 
 
 def recipe_differences(left: str, right: str) -> list[KeyChange]:
-    """Every key that is not the same in two resolved recipes (YAML text), in the order of the first."""
-    one, other = (dict(_flat(yaml.safe_load(text), "")) for text in (left, right))
-    keys = dict.fromkeys([*one, *other])
-    return [KeyChange(key, one.get(key), other.get(key)) for key in keys if one.get(key) != other.get(key)]
+    """Every key that is not the same in two resolved recipes (YAML text), in the order of the first.
+
+    A list is one value, as it replaces another as a whole; so is all that stands below a key that only one has.
+    """
+    return list(_key_changes(yaml.safe_load(left), yaml.safe_load(right), ""))
 
 
-def _flat(value: Any, key: str) -> Iterator[tuple[str, str]]:
-    """The leaves of nested data with their dotted keys; a list is one value, as it replaces another as a whole."""
-    if isinstance(value, dict) and value:
-        children: dict[Any, Any] = value
-        for name, child in children.items():
-            yield from _flat(child, f"{key}.{name}" if key else str(name))
-    else:
-        yield (
-            key,
-            yaml.safe_dump(value, allow_unicode=True, default_flow_style=True, width=10**6)
-            .removesuffix("\n")
-            .removesuffix("\n..."),
-        )
+def _key_changes(left: Any, right: Any, key: str) -> Iterator[KeyChange]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        one: dict[Any, Any] = left
+        other: dict[Any, Any] = right
+        for name in dict.fromkeys([*one, *other]):
+            below = f"{key}.{name}" if key else str(name)
+            if name in one and name in other:
+                yield from _key_changes(one[name], other[name], below)
+            else:
+                yield KeyChange(below, *(_said(side[name]) if name in side else None for side in (one, other)))
+    elif left != right:
+        yield KeyChange(key, _said(left), _said(right))
+
+
+def _said(value: Any) -> str:
+    text: str = yaml.safe_dump(value, allow_unicode=True, default_flow_style=True, width=10**6, sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def file_changes(left: Mapping[str, Path], right: Mapping[str, Path]) -> dict[str, KeyChange | None]:
+    """How the files that both recipes name under the same key differ in their lines; None if only in their place."""
+    found: dict[str, KeyChange | None] = {}
+    for key in left.keys() & right.keys():
+        if left[key] == right[key] or not (left[key].is_file() and right[key].is_file()):
+            continue
+        one, other = (Counter(path.read_bytes().splitlines()) for path in (left[key], right[key]))
+        told = [f"{shown(path)} ({(mine - theirs).total()} lines of its own)"
+                for path, mine, theirs in ((left[key], one, other), (right[key], other, one))]  # fmt: skip
+        found[key] = None if one == other else KeyChange(key, *told)
+    return found
 
 
 # --- benchmarks

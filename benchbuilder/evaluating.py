@@ -13,6 +13,7 @@ from benchbuilder.baselines.recorded import RecordedSpec, models_of
 from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.former import former_words
 from benchbuilder.gateway.prices import no_price, priced
+from benchbuilder.gateway.sharing import journals_beside, left_of
 from benchbuilder.identity import changes
 from benchbuilder.kinds import create, find
 from benchbuilder.loading import Loaded, load_recipe
@@ -87,9 +88,11 @@ def plan_evaluation(
     makers = _Steps(recipe, spec, (judges_folder(loaded, cwd), place / "judges"))
     makers.answers(with_model=with_model, rated_only=rated_only)
     makers.scores(rated_only=rated_only)
+    journals = journals_beside(place, built.journal.name) if loaded.task and journal is None else []
     updated = recipe.model_copy(update={
         "sources": {BENCHMARK: _benchmark(loaded, spec, built, cwd)}, "steps": makers.steps, "items": BENCHMARK,
         "reviews": {}, "outputs": spec.outputs, "evaluation": spec, "card": _card(recipe, spec),
+        "budget": left_of(recipe.budget, journals),
     })  # fmt: skip
     checksums = Checksums(store.checksums)
     plan = make_plan(updated, store, checksums.of)
@@ -166,7 +169,7 @@ def _benchmark(loaded: Loaded, spec: EvaluationSpec, built: Store, cwd: Path) ->
         raise DataError(
             f"there is nothing to evaluate on: {shown(built.folder)} {holds}",
             where=f"the step {items!r}",
-            next="build the benchmark first (the same words without `evaluate`), or name a file with --benchmark FILE",
+            next="build the benchmark first (the same command without `evaluate`), or name a file with --benchmark FILE",
         )
     place = built.place(manifest.step, manifest.key)
     names = [f"part-{index:05d}.parquet" for index in range(manifest.shards)]
@@ -194,10 +197,10 @@ def _items(loaded: Loaded, built: Store, cwd: Path) -> Manifest | None:
     if found is None and latest is not None:
         former = former_words(built, words, "")
         raise DataError(
-            f"the items in {shown(built.folder)} were built by other words",
+            f"the items in {shown(built.folder)} were built with other settings than the recipe has now",
             where=f"the step {recipe.items!r}",
             why="; ".join(changes(latest.asked, node.asked)[:_SHOWN]) + (f" ({former})" if former else ""),
-            next="build with these words first, or give the words of that build",
+            next="build first, with the arguments of this command (without `evaluate`), or give those of that build",
         )
     return found
 
@@ -283,8 +286,8 @@ class _Steps:
                 cls, kind = (ScoreByModelSpec, "score_by_model") if self._asks(scorer) else (ScoreSpec, "score")
                 step = {"kind": kind, "from": wired, "name": scorer_name, "scorer": scorer}
                 if f"{scorer_name}.{name}" in self.steps:
-                    raise RecipeError([Problem("a step of those who answer is called so; give the scorer another name",
-                                               key=f"evaluation.scorers.{scorer_name}", found=scorer_name)])  # fmt: skip
+                    raise RecipeError([Problem("a phase of those who answer is called so; choose another name",
+                                               key=f"evaluation.scorers.{scorer_name}")])  # fmt: skip
                 self.steps[f"{scorer_name}.{name}"] = cls.model_validate(step)
 
     def _asks(self, scorer: Any) -> bool:
@@ -296,6 +299,12 @@ class _Steps:
         made: Scorer = create("scorer", scorer, context)
         return made.asks is not None
 
+    def _unrated(self) -> str:
+        """What judges lack to learn from, if the recipe names no ratings."""
+        scorers = self.spec.scorers.values()
+        named = any(getattr(one, "file", None) for one in scorers if one.kind == "ratings")
+        return "" if named else "; it learns from people's ratings, and no file of such is set (paths.ratings)"
+
     def _judged(self) -> Iterator[tuple[str, JudgedSpec]]:
         """A scorer for each judge that can score."""
         for name, judge in self.spec.judges.items():
@@ -305,8 +314,9 @@ class _Steps:
             if cls.trains and not (folder / CARD).exists():
                 how = "finetune" if issubclass(cls, AskingJudge) else "judge train"
                 less = issubclass(cls, AskingJudge) and getattr(judge, "model", None) is None
-                words = f"words, and {_own_model(name)}" if less else "words"
-                self.notes.append(f"the judge {name!r} is not trained yet: benchbuild {how}, with the same {words}")
+                words = f"arguments, and {_own_model(name)}" if less else "arguments"
+                told = f"the judge {name!r} is not trained yet: benchbuild {how}, with the same {words}"
+                self.notes.append(told + self._unrated())
                 continue
             if issubclass(cls, AskingJudge) and not cls.trains and cls(judge).asks is None:
                 self.notes.append(f"the judge {name!r} has no model to ask: {_own_model(name)} give it one")

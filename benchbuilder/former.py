@@ -35,7 +35,7 @@ def former_words(store: Store, words: Sequence[str], recipe_yaml: str) -> str:
 
     `recipe_yaml` is the recipe that `words` make.
     """
-    told = "this folder was last built with another recipe: give the words of that build"
+    told = "this folder was last built with another recipe: give the arguments of that build"
     built = ""
     with contextlib.suppress(FileNotFoundError, UnicodeDecodeError):
         built = (store.folder / "recipe.yaml").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from benchbuilder.plan import Plan
 from benchbuilder.ports.stage import Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table
+from benchbuilder.retelling import row_text
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
 
@@ -51,7 +52,7 @@ class Inspector:
             raise DataError(
                 f"nothing is built in {store.folder}",
                 why="the store has no step of this recipe as it stands now",
-                next="build it first, with the same words: benchbuild recipe=... key=value ...",
+                next="build it first, with the same arguments: benchbuild recipe=... key=value ...",
             )
         self._fates: dict[str, pa.Table] = {}
         self._tables: dict[str, Table[Any]] = {}
@@ -86,6 +87,14 @@ class Inspector:
             why=f"its files: {', '.join(files)}",
             next="name the file as the ledger does",
         )
+
+    def read_at(self, what: str) -> list[str]:
+        """The texts of the rows that were read at ``file:line``; none for a row's id."""
+        file, _, line = what.rpartition(":")
+        names = [name for name in self.plan.recipe.sources if name in self.manifests and file and line.isdigit()]
+        tickets = (t for name in names for t in matching(self._fates_of(name), line=int(line), file=file).to_pylist())
+        rows = (self._find(ticket["out"]) for ticket in tickets if ticket["out"])
+        return [row_text(found[1]) for found in rows if found is not None]
 
     def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
         if node in {part.items for part in self.plan.recipe.by_task().values()}:
@@ -151,7 +160,7 @@ class Inspector:
                 next=f"did you mean {close[0]!r}?" if close else "name one of these",
             )
         if step not in self.manifests:
-            raise DataError(f"step {step!r} is not built yet", next="build first, with the same words")
+            raise DataError(f"step {step!r} is not built yet", next="build first, with the same arguments")
         table = self._rows(step)
         rows = [table.row.model_validate(data) for data in table.arrow.slice(0, count).to_pylist()]
         return self.manifests[step], rows

@@ -66,19 +66,21 @@ def fate_text(fate: Fate) -> str:
 def shortened(text: str, *, lines: int, characters: int) -> str:
     """The end of `text`, where a prompt says what it is about, with a mark of how much was left out.
 
-    >>> shortened("one\\ntwo\\nthree", lines=1, characters=20)
-    '[... 8 characters] three'
+    >>> shortened("one, and this is so long\\ntwo\\nthree", lines=1, characters=20)
+    '[... 29 characters] three'
     """
     end = "\n".join(text.splitlines()[-lines:])[-characters:]
     left = len(text) - len(end)
-    return f"[... {left} characters] {end}" if left > 0 else text
+    mark = f"[... {left} characters]"
+    return f"{mark} {end}" if left > len(mark) else text
 
 
 def clipped(text: str, characters: int) -> str:
-    """The beginning of `text`, with a mark of how much was left out.
+    """The beginning of `text`, with a mark of how much was left out, unless the mark would be longer than that.
 
-    >>> clipped("a long text", 6)
-    'a long [... 5 characters]'
+    >>> clipped("a long text", 6), clipped("a long text, of which most is left out", 6)
+    ('a long text', 'a long [... 32 characters]')
     """
     left = len(text) - characters
-    return f"{cut(text, characters).rstrip()} [... {left} characters]" if left > 0 else text
+    mark = f"[... {left} characters]"
+    return f"{cut(text, characters).rstrip()} {mark}" if left > len(mark) else text

@@ -110,6 +110,9 @@ def _models(cls: type[BaseModel], path: Key) -> list[type[BaseModel]]:
 def _extra(cls: type[BaseModel], path: Key, full: Key, origins: Origins, value: Any) -> Problem:
     known = [name for model in _models(cls, path[:-1]) for name in known_keys(model)]
     name = str(full[-1])
+    if full == ("recipe",):
+        where, hint = str(origins.written(full)), "keys are written without `recipe.`: language=xx, for instance"
+        return Problem("`recipe` is the name of the recipe, and has no keys", key=name, where=where, hint=hint)
     return Problem(
         "there is no such key", key=dotted(full), where=str(origins.written(full)), found=name,
         allowed=", ".join(known), hint=did_you_mean(name, known) or _sampling(name, full, origins, value),

@@ -274,4 +274,4 @@ def first_failure(outcomes: Sequence[Outcome]) -> DataError | None:
     if any(one.state != "failed" for one in outcomes):
         return None
     return DataError("no run of this sweep could be built", why=outcomes[0].why if outcomes else "there are no runs",
-                     next="try one of them alone: the same words without `sweep`, with one value each")  # fmt: skip
+                     next="try one of them alone: the same arguments without `sweep`, with one value each")  # fmt: skip

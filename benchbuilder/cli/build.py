@@ -18,6 +18,9 @@ from benchbuilder.progress import Bars, Lines, Watcher
 from benchbuilder.spec.recipe import Recipe
 from benchbuilder.votes.app import AppSpec
 
+_MANY = 500
+"""Judgements of which people may want to know how to ask for fewer."""
+
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -60,8 +63,12 @@ def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
     for note in report.notes:
         say(f"note: {note}")
     if report.waiting:
-        for waiting in report.waiting.values():
+        for step, waiting in report.waiting.items():
             say(str(waiting))
+            if getattr(recipe.steps.get(step), "sample", 0) is None and sum(waiting.missing.values()) > _MANY:
+                say(
+                    f"if that is too much: steps.{step}.sample=50 asks about 50 rows, drawn at random, and drops the others"
+                )
         say(f"\nin {_shown(report.folder)}:")
     elif (found := _counted(report, recipe)) is not None:
         say(f"{found} in {_shown(report.folder)}:")
@@ -111,7 +118,7 @@ def _empty(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     for task, part in recipe.by_task().items():
         if part.items in report.manifests and not report.manifests[part.items].rows:
             of = f" of the task {task}" if task else ""
-            yield f"there are no items{of}: `benchbuild why FILE:LINE` with the same words says what became of a line"
+            yield f"there are no items{of}: `benchbuild why FILE:LINE` with the same arguments says what became of a line"
 
 
 def _shown(path: Path) -> str:

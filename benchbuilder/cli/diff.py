@@ -11,10 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.differing import Built, Differences, KeyChange, differences, recipe_differences
+from benchbuilder.cloning.record import find_record
+from benchbuilder.differing import Built, Differences, KeyChange, differences, file_changes, recipe_differences
 from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.loading import load_recipe
+from benchbuilder.loading import Loaded, load_recipe
 from benchbuilder.retelling import clipped, counted, harmless
+from benchbuilder.roots import find_roots
 
 _LISTED = 20
 _WIDTH = 60
@@ -24,13 +26,16 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     what = "the folder of a build, the name of a recipe, or the words of one in quotes"
     parser.add_argument("left", metavar="A", help=what)
-    parser.add_argument("right", metavar="B", help=what)
+    help_b = "the other one; without it, a recipe is compared with the one that it was copied from"
+    parser.add_argument("right", metavar="B", nargs="?", help=help_b)
     parser.add_argument("--all", action="store_true", help="list every difference")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Compare two of a sort: two builds by item, two recipes by key."""
+    if args.right is None:
+        args.left, args.right = _origin(args.left, args), args.left
     built = [Path(text) for text in (args.left, args.right) if (Path(text) / "recipe.yaml").is_file()]
     if len(built) == 1:
         raise RecipeError([Problem(
@@ -46,7 +51,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
             _tell_items(one, console, everything=args.all)
         _tell_keys(found[0].recipe, console, most=None if args.all else _LISTED)
         return 0
-    keys = recipe_differences(_resolved(args.left, args), _resolved(args.right, args))
+    left, right = _resolved(args.left, args), _resolved(args.right, args)
+    files = file_changes(_files(left), _files(right))
+    keys = [files.get(key.key, key) for key in recipe_differences(left.yaml, right.yaml)]
+    keys = [key for key in keys if key is not None]
+    keys += [one for name, one in files.items() if one is not None and name not in {key.key for key in keys}]
     if args.json:
         console.print_json(json.dumps([asdict(key) for key in keys], ensure_ascii=False))
     else:
@@ -54,10 +63,23 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _resolved(text: str, args: argparse.Namespace) -> str:
-    """The resolved recipe that a name or words stand for."""
-    words = shlex.split(text) if "=" in text else [f"recipe={text}"]
-    return load_recipe(words, recipes=args.recipes).yaml
+def _origin(name: str, args: argparse.Namespace) -> str:
+    """The recipe that another one was copied from; RecipeError if it is no copy."""
+    found = find_record(name, find_roots(args.recipes or ()))
+    if found is None:
+        hint = "name what to compare it with"
+        raise RecipeError([Problem("this is no copied recipe", where="command line", found=name, hint=hint)])
+    return found[0].recipe
+
+
+def _resolved(text: str, args: argparse.Namespace) -> Loaded:
+    """The recipe that a name or words stand for."""
+    return load_recipe(shlex.split(text) if "=" in text else [f"recipe={text}"], recipes=args.recipes)
+
+
+def _files(loaded: Loaded) -> dict[str, Path]:
+    """What a recipe refers to by key, without the data of its sources."""
+    return {key: ref.file for key, ref in loaded.files if not key.startswith("sources.")}
 
 
 def _tell_keys(keys: Sequence[KeyChange], console: Console, *, most: int | None) -> None:

@@ -254,7 +254,7 @@ def _status(
         event = desk.last_event(last)
         raise Waiting(
             "the job is not through", missing={"jobs": 1}, where=last.endpoint, why=event,
-            next="benchbuild finetune status with the same words looks again; --wait until it is through",
+            next="benchbuild finetune status with the same arguments looks again; --wait until it is through",
         )  # fmt: skip
     if last.phase != "succeeded":
         raise ServiceError(
@@ -265,7 +265,9 @@ def _status(
     with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=bench.say) as gateway:
         adopt(tuning, last, bench.folder, gateway, bench.say)
     bench.say(f"the judge {bench.name} asks {last.model}: {shown(bench.folder / bench.name)}")
-    bench.say("next: `benchbuild judge report` with the same words says how far to trust it; `evaluate` has it score")
+    bench.say(
+        "next: `benchbuild judge report` with the same arguments says how far to trust it; `evaluate` has it score"
+    )
     return 0
 
 

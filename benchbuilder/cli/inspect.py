@@ -7,6 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Generator
 from itertools import takewhile
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -48,7 +49,10 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     """A line a branch."""
     session = open_session(args, console)
     with _reminding(session, args.overrides):
-        branches = Counter(Inspector(session.plan, session.store).why(args.id))
+        inspector = Inspector(session.plan, session.store)
+        branches = Counter(inspector.why(args.id))
+    for text in inspector.read_at(args.id):
+        _tell(console, text)
     before: tuple[str, ...] = ()
     for branch, count in branches.items():
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, branch.path[:-1], strict=False))))
@@ -159,7 +163,8 @@ def _shown(row: Row) -> dict[str, str]:
     data = row.model_dump(mode="json", exclude=set(_ENVELOPE))
     if "payload" in data:
         payload: Payload = getattr(row, "payload")  # noqa: B009 - every role with a payload has it
-        data.update({**data.pop("payload"), **payload.flat()})
+        held: dict[str, Any] = data.pop("payload")
+        data.update({**held, **{name: text for name, text in payload.flat().items() if text not in held.values()}})
     return {
         name: harmless(str(value)) for name, value in data.items() if name != "id" and value not in ("", None, [], ())
     }

@@ -135,7 +135,7 @@ def _train(bench: _Bench, names: list[str], again: bool, say: Say, console: Cons
     say(f"{counted(len(wanted), 'judge')} in {shown(bench.folder)}")
     if recipe.card.illustrative:
         say("The bundled ratings are illustrative: judges that learn from them show how it works and measure nothing.")
-    say("next: `benchbuild judge report` with the same words says how far to trust them; `evaluate` has them score")
+    say("next: `benchbuild judge report` with the same arguments says how far to trust them; `evaluate` has them score")
     return 0
 
 
@@ -253,11 +253,11 @@ def _trials(bench: _Bench, wanted: Mapping[str, JudgeSpec], named: bool, say: Sa
         elif (trial := given.trial(name, spec)) is not None:
             yield trial
         else:
-            say(f"note: {name} has not scored rated answers yet: `benchbuild evaluate` with the same words")
+            say(f"note: {name} has not scored rated answers yet: `benchbuild evaluate` with the same arguments")
     if missing and len(missing) == len(wanted):
         trained(bench.folder, missing[0])
     for name in missing:
-        say(f"note: {name} is not trained yet: `benchbuild judge train` with the same words")
+        say(f"note: {name} is not trained yet: `benchbuild judge train` with the same arguments")
 
 
 def _opened(bench: _Bench, name: str, spec: JudgeSpec, say: Say) -> Trial:

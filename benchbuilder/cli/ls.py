@@ -14,6 +14,8 @@ from benchbuilder import kinds
 from benchbuilder.library import Library
 from benchbuilder.roots import find_roots, shown
 
+_UNREADABLE = "(this file cannot be read: benchbuild check says why)"
+
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -27,21 +29,39 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _recipes(library: Library) -> Table:
-    table = Table("recipe", "title", "variants", "file", box=None, pad_edge=False, header_style="bold")
+    heads = ("recipe", "language", "title", "sources", "variants", "file")
+    table = Table(*heads, box=None, pad_edge=False, header_style="bold")
     for name in library.options("recipe"):
         for path, _ in library.places(f"recipe/{name}"):
-            table.add_row(name, _title(path), ", ".join(library.options(f"variant/{name}")), shown(path))
+            data = _read(path)
+            title = _UNREADABLE if data is None else _mapping(_mapping(data).get("card")).get("title", "")
+            language, kinds_read = _mapping(data).get("language", ""), ", ".join(_sources(_mapping(data), library))
+            variants = ", ".join(library.options(f"variant/{name}"))
+            table.add_row(name, str(language), str(title), kinds_read, variants, shown(path))
     return table
 
 
-def _title(path: Path) -> str:
-    """The card's title, if the file itself says one and can be read."""
+def _read(path: Path) -> Any:
+    """What a file itself says; None if it cannot be read."""
     try:
-        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
-        return "(this file cannot be read: benchbuild check says why)"
-    card: Any = data.get("card") if isinstance(data, dict) else None
-    return str(card.get("title", "")) if isinstance(card, dict) else ""
+        return None
+
+
+def _mapping(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
+
+
+def _sources(data: dict[str, Any], library: Library) -> list[str]:
+    """The kinds of the sources that a recipe chooses, or writes itself."""
+    said = [one for one in _mapping(data.get("sources")).values() if isinstance(one, dict)]
+    for entry in data.get("defaults") or ():
+        for group, names in _mapping(entry).items():
+            if str(group).rpartition(" ")[2].strip("/") == "source" and isinstance(names, list):
+                places = (library.places(f"source/{name}") for name in names)
+                said += [_mapping(_read(found[0][0])) for found in places if found]
+    return sorted({str(one["kind"]) for one in said if "kind" in one})
 
 
 def _kinds() -> Table:

@@ -44,6 +44,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     made = clone(wish, args.recipes)
     made.write(Path.cwd())
     _told(made, wish, console)
+    for warning in made.warnings:
+        console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 

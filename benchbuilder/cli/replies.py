@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             say(f"{step:<20} left out: {found.skipped[step]}")
     say(f"{_replies(count)} in {args.output} (equal requests of one model once)")
     if found.missing:
-        say("what has no reply yet fails in a rebuild; build with the same words first")
+        say("what has no reply yet fails in a rebuild; build with the same arguments first")
     elif count:
         words = [word for word in args.overrides if not word.startswith(("model=", "model.", "run.dir="))]
         beside = f"run.dir={_near(session.store.folder)}_again"

@@ -119,7 +119,7 @@ def _bring_up_to_date(session: Session, console: Console) -> None:
         raise DataError(
             f"{', '.join(asking)} would ask a model",
             why="the review app shows what is built, and asks no model itself",
-            next="build first, with the same words and annotation=app; `benchbuild plan` says what it costs",
+            next="build first, with the same arguments and annotation=app; `benchbuild plan` says what it costs",
         )
     with watching(console) as watcher:
         report = build(plan, store, session.loaded.yaml, watcher, outputs=False)

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         name = desk.project(args.project)
         project = desk.ballots.project(name)
         if project is None:
-            hint = "`benchbuild review` with the same words lays them out"
+            hint = "`benchbuild review` with the same arguments lays them out"
             raise DataError(f"the project {name!r} has no tasks yet", next=hint)
         users = None if args.users is None else _users(Path(args.users))
         if args.action == "export":

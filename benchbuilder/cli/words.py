@@ -137,15 +137,9 @@ def _built(making: Making, loaded: Loaded, console: Console) -> BuildReport:
     with contextlib.ExitStack() as stack:
         watcher: Watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
         try:
-            # without lists the ledger stays that of the last collection
+            outputs = bool(making.words)  # without lists, the ledger stays that of the last collection
             report = build(
-                making.plan,
-                making.store,
-                loaded.yaml,
-                watcher,
-                words=loaded.words,
-                outputs=bool(making.words),
-                keep=True,
+                making.plan, making.store, loaded.yaml, watcher, words=loaded.words, outputs=outputs, keep=True
             )
         except (ServiceError, TooManyFailures, KeyboardInterrupt):
             with open_gateway(making.plan, making.store, watcher.note) as gateway:

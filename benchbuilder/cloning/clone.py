@@ -13,6 +13,7 @@ import yaml
 from benchbuilder import __version__
 from benchbuilder.cloning.copying import Copies, copied_bytes, word_lists
 from benchbuilder.cloning.editing import OPEN, Editor, is_flow
+from benchbuilder.cloning.fitting import other_script, unread
 from benchbuilder.cloning.naming import Names
 from benchbuilder.cloning.parts import Parts
 from benchbuilder.cloning.record import FILE, Copied, OriginRecord, sha256_of
@@ -43,10 +44,11 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """The files of a clone, by their places below the current folder, and its record."""
+    """The files of a clone, by their places below the current folder, its record, and what may not fit."""
 
     files: dict[PurePosixPath, bytes]
     record: OriginRecord
+    warnings: tuple[Problem, ...] = ()
 
     def write(self, folder: Path) -> list[Path]:
         """Write every file below `folder`; RecipeError, and nothing written, if one is there already."""
@@ -89,7 +91,8 @@ def clone(wish: Wish, recipes: Sequence[str] | None = None) -> Clone:
         words=tuple(dict.fromkeys(word for words in lists.values() for word in words)),
     )  # fmt: skip
     files[PurePosixPath("recipes", "recipe", wish.name, FILE)] = record.text().encode()
-    return Clone(files, record)
+    misfits = (*unread(wish.sources, loaded), *other_script(wish.also, parts, record.words))
+    return Clone(files, record, misfits)
 
 
 def _possible(wish: Wish, library: Library) -> None:
@@ -158,7 +161,7 @@ class _Recipe:
             at,
             f"# Copied from {self.origin}; {self.wish.name}/{FILE} says from which version. Open places hold {OPEN}:\n"
             f"# `benchbuild check recipe={self.wish.name}` lists them, and what is left over of {self.origin}.\n"
-            + ("#\n" if text[at : at + 1] == "#" else ""),
+            + (f"# {self.origin} says of itself:\n#\n" if text[at : at + 1] == "#" else ""),
         )
 
     def _choice(self, group: str) -> yaml.Node | None:
@@ -195,7 +198,15 @@ class _Recipe:
         if isinstance(chosen, yaml.SequenceNode):
             self.editor.span(chosen.start_mark.index, chosen.end_mark.index, "[]")
         for key in self._source_paths():
-            self.editor.replace(key, "null")
+            self.editor.remove(key)
+        gone = set(self.loaded.recipe.sources) - {word.partition(":")[0] for word in self.wish.sources}
+        for top in ("steps", "retriever", "outputs"):
+            for node in self.editor.lists((top,)):
+                names = [str(one.value) for one in node.value]
+                kept = [name for name in names if name not in gone]
+                if kept != names and is_flow(node):
+                    text = f"[{', '.join(kept)}]"
+                    self.editor.span(node.start_mark.index, node.end_mark.index, text)
 
     def _source_paths(self) -> list[Key]:
         """The keys below `paths` that only sources of the original read."""

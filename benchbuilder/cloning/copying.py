@@ -171,13 +171,13 @@ def copied_bytes(path: Path, editor: Editor | None) -> bytes:
 
 
 def word_lists(loaded: Loaded) -> dict[Path, list[str]]:
-    """The word lists of a recipe: their words and the glosses of these."""
+    """The word lists of a recipe with their words, without the glosses behind tabs."""
     lists: dict[Path, list[str]] = {}
     for file in dict.fromkeys(ref.file.resolve() for key, ref in loaded.files if key.rpartition(".")[2] == "words"):
         lines = (
             line for line in file.read_text(encoding="utf-8-sig").splitlines() if not line.lstrip().startswith("#")
         )
-        lists[file] = [text for line in lines for cell in line.split("\t") if (text := " ".join(cell.split()))]
+        lists[file] = [text for line in lines if (text := " ".join(line.partition("\t")[0].split()))]
     return lists
 
 

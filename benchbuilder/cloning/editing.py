@@ -89,9 +89,28 @@ class Editor:
             comment = f" # {was}: {old}"
         elif was and alone:
             indent = " " * (name.start_mark.column + 2)
-            lines = [line for line in self.text[start:end].removeprefix(":").splitlines() if line.strip(" >|-")]
+            first, *rest = self.text[start:end].removeprefix(":").splitlines()
+            lines = [line for line in (first if first.strip(" >|-") else "", *rest) if line.strip()]
             comment = f" # {was}:" + "".join(f"\n{indent}# {line}" for line in dedent("\n".join(lines)).splitlines())
         self.span(start, end, f":{'' if text.startswith(chr(10)) else ' '}{text}{comment}")
+
+    def remove(self, key: Key) -> None:
+        """Take the line of a scalar out; ``null`` stands in its place if it has no line of its own."""
+        found, above = self.entry(key), self.entry(key[:-1])
+        if found is None or above is None:
+            return
+        start, end = found[0].start_mark.index, _end(found[1], self.text)
+        line = self.text.rfind("\n", 0, start) + 1
+        after = self.text.find("\n", end) + 1 or len(self.text)
+        if is_flow(above[1]) or self.text[line:start].strip() or len(above[1].value) == 1:
+            self.replace(key, "null")
+        else:
+            self.span(line, after, "")
+
+    def lists(self, key: Key) -> Iterator[yaml.SequenceNode]:
+        """Every list below a key."""
+        found = self.entry(key)
+        yield from _lists(found[1]) if found is not None else ()
 
     def insert(self, index: int, text: str) -> None:
         """Write `text` before the character at `index`."""
@@ -120,6 +139,13 @@ def _scalars(node: yaml.Node, key: Key, flow: bool) -> Iterator[Written]:
     elif isinstance(node, yaml.MappingNode):
         for name, child in node.value:
             yield from _scalars(child, (*key, str(name.value)), flow or is_flow(node))
+
+
+def _lists(node: yaml.Node) -> Iterator[yaml.SequenceNode]:
+    if isinstance(node, yaml.SequenceNode):
+        yield node
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        yield from _lists(child[1] if isinstance(child, tuple) else child)
 
 
 def _end(node: yaml.Node, text: str) -> int:

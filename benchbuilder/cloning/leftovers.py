@@ -14,7 +14,7 @@ from benchbuilder.cloning.editing import Editor
 from benchbuilder.cloning.parts import SHARED
 from benchbuilder.cloning.record import OriginRecord, find_record, sha256_of
 from benchbuilder.cloning.seen import MOST_UNITS, Seen, look
-from benchbuilder.cloning.wording import Lines, Scripts, Terms, first_of, lines_of
+from benchbuilder.cloning.wording import Lines, Scripts, Stems, Terms, first_of, lines_of
 from benchbuilder.errors import Problem
 from benchbuilder.loading import Loaded
 from benchbuilder.origins import Origin
@@ -24,6 +24,8 @@ from benchbuilder.spec.recipe import CardSpec
 
 _TAG = re.compile(r"[a-z]{2}\Z")
 """A folder of prompts, or a table, of one language."""
+_SHARE = 0.05
+"""How much of a text another script must be to matter."""
 _MOST = 5
 """How many examples a warning gives."""
 
@@ -95,16 +97,17 @@ class Leftovers:
         kept = {" ".join(cell.split()) for file in lists for _, line in file.lines for cell in line.split("\t")}
         same = all(file.unchanged for file in lists)
         terms = Terms(word for word in record.words if same or word not in kept)
+        stems = Stems("" if set(record.recipe.split("_")) & set(self.recipe.split("_")) else record.recipe)
         for file in files:
-            if file in lists or file.path.suffix == ".tsv" or file.path.name.endswith(".example.yaml"):
+            if file in lists or file.path.suffix in (".tsv", ".txt") or file.path.name.endswith(".example.yaml"):
                 continue
-            found = [(line, term) for line, text in file.lines for term in _longest(terms.found(text))]
+            found = [(n, term) for n, text in file.lines for term in _longest(terms.found(text) | stems.found(text))]
             if found:
                 count = len({term for _, term in found})
                 yield Problem(
-                    f"{count} {'terms' if count > 1 else 'term'} from the word list of {record.recipe}",
+                    f"{count} {'terms' if count > 1 else 'term'} from the word list or the name of {record.recipe}",
                     where=file.at(found[0][0]), found=_some(f"{term} (line {line})" for line, term in found),
-                    hint="say it with what your field is about, or take it out",
+                    hint="say it with what your field is about, or write `# keep` behind what is right as it is",
                 )  # fmt: skip
 
 
@@ -163,7 +166,8 @@ def _other_script(seen: Seen, files: Iterable[_File], language: str, recipe: str
             continue
         whole = file.prompt and file.path.suffix == ".j2"
         scripts = Scripts("".join(c for c in text if whole or not c.isascii()) for _, text in file.lines)
-        if scripts.main and scripts.main != wanted:
+        share = Scripts(text for _, text in file.lines).share(scripts.main)  # a few letters stand for units or groups
+        if scripts.main and scripts.main != wanted and share >= _SHARE:
             sort = "the prompt" if file.prompt else "rules" if file.place.parts[1] == "rules" else "this"
             yield Problem(
                 f"{sort} in another script than the sources", where=file.at(first_of(scripts.main, file.lines)),
@@ -227,7 +231,8 @@ def _never_hit(seen: Seen) -> Iterator[Problem]:
                 f"{len(words)} of the {seen.listed[file]} words of the list hit no source{looked}",
                 where=f"{shown(file)}:{min(words.values())}",
                 found=_some(f"{word} (line {line})" for word, line in words.items()),
-                hint="take them out, or write them as the sources do",
+                hint="take them out, or write them as the sources do"
+                + (": only whole words count, so a plural is a word of its own" if file in seen.wholly else ""),
             )  # fmt: skip
 
 

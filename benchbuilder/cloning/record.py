@@ -30,7 +30,7 @@ class OriginRecord:
     """What a clone was made from.
 
     `files` maps each file of the clone to its original, both as ``recipes/...`` or ``prompts/...``. `lists` are
-    those of them that are word lists, `words` what these held, with glosses; `card` is what its card said.
+    those of them that are word lists, `words` what these held; `card` is what its card said.
     """
 
     recipe: str

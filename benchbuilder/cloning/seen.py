@@ -85,11 +85,11 @@ class _Search:
     def look(self, row: Any) -> None:
         """Look for the words in a row, if it is one that the step may get."""
         groups: dict[str, tuple[str, ...]] | None = getattr(self.spec, "groups", None)
-        if len(self.hits) == self._left or row is None or isinstance(row, Passage) is (groups is not None):
+        if len(self.hits) == self._left or (groups is None and not isinstance(row, Passage)):
             return
         texts = _texts(row)
-        fields = {field for names in groups.values() for field in names} if groups is not None else set(texts)
-        for text in (text for field in fields for text in texts.get(field, ())):
+        fields = {name for names in groups.values() for name in names} if groups is not None else set(texts)
+        for text in (text for name in fields for text in texts.get(name, ())):
             if self.spec.match == "exact":
                 self.hits |= {self._exact[key]} if (key := folded(text, self._fold)) in self._exact else set()
             else:
@@ -99,9 +99,11 @@ class _Search:
 def _readers(loaded: Loaded) -> list[tuple[Path, Any]]:
     """The word lists with the settings of each step that looks for their words in texts."""
     steps = loaded.recipe.steps
-    found = ((ref.file, steps.get(key.split(".")[1])) for key, ref in loaded.files if key.startswith("steps."))
-    lists = {ref.file for key, ref in loaded.files if key.rpartition(".")[2] == "words" and ref.file.is_file()}
-    return [(file, spec) for file, spec in found if file in lists and hasattr(spec, "match") and hasattr(spec, "fold")]
+    lists = [(ref.file, key) for key, ref in loaded.files if key.startswith("steps.") and key.endswith(".words")]
+    found = [(file, steps[key.split(".")[1]]) for file, key in lists if file.is_file()]
+    return [
+        (file, spec) for file, spec in found if hasattr(spec, "groups") or getattr(spec, "filter_bases", None)
+    ]  # fmt: skip
 
 
 def _units(loaded: Loaded, seen: Seen) -> Iterator[tuple[str, Unit]]:

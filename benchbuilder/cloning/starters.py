@@ -28,13 +28,16 @@ def source_form(word: str, folder: str) -> tuple[str, str]:
         hint = "for instance `--source questions:multiple_choice`"
         problem = Problem("a source is a name and a kind", where=f"--source {word}", allowed="NAME:KIND", hint=hint)
         raise RecipeError([problem])
-    spec: type[BaseModel] = kinds.find("source", kind).load().spec_class
+    source: Any = kinds.find("source", kind).load()
+    spec: type[BaseModel] = source.spec_class
+    file = f"{name}.txt, a paragraph a line, or {name}.csv"
+    file = file if getattr(source, "default_format", None) == "text" else f"{name}.csv"
     lines = [f"  {name}:", f"    kind: {kind}"]
     fields = {field: info for field, info in spec.model_fields.items() if field != "kind"}
     needed = {field: info for field, info in fields.items() if info.is_required() or field in _SAID}
     needed = dict(sorted(needed.items(), key=lambda pair: pair[0] in _SAID))
     for field, info in needed.items():
-        hint = f" # a file beside the recipe, for instance {folder}/{name}.csv" if field == "path" else ""
+        hint = f" # a file beside the recipe, for instance {folder}/{file}" if field == "path" else ""
         lines += _field(field, info, "    ", hint)
     lines.append("    # what else a source of this kind may say, with what holds where it says nothing:")
     lines += [f"    # {_default(field, info)}" for field, info in fields.items() if field not in needed]
@@ -47,9 +50,11 @@ def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[
         yield f"{indent}{name}: {OPEN}{hint}"
         return
     yield f"{indent}{name}:"
+    either: dict[str, tuple[str, ...]] = {names[0]: names[1:] for names in getattr(inner, "either", ())}
     for child, below in inner.model_fields.items():
-        if below.is_required():
-            yield from _field(child, below, f"{indent}  ")
+        if below.is_required() or child in either:
+            others = "".join(f" # or {other}:" for other in either.get(child, ()))
+            yield from _field(child, below, f"{indent}  ", others)
         else:
             yield f"{indent}  # {_default(child, below)}"
 

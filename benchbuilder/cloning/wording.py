@@ -16,6 +16,12 @@ from benchbuilder.cloning.editing import Editor
 from benchbuilder.text.wordlist import WordFinder
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+_HOLDER = re.compile(r"\{\w+\}")
+"""The place of a word in a frame or a label."""
+_KEEP = re.compile(r"(?:#|<!--)\s*keep\b")
+"""How an author says that a line is meant as it is: ``# keep``, ``{# keep #}`` or ``<!-- keep -->``."""
+_STEM = 5
+"""How many letters words of one root have in common, at least."""
 _WORDLESS = regex.compile(r"[\p{Line_Break=ID}\p{Line_Break=SA}\p{Line_Break=CJ}]")
 """Letters of scripts that set no spaces between words."""
 
@@ -23,7 +29,7 @@ Lines = list[tuple[int, str]]
 
 
 def lines_of(path: Path) -> Lines:
-    """The texts of a file with their lines; comments and, in YAML, keys are left out.
+    """The texts of a file with their lines; comments, lines marked ``keep`` and, in YAML, keys are left out.
 
     Nothing if it is no text, or broken YAML: whoever reads it as a recipe or a prompt tells of that.
     """
@@ -31,15 +37,16 @@ def lines_of(path: Path) -> Lines:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return []
+    lines = list(enumerate(text.splitlines(), start=1))
+    kept = {number for number, line in lines if _KEEP.search(line)}
     if path.suffix == ".yaml":
         try:
-            return list(_values(text))
+            return [(number, _HOLDER.sub(" ", value)) for number, value in _values(text) if number not in kept]
         except (yaml.YAMLError, RecursionError):
             return []
-    lines = enumerate(text.splitlines(), start=1)
     if path.suffix in (".tsv", ".csv", ".txt"):
         return [(number, line) for number, line in lines if not line.startswith("#")]
-    return [(number, _MARKUP.sub(" ", line)) for number, line in lines]
+    return [(number, _MARKUP.sub(" ", line)) for number, line in lines if number not in kept]
 
 
 def _values(text: str) -> Iterator[tuple[int, str]]:
@@ -70,9 +77,25 @@ class Terms:
         return {self.words[word] for word in self._finder.find(plain) if _apart(word, plain)}
 
 
+class Stems:
+    """Finds words that begin as a long word of a recipe's name does: ``medicine_en`` is about what is medical.
+
+    >>> sorted(Stems("medicine_en").found("A careful Medical editor"))
+    ['medical']
+    """
+
+    def __init__(self, name: str) -> None:
+        stems = [regex.escape(part[:_STEM]) for part in name.split("_") if len(part) > _STEM]
+        self._pattern = regex.compile(rf"(?<![\p{{L}}\p{{N}}_])(?:{'|'.join(stems) or '(?!)'})[\p{{L}}\p{{M}}]*")
+
+    def found(self, text: str) -> set[str]:
+        """The words in `text`, in small letters."""
+        return set(self._pattern.findall(text.casefold()))
+
+
 def _apart(word: str, text: str) -> bool:
-    before = "" if _WORDLESS.match(word[0]) else r"(?<![\p{L}\p{M}\p{N}])"
-    after = "" if _WORDLESS.match(word[-1]) else r"(?![\p{L}\p{M}\p{N}])"
+    before = "" if _WORDLESS.match(word[0]) else r"(?<![\p{L}\p{M}\p{N}_])"
+    after = "" if _WORDLESS.match(word[-1]) else r"(?![\p{L}\p{M}\p{N}_])"
     return bool(regex.search(f"{before}{regex.escape(word)}{after}", text)) if before or after else True
 
 
@@ -91,6 +114,10 @@ class Scripts:
     def add(self, text: str) -> None:
         """Count the letters of `text`."""
         self.letters.update(script for c in text if (script := script_of(c)))
+
+    def share(self, script: str) -> float:
+        """The share of a script among all letters."""
+        return self.letters[script] / max(self.letters.total(), 1)
 
     @property
     def main(self) -> str:

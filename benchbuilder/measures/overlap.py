@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from rapidfuzz.distance import LCSseq
@@ -11,6 +11,8 @@ from rapidfuzz.distance import LCSseq
 from benchbuilder.errors import InstallationError
 
 Tokens = Callable[[str], list[str]]
+
+_SHORT = 400
 
 
 def chrf(text: str, reference: str) -> float:
@@ -20,7 +22,8 @@ def chrf(text: str, reference: str) -> float:
     """
     if not text.strip() or not reference.strip():
         return 0.0
-    return float(_chrf().sentence_score(text, [reference]).score) / 100
+    long = len(text) + len(reference) > _SHORT
+    return (_compared if long else _kept)(text, reference)
 
 
 def rouge_l(text: Sequence[str], reference: Sequence[str]) -> float:
@@ -59,6 +62,14 @@ def lead(right: float, wrong: float) -> float:
     (1.0, 0.5, 0.0)
     """
     return (1 + right - wrong) / 2
+
+
+def _compared(text: str, reference: str) -> float:
+    return float(_chrf().sentence_score(text, [reference]).score) / 100
+
+
+_kept = lru_cache(maxsize=8192)(_compared)
+"""What was compared last: a scorer and a judge ask for the same."""
 
 
 @cache

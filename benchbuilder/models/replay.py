@@ -251,7 +251,7 @@ class Replay(LocalModel):
             who = f" as one of {model}" if model else ""
             said = request.messages[-1].content if request.messages else ""
             raise RefusedRequestError(
-                f"the request is not in {path.name}{who}: was it recorded with the same words? "
+                f"the request is not in {path.name}{who}: was it recorded with the same arguments? "
                 f"(ends {said[-40:]!r}, {digest[:12]})"
             )
         number, offset = of[model]

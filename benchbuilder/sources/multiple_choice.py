@@ -29,6 +29,9 @@ _FACT = Fact[Choice]
 class ChoiceColumns(Spec):
     """Which column is what. `options` is one column, a list of columns (keyed A, B, ...) or a mapping key -> column."""
 
+    either: ClassVar[tuple[tuple[str, ...], ...]] = (("answer_key", "answer"),)
+    """Groups of columns of which one is needed; a form to fill in opens the first."""
+
     question: Column
     options: Column | tuple[Column, ...] | dict[str, Column]
     answer_key: Column | None = None

@@ -136,7 +136,7 @@ def _by_letter(written: str, keys: list[str]) -> str | Dropped:
             return candidate
         if len(candidate) > 1 and all(letter in keys for letter in candidate):
             return Dropped("multiple_answers", written)
-    return Dropped("key_not_in_options", f"{written[:40]!r} is none of {' '.join(keys)}")
+    return Dropped("key_not_in_options", f"the key {written[:40]} is none of {' '.join(keys)}")
 
 
 def _by_index(written: str, first: int, options: tuple[Option, ...]) -> str | Dropped:

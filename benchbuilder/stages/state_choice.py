@@ -23,7 +23,7 @@ from benchbuilder.text.frames import Frame, Frames, Written, check_frames
 from benchbuilder.text.lengths import Unit, length, shortened
 from benchbuilder.text.negation import count_negations
 from benchbuilder.text.normalise import comparable
-from benchbuilder.text.patterns import Regex, find_all, fits, replace_all
+from benchbuilder.text.patterns import Patterns, Regex, find_all, first_found, fits, replace_all
 from benchbuilder.text.punctuation import ended, strip_marks, strip_marks_right, unwrapped
 from benchbuilder.text.questions import is_one_sentence
 from benchbuilder.text.script import Conversion, convert_script
@@ -51,12 +51,13 @@ class StateChoiceSpec(WriterSpec):
     """What a frame with `before` puts before an answer, by its shape; the first shape that it has counts."""
     casing: CasingSpec | None = None
     """How frames begin sentences and put texts into them; ``null``: letters stay as they are."""
-    not_statements: tuple[Regex, ...] = ()
-    """What no statement of a frame may hold."""
-    not_questions: tuple[Regex, ...]
-    """Questions that no rule may join, whatever they end in."""
-    not_answers: tuple[Regex, ...]
-    """Answers that do not fit behind a seam."""
+    not_statements: Patterns = ()
+    """What no statement of a frame may hold; a list of patterns, or a mapping with names of your choice, which tell
+    readers of the ledger what is wrong."""
+    not_questions: Patterns
+    """Questions that no rule may join, whatever they end in; as a list or by names."""
+    not_answers: Patterns
+    """Answers that do not fit behind a seam; as a list or by names."""
     stop: str
     """What every statement ends in."""
     marks: str
@@ -111,6 +112,7 @@ class StateChoice(Writer):
 
     kind = "state_choice"
     spec_class = StateChoiceSpec
+    version = 2
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
     faults: ClassVar[Mapping[str, str]] = {
@@ -135,9 +137,8 @@ class StateChoice(Writer):
         """Read the word forms, and the prompts."""
         super().open(lookups)
         spec: StateChoiceSpec = self.spec
-        self._frames = Frames(
-            spec.frames, spec.shapes, open_forms(spec.forms, spec.parts), open_casing(spec.casing), spec.before
-        )
+        self._casing = open_casing(spec.casing)
+        self._frames = Frames(spec.frames, spec.shapes, open_forms(spec.forms, spec.parts), self._casing, spec.before)
 
     def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
         """Every fact can be stated."""
@@ -149,12 +150,12 @@ class StateChoice(Writer):
         spec: StateChoiceSpec = self.spec
         question, answer = self._parts(fact)
         if not answer or (made := self._joined(question, answer)) is None:
-            return NeedsModel(f"no seam: {question}")
-        for patterns, text in ((spec.not_questions, question), (spec.not_answers, answer)):
-            if pattern := next((p for p in patterns if find_all(p, text)), None):
-                return NeedsModel(f"{pattern}: {text}")
-        if pattern := next((p for p in spec.not_statements if made.name and find_all(p, made.text)), None):
-            return NeedsModel(f"{pattern}: {made.text}")
+            return NeedsModel(f"{self._frames.missed(question, answer) if spec.frames else 'no seam fits'}: {question}")
+        refusals = [("question", spec.not_questions, question), ("answer", spec.not_answers, answer)]
+        refusals += [("statement", spec.not_statements, made.text)] if made.name else []
+        for part, patterns, text in refusals:
+            if (name := first_found(patterns, text)) is not None:
+                return NeedsModel(f"{part} refused ({name}): {text}")
         joined = made.text + spec.stop
         if (size := length(joined, spec.unit)) > spec.max_length:
             return Dropped("too_long", f"{size} {spec.unit}")
@@ -211,6 +212,8 @@ class StateChoice(Writer):
         if numbers(bare, answer) != numbers(text) or not self._same(question, around.removesuffix(spec.stop)):
             return Fault("inconsistent", question)
         checks = ["one_sentence", "holds_answer" if place.of(text) == answer else "holds_answer_nearly"]
+        if self._casing is not None and text[: place.start].strip():
+            text = replace_span(text, place, self._casing.lowered(place.of(text)))  # a wrong option will stand so, too
         checks += ["keeps_question", *(["same_negations"] if spec.negations else []), "within_length"]
         return Statement.child(
             fact,

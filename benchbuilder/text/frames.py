@@ -102,6 +102,17 @@ class Frames:
             return None if frame.write is None else self._written(name, frame.write, found, answer, next(words, ""))
         return None
 
+    def missed(self, text: str, answer: str) -> str:
+        """Why none of the frames writes `text` anew: none matches it, or those that do are for other answers."""
+        shapes = self.shapes_of(answer)
+        for name, frame in self._frames:
+            if found_groups(self._forms.expand(frame.match), text) is None:
+                continue
+            if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
+                return f"no frame fits (`{name}` fits the question, not the answer {answer!r})"
+            return f"no frame fits (`{name}` leaves such questions to a model)"
+        return "no frame fits"
+
     def _written(
         self, name: str, template: str, found: Mapping[str, tuple[str, int]], answer: str, word: str
     ) -> Written | None:

@@ -30,6 +30,8 @@ def check_regex(pattern: str) -> str:
 
 Regex = Annotated[str, AfterValidator(check_regex)]
 """A field of a spec that holds a regular expression (syntax of the package `regex`)."""
+Patterns = tuple[Regex, ...] | dict[str, Regex]
+"""A field that holds several, alone or by names that say what they find."""
 
 
 @cache
@@ -49,6 +51,16 @@ def find_all(pattern: str, text: str) -> list[Span]:
         ]
     except TimeoutError as error:
         raise _runaway(pattern, text) from error
+
+
+def first_found(patterns: Patterns, text: str) -> str | None:
+    """The first of `patterns` that `text` holds: its name, or itself where it has none.
+
+    >>> first_found({"digits": "[0-9]+"}, "a 12"), first_found(("[0-9]+",), "a 12"), first_found((), "a")
+    ('digits', '[0-9]+', None)
+    """
+    named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
+    return next((name for name, pattern in named.items() if find_all(pattern, text)), None)
 
 
 def fits(pattern: str, text: str) -> bool:

@@ -124,4 +124,4 @@ def _next(wanted: Wanted, annotators: int, adjudicators: int, spec: AppSpec) -> 
     if wanted.decisions and not adjudicators:
         steps.append("invite somebody with `benchbuild people invite NAME --role adjudicator`")
     steps.append("serve the app with `benchbuild review`")
-    return ", ".join(steps) + ", with the same words as this build; then run the same command again"
+    return ", ".join(steps) + ", with the same arguments as this build; then run the same command again"

@@ -96,7 +96,7 @@ def test_no_request_is_sent_after_the_cap(sample: Callable[..., Sample]) -> None
     assert whole.build().code == 0
     once = whole.asked()
     whole.server.reset()
-    cap = 20_000
+    cap = 40_000
     build = sample("build", f"budget.tokens={cap}")
     ended = build.build()
     assert ended.code == 4, ended.said

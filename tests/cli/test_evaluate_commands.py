@@ -213,8 +213,8 @@ def test_a_benchmark_without_a_row_that_can_be_used_is_an_error(here: Path, caps
 def test_items_of_other_words_are_not_evaluated_on(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE, "steps.candidates.wrong_tf=[negated]"]) == 3
     told = said(capsys)
-    assert "the items in builds/care_mi were built by other words" in told
-    assert "build with these words first" in told
+    assert "the items in builds/care_mi were built with other settings than the recipe has now" in told
+    assert "build first, with the arguments of this command" in told
 
 
 def test_people_get_a_sheet_and_their_answers_count(here: Path, capsys: pytest.CaptureFixture[str]):

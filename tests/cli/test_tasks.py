@@ -116,3 +116,38 @@ def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -
         sent = [request["user"] for request in server.log()]
     assert sent
     assert all(text.startswith("只答对或不对：") for text in sent)
+
+
+def test_a_task_cannot_be_called_as_another_folder_of_a_build(here: Path) -> None:
+    file = here / "recipes" / "recipe" / "two.yaml"
+    file.write_text(TWO.replace("  everything: {", "  store: {"), encoding="utf-8")
+    with pytest.raises(RecipeError, match="store is another folder of a build"):
+        load_recipe(["recipe=two"])
+
+
+def test_a_scorer_cannot_be_called_as_a_phase_of_those_who_answer(here: Path, capsys: Any) -> None:
+    word = "tasks.verdicts.evaluation.scorers.answer={kind: exact, aspect: x, announced: [], ignore: ''}"
+    assert main(["evaluate", "recipe=two", "annotation=none", "--task", "verdicts", word]) == 2
+    assert "evaluation.scorers.answer: a phase of those who answer is called so" in capsys.readouterr().err
+
+
+def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:
+    recipe = here / "recipes" / "recipe" / "two.yaml"
+    both = "  everything: {items: items, outputs: {items_parquet: null}, evaluation: {judges: null, scorers: null}}"
+    text = recipe.read_text("utf-8").replace("  everything: {items: items, outputs: {items_parquet: null}}", both)
+    text = text.replace(
+        "  - override /source", "  - /evaluation@tasks.everything.evaluation: zh_claims\n  - override /source"
+    )
+    recipe.write_text(text, encoding="utf-8")
+    words = ["recipe=two", "annotation=none", "tasks.everything.evaluation.answers=null"]
+    assert main(words) == 0
+    with running() as server:
+        asked = ["evaluate", *words, "model=openai", "model.name=fake", f"model.base_url={server.base_url}"]
+        assert main([*asked, "--task", "verdicts"]) == 0
+        first = len(server.log())
+        assert first > 10
+        capsys.readouterr()
+        assert main([*asked, "--task", "everything", "budget.tokens=200"]) == 4
+        assert len(server.log()) == first, "the other task has spent the cap"
+        assert main([*asked, "--task", "everything", "budget.tokens=1000000"]) == 0
+        assert len(server.log()) > first

@@ -43,7 +43,7 @@ def fill(folder: Path, name: str = "nutrition", old: str = "care_mi") -> Path:
         text = re.sub(rf"(?m)^  {key}: \?\?\?.*$", f"  {key}: {value}", text)
     head, _, book = text.partition("\n  book:\n")
     head = head.replace("path: ???", f"path: {name}/questions.csv").replace("question: ???", "question: question")
-    head = head.replace("options: ???", "options: [A, B, C, D]").replace("# answer_key: null", "answer_key: answer")
+    head = head.replace("options: ???", "options: [A, B, C, D]").replace("answer_key: ???", "answer_key: answer")
     book = book.replace("path: ???", f"path: {name}/book.txt")
     text = f"{head}\n  book:\n{book}".replace("title: ???", "title: Written for a test")
     recipe.write_text(text.replace("licence: ???", "licence: CC-BY-4.0"))

@@ -8,26 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from doc_blocks import ROOT, Block, blocks, pages
+from doc_blocks import ROOT, blocks, pages, script
 from once import BUILT, EVALUATED, JUDGED, Once
 
 _SKIPPED_AT_MOST = 7
 PAGES = [page for page in pages() if any(not block.skipped for block in blocks(page))]
-
-
-def _script(found: list[Block], page: Path) -> str:
-    """One script of all blocks; each says where it stands if it ends otherwise than it should."""
-    parts = ["set -uo pipefail"]
-    for block in found:
-        if block.skipped:
-            continue
-        where = f"{page.name}:{block.line}"
-        # only a block that is to fail runs in a shell of its own: the others may set variables
-        body = f"(\nset -e\n{block.text})" if block.exits else f"set -e\n{block.text}\nset +e"
-        parts.append(f"trap 'echo \"in {where}\" >&2' EXIT\n{body}\ncode=$?")
-        if block.exits:
-            parts.append(f'[ $code -eq {block.exits} ] || {{ echo "exit code $code, not {block.exits}" >&2; exit 1; }}')
-    return "\n".join([*parts, "trap - EXIT\n"])
 
 
 def _begins_with(page: Path) -> tuple[str, ...]:
@@ -53,13 +38,13 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
         once: Once = request.getfixturevalue("once")
         once.copied(begins, work)
     folders = [Path(sys.executable).parent, os.environ["PATH"]]
-    if page.name not in ("README.md", "write-a-plugin.md"):  # there it is the one that users have, which finds plugins
+    if page.name != "write-a-plugin.md":  # there it is the one that users have, which finds plugins
         folders.insert(0, request.getfixturevalue("warm_folder"))
     paths = os.pathsep.join(map(str, folders))
     environment = {"PATH": paths, "HOME": str(home), "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
     environment |= {name: value for name, value in os.environ.items() if name.endswith("_NUM_THREADS")}
     done = subprocess.run(
-        ["bash", "-c", _script(list(blocks(page)), page)],
+        ["bash", "-c", script(list(blocks(page)), page)],
         cwd=work, env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"

@@ -54,7 +54,6 @@ def test_items_count_under_their_classes(build: Finished, tmp_path: Path) -> Non
     assert "14 → 10" in text
     holdings = text.partition('id="holdings"')[2].partition("</table>")[0]
     assert "odd</span>" in holdings
-    assert "bios" not in holdings
     assert "By class" not in TITLES.findall(page(finished(60), tmp_path))
 
 
@@ -77,7 +76,7 @@ def test_each_vote_has_its_figures(build: Finished, tmp_path: Path) -> None:
 
 
 def test_an_answer_that_is_judged_is_not_called_the_right_one(build: Finished) -> None:
-    row = build.tables["items"][0]
+    row = items(build)[0].row
     assert Entry(row, {"question": "q", "answer": "a", "expected": "no"}).column("answer") == "item-answer"
     assert Entry(row, {"answer": "a", "answer-wrong": "b", "expected": "no"}).column("answer") == "answer"
     assert Entry(row, {"title": "t", "question": "q", "answer": "a"}).question == "q"

@@ -1,16 +1,40 @@
-"""The plugin of CMHE passes its own tests where only wheels are, outside the repository."""
+"""The plugin of CMHE works where only wheels are, outside the repository: its own tests, and what its README shows."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from doc_blocks import blocks, script
 from installed_plugins import Environment
 
 
+@pytest.fixture(scope="module")
+def installed(install_plugin: Callable[[str], tuple[Path, Environment]]) -> tuple[Path, Environment]:
+    return install_plugin("benchbuilder-cmhe")
+
+
 @pytest.mark.slow
-def test_its_tests_pass_from_its_wheel(install_plugin: Callable[[str], tuple[Path, Environment]]) -> None:
-    plugin, environment = install_plugin("benchbuilder-cmhe")
+def test_its_tests_pass_from_its_wheel(installed: tuple[Path, Environment]) -> None:
+    """All of them, once: among them the contract suite over every kind that it brings."""
+    plugin, environment = installed
     done = environment.test(plugin)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "test_every_kind_keeps_its_contract" not in done.stdout, "neither failed nor skipped"
+
+
+@pytest.mark.slow
+def test_the_commands_of_its_readme_run(installed: tuple[Path, Environment], tmp_path: Path) -> None:
+    plugin, environment = installed
+    page = plugin / "README.md"
+    found = list(blocks(page))
+    assert len(found) >= 3
+    paths = os.pathsep.join([str(environment.python.parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", script(found, page)], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        env={"PATH": paths, "HOME": str(tmp_path), "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"

@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import filecmp
 from pathlib import Path
+from typing import Any
 
 import make_sample_votes as maker
 import pytest
 import regex
 from bundled_builds import ENDS, built, evaluated, warnings
 
+from benchbuilder import kinds
 from benchbuilder.loading import load_recipe
+from benchbuilder.ports.stage import Context
+from benchbuilder.records.envelope import MadeBy, Origin, Span
+from benchbuilder.records.statement import Statement
 from benchbuilder.text.patterns import find_all
 from benchbuilder.text.verdict_tables import read_table
 from benchbuilder.text.verdicts import Asked, VerdictReader
@@ -96,6 +101,29 @@ def test_no_rule_negates(made):
     assert made.rows("negate_choice") == []
     assert set(made.reasons("negate_choice")) == {"needs_model"}
     assert all("one_negation_more" not in row.checks for row in made.rows("candidates"))
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("Izinso azihluzi igazi.", True),
+        ("Amaphaphu azihluzi: igazi.", False),  # another subject
+        ("Amaphaphu zihluza: igazi.", False),
+        ("Izinso zihluza: umoya.", False),
+    ],
+)
+def test_a_model_negates_the_verb_and_changes_no_subject(text, taken):
+    model = ["model=openai", "model.name=x"]
+    steps = load_recipe(["recipe=clinic_zu", *model], cwd=Path("/nowhere"), environ={}).recipe.steps
+    context = Context(seed=1, language="zu", step="s", cache=Path("cache"), workplace=Path("workplace"))
+    true = Statement(
+        id="statement-1", origin=Origin(file="a.csv", line=1), made_by=MadeBy(rule="model"), polarity="true",
+        language="zu", partition="a",
+        text="Izinso zihluza: igazi.", joined="template", answer=Span(start=16, end=21), fact="fact-1",
+    )  # fmt: skip
+    stage: Any = kinds.find("stage", "negate").load()(steps["negate_choice"], context)
+    stage.open({})
+    assert isinstance(stage.judge(true, {}, text, MadeBy(rule="model")), Statement) is taken
 
 
 def test_questions_are_frames_around_whole_statements(made):

@@ -16,9 +16,11 @@ from benchbuilder.loading import load_recipe
 from benchbuilder.testing.server import running
 
 ITEMS = "full-question,answer\nWhat is red?,A tomato.\nWhat is long?,A bean.\n"
+NOBODY = dict.fromkeys(("always_agree", "always_disagree", "echo", "best_evidence", "people"), "null")
+BASELINES = ", ".join(f"{name}: {value}" for name, value in NOBODY.items())
 WORDS = [
     "recipe=care_mi", "evaluation.judges=null", "evaluation.scorers=null", "evaluation.answers=null",
-    "evaluation.baselines={beans: {kind: constant, texts: {}, otherwise: A bean.}}",
+    f"evaluation.baselines={{{BASELINES}, beans: {{kind: constant, texts: {{}}, otherwise: A bean.}}}}",
 ]  # fmt: skip
 
 
@@ -54,9 +56,8 @@ def test_its_prompt_may_use_what_the_scorer_gives_it_and_nothing_else() -> None:
 
 
 def scores() -> dict[str, str]:
-    """The value of each item, by its question's only word of interest."""
-    file = Path("builds/care_mi/evaluation/results_scores.csv")
-    (found,) = [file] if file.exists() else Path("builds").rglob("results_scores.csv")
+    """The value of each item."""
+    (found,) = Path("builds").rglob("results_scores.csv")
     with found.open(encoding="utf-8-sig", newline="") as handle:
         return {row["item"]: row["value"] for row in csv.DictReader(handle) if row["scorer"] == "asker"}
 
@@ -75,7 +76,7 @@ def test_it_asks_about_each_answer_where_it_has_a_model() -> None:
         model = f"{{kind: openai, name: m, base_url: '{server.base_url}'}}"
         assert main([*words, *asker("{{ said }}|{{ wanted }}", model), "budget.tokens=100000"]) == 0
         assert len(server.log()) == 2
-    assert sorted(scores().values()) == ["0.0", "1.0"]
+    assert sorted(scores().values()) == ["0", "1"]
 
 
 def test_without_a_model_it_scores_by_itself() -> None:

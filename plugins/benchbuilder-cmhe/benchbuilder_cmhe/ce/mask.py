@@ -31,6 +31,7 @@ class Mask(Map):
     """
 
     kind: ClassVar[str] = "mask"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = MaskSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Answer),

@@ -16,6 +16,7 @@ _UNSPACED = "".join(
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]"
 """A letter or digit that belongs to a word with visible ends."""
 _HYPHENS = "-\u2010\u2011\u2012\u2013\uff0d"
+_APOSTROPHES = "'\u2019\u2018\u02bc\uff07`\u00b4"
 _WIDE = 0xFEE0
 """From a character of ASCII to its full-width form."""
 
@@ -23,9 +24,10 @@ _WIDE = 0xFEE0
 def masked(text: str, names: Sequence[str], mask: str, endings: Sequence[str] = ()) -> tuple[str, int]:
     """`text` with every mention of any of `names` replaced by `mask`, and how many mentions there were.
 
-    The longest name that fits counts. Case and width of letters, the kind of hyphen and the amount of white space do
-    not matter. In scripts with spaces between words a mention is a whole word or several, which may have one of
-    `endings` more or less than the name; in the others it is found anywhere.
+    The longest name that fits counts. Case and width of letters, the kind of apostrophe and the amount of white space
+    do not matter, nor whether a hyphen stands there, white space, or nothing. In scripts with spaces between words a
+    mention is a whole word or several, which may have one of `endings` more or less than the name; in the others it is
+    found anywhere.
 
     >>> masked("Oaks and oak-like trees; Soak", ["Oak"], "[tree]", ["s"])
     ('[tree] and [tree]-like trees; Soak', 2)
@@ -63,16 +65,19 @@ def _character(part: str) -> str:
     if part.isspace():
         return r"\s+"
     pattern, before = "", ""
-    for mark in part:
+    for at, mark in enumerate(part):
         if before and mark.isalnum() and before.isalnum() and _has_ends(mark) != _has_ends(before):
             pattern += r"\s*"
-        pattern, before = pattern + _any_width(mark), mark
+        within = mark in _HYPHENS and 0 < at < len(part) - 1
+        pattern, before = pattern + (rf"(?:{_any_width(mark)}|\s+)?" if within else _any_width(mark)), mark
     return pattern
 
 
 def _any_width(mark: str) -> str:
     if mark in _HYPHENS:
         return f"[{regex.escape(_HYPHENS)}]"
+    if mark in _APOSTROPHES:
+        return f"[{_APOSTROPHES}]"
     code = ord(mark)
     narrow, wide = (chr(code - _WIDE), mark) if 0xFF01 <= code <= 0xFF5E else (mark, chr(code + _WIDE))
     if not "!" <= narrow <= "~":

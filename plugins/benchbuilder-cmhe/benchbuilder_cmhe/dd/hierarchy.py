@@ -11,8 +11,8 @@ from benchbuilder.text.normalise import narrow
 
 LEVELS = ("chapter", "block", "category")
 """What is compared at level 0, 1 and 2."""
-_CATEGORY = re.compile(r"[A-Z][0-9][0-9A-Z](?![0-9]+/)")
-"""What follows would make it a code of morphology: ``M8140/3``."""
+_CATEGORY = re.compile(r"[A-Z][0-9][0-9A-Z](?![0-9]+/|-[A-Z][0-9])")
+"""What may not follow would make it a code of morphology (``M8140/3``), or a range."""
 _RANGE = re.compile(r"([A-Z][0-9][0-9A-Z])-([A-Z][0-9][0-9A-Z])")
 
 
@@ -44,8 +44,10 @@ def category_of(code: str) -> str:
 
     Of a pair of dagger and asterisk the part before ``+`` counts; case, width and the marks themselves do not.
 
-    >>> category_of("A01.002+G01*"), category_of("j30.1"), category_of("K77.0*"), category_of("M8140/3")
-    ('A01', 'J30', 'K77', '')
+    >>> category_of("A01.002+G01*"), category_of("j30.1"), category_of("K77.0*")
+    ('A01', 'J30', 'K77')
+    >>> category_of("M8140/3"), category_of("J30-J39")
+    ('', '')
     """
     first = narrow(code).strip().upper().partition("+")[0]
     match = _CATEGORY.match(first)

@@ -53,21 +53,21 @@ class Swaps:
     """A table of terms in groups: a term may be swapped for one of another group, which is another thing for sure.
 
     The file has the columns ``group`` and ``term``, tab-separated, one term a row; terms of one group are
-    interchangeable or alike, and never swapped for each other.
+    interchangeable or alike, and never swapped for each other. A term may stand in several groups.
     """
 
     def __init__(self, path: Path) -> None:
         """DataError if the file cannot be read, a row is not whole, or there are not two groups."""
-        self.group_of: dict[str, str] = {}
+        self.groups_of: dict[str, frozenset[str]] = {}
         for number, cells in _rows(path):
             if len(cells) != 2 or not all(cells):
                 raise DataError("a row of a table of terms needs a group and a term", where=f"{path}:{number}",
                                 why=f"found {len(cells)} cells", next="write GROUP, a tab, TERM")  # fmt: skip
-            self.group_of[cells[1]] = cells[0]
-        if len(set(self.group_of.values())) < 2:
+            self.groups_of[cells[1]] = self.groups_of.get(cells[1], frozenset()) | {cells[0]}
+        if len(frozenset().union(*self.groups_of.values())) < 2:
             raise DataError("a table of terms needs two groups at least", where=str(path),
                             next="terms are swapped for those of another group")  # fmt: skip
-        self._longest_first = sorted(self.group_of, key=lambda term: (-len(term), term))
+        self._longest_first = sorted(self.groups_of, key=lambda term: (-len(term), term))
 
     def alterations(self, text: str, beside: str, chance: Random, boundaries: Boundaries | None) -> list[Altered]:
         """`text` with all occurrences of a term swapped, one alteration for each term in it (as words, if that counts).
@@ -87,8 +87,8 @@ class Swaps:
         for term, spans in sorted(places.items()):
             others = [
                 other
-                for other, group in sorted(self.group_of.items())
-                if group != self.group_of[term] and other not in text and other not in beside
+                for other, groups in sorted(self.groups_of.items())
+                if groups.isdisjoint(self.groups_of[term]) and other not in text and other not in beside
                 and other not in term and term not in other
             ]  # fmt: skip
             if others:

@@ -57,7 +57,7 @@ class Tamper(Writer):
     """
 
     kind = "tamper"
-    version = 1
+    version = 2
     spec_class = TamperSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
     output: ClassVar[type[Row] | None] = _FACT

@@ -27,7 +27,7 @@ def finished(*cases: Case) -> Finished:
         Item[Case].build(payload=case, partition=case.setting, candidate="c", fact="f", reviewed=True, **ROW)
         for case in cases
     ]
-    card = {"title": "A <title>", "licence": "none"}
+    card = {"title": "A <title>", "licence": "none", "illustrative": True}
     return Finished(
         tables={"items": Table.of(rows, Item[Case])}, accounts=(), recipe={"card": card, "language": "zh"},
         recipe_yaml="", ledger=Path("ledger.tsv"), items="items", state="done",
@@ -50,6 +50,7 @@ def test_the_contract_of_the_page(language: str) -> None:
     assert "<b>痛风" not in page
     assert "痛风&lt;b&gt;" in page
     assert "A &lt;title&gt;" in page
+    assert 'class="banner"' in page
     assert "\n'=痛风" in names, "no formula in a spreadsheet"
 
 

@@ -232,6 +232,21 @@ def test_every_diagnosis_gets_its_code_and_how_it_was_found() -> None:
     assert codes(code(without="keep"), "颈肋压迫征") == [("颈肋压迫征", "", "", "")]
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [
+        ("鼻痒、流清涕。", "过敏性鼻炎", ""),
+        ("患高 血压病10年，突发偏瘫。", "高血压、脑出血", "leaks_answer"),  # one of several
+        ("变应性鼻炎多年，鼻痒。", "过敏性鼻炎", "leaks_answer"),  # by another name
+        ("有支气管炎，今咳嗽、发热。", "肺炎", ""),
+    ],
+)
+def test_a_case_that_names_a_diagnosis_by_any_of_its_names_goes(text: str, name: str, reason: str) -> None:
+    payload = Case(text=text, diagnoses=(Diagnosis(name=name),), setting="exam")
+    found = fate(code(), payload)
+    assert (found.reason if isinstance(found, Dropped) else "") == reason
+
+
 def test_a_model_is_asked_about_what_no_list_has() -> None:
     asking = {"model": MODEL, "sampling": {"temperature": 0.5}}
     good, wrong, none = (Reply(f'{{"code": "{said}"}}', "complete") for said in ("G54.000", "ZZZ", ""))

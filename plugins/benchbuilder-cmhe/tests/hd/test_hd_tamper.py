@@ -70,6 +70,12 @@ def test_the_longest_term_counts_and_what_is_mentioned_is_no_choice(tmp_path: Pa
     assert table.alterations("可服阿莫西林。", "", Random(1), lambda _: {0, 2}) == []  # no whole word
 
 
+def test_a_term_of_several_groups_is_swapped_for_one_of_none_of_them(tmp_path: Path) -> None:
+    table = swaps(tmp_path, "group\tterm\n止痛\t阿司匹林\n止痛\t布洛芬\n抗凝\t阿司匹林\n抗凝\t华法林\n降糖\t胰岛素\n")
+    assert {table.alterations("服阿司匹林。", "", Random(n), None)[0].after for n in range(9)} == {"胰岛素"}
+    assert {table.alterations("服布洛芬。", "", Random(n), None)[0].after for n in range(9)} == {"华法林", "胰岛素"}
+
+
 @pytest.mark.parametrize(
     ("text", "why"), [("group\tterm\na\tb\n", "two groups"), ("group\tterm\na\n", "a group and a term")]
 )
@@ -90,6 +96,20 @@ def test_statements_are_turned_one_at_a_time() -> None:
     turns = (Turn(find="不可以", put="可以"), Turn(find="(?<!不)可以", put="不可以"))
     found = turned("可以喝水，不可以喝酒。", turns)
     assert sorted(one.text for one in found) == ["不可以喝水，不可以喝酒。", "可以喝水，可以喝酒。"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "altered"),
+    [
+        ("有利于伤口的愈合。", "不利于伤口的愈合。"),
+        ("能够缓解疼痛。", "不能缓解疼痛。"),
+        ("建议到医院就诊。", "不要到医院就诊。"),
+        ("建议采用中医治疗。", ""),  # to do without is not wrong for sure
+    ],
+)
+def test_what_the_recipe_turns_round_is_a_sentence_still(tmp_path: Path, answer: str, altered: str) -> None:
+    (fate,) = step(tmp_path, strategy="rules").map(dialogue(answer), {})
+    assert (fate.row.payload.answer if isinstance(fate, Kept) else "") == altered
 
 
 ANSWERS = (

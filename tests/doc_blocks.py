@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^\n]*?) -->\n+)?^```bash\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,3 +42,18 @@ def blocks(page: Path) -> Iterator[Block]:
             skipped=value if word == "not run" else "the tests of this project" if word == "command" else "",
             command=value if word == "command" else "",
         )
+
+
+def script(found: list[Block], page: Path) -> str:
+    """One script of all blocks; each says where it stands if it ends otherwise than it should."""
+    parts = ["set -uo pipefail"]
+    for block in found:
+        if block.skipped:
+            continue
+        where = f"{page.name}:{block.line}"
+        # only a block that is to fail runs in a shell of its own: the others may set variables
+        body = f"(\nset -e\n{block.text})" if block.exits else f"set -e\n{block.text}\nset +e"
+        parts.append(f"trap 'echo \"in {where}\" >&2' EXIT\n{body}\ncode=$?")
+        if block.exits:
+            parts.append(f'[ $code -eq {block.exits} ] || {{ echo "exit code $code, not {block.exits}" >&2; exit 1; }}')
+    return "\n".join([*parts, "trap - EXIT\n"])
