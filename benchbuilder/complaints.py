@@ -16,6 +16,9 @@ _HOSTED = "openai"
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 
 
+OPEN_CHOICE = "one must be chosen here (`???`)"
+
+
 def where_word(word: str) -> str:
     """The place of a command-line word."""
     return f"command line: {word}"
@@ -168,6 +171,12 @@ def explain_composition(text: str, missing: str, words: Sequence[str], library: 
     return _Translator(text, words, library).problem()
 
 
+def open_choice(key: str, library: Library) -> str:
+    """Where a recipe that was read leaves a choice open with ``???``; empty if none does."""
+    choices = ((file, choice) for file in library.read.values() if file.group for choice in file.choices)
+    return next((f.at(one.line) for f, one in choices if _bare(one.group) == key and "???" in one.names), "")
+
+
 class _Translator:
     """One message of Hydra's, with what is known of its place."""
 
@@ -244,6 +253,10 @@ class _Translator:
         )  # fmt: skip
 
     def _not_chosen(self, key: str) -> Problem:
+        if place := open_choice(key, self.library):
+            hint = f"write one of these in the place of ???, or {key}=NAME on the command line"
+            allowed = ", ".join(self.library.options(key))
+            return Problem(OPEN_CHOICE, key=key, where=place, allowed=allowed, hint=hint)
         recipe = next((file for name, file in self.library.read.items() if name.startswith("recipe/")), None)
         return Problem(
             f"the recipe does not choose a {key}", key=key, where=recipe.at(1) if recipe else "",

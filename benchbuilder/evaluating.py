@@ -169,7 +169,7 @@ def _benchmark(loaded: Loaded, spec: EvaluationSpec, built: Store, cwd: Path) ->
         raise DataError(
             f"there is nothing to evaluate on: {shown(built.folder)} {holds}",
             where=f"the step {items!r}",
-            next="build the benchmark first (the same command without `evaluate`), or name a file with --benchmark FILE",
+            next="build the benchmark first (the same command without `evaluate`), or give --benchmark FILE",
         )
     place = built.place(manifest.step, manifest.key)
     names = [f"part-{index:05d}.parquet" for index in range(manifest.shards)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -15,6 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ValidationError
 
 from benchbuilder import kinds
+from benchbuilder.complaints import OPEN_CHOICE
 from benchbuilder.compose import Composed, compose
 from benchbuilder.errors import InstallationError, Problem, RecipeError
 from benchbuilder.library import Library, did_you_mean
@@ -83,7 +84,11 @@ def load_recipe(
     """
     here = cwd or Path.cwd()
     roots = find_roots(recipes or (), cwd=here, environ=environ)
-    composed = compose(words, roots)
+    try:
+        composed = compose(words, roots)
+    except RecipeError as error:
+        raise _all_that_is_open(error, words, roots, lambda more: load_recipe(
+            more, recipes=recipes, cwd=cwd, environ=environ)) from None  # fmt: skip
     prompts = prompt_roots(roots)
     builder = _Builder(composed.origins, References(composed.origins, here, prompts))
     for problem in composed.problems:
@@ -97,6 +102,21 @@ def load_recipe(
     recipe = _own_data(recipe, files, roots)
     found = (recipe, composed.origins, render(recipe), files, roots, prompts)
     return Loaded(*found, words=tuple(words), searched=tuple(recipes or ()))
+
+
+def _all_that_is_open(
+    error: RecipeError, words: Sequence[str], roots: Sequence[Root], load: Callable[[Sequence[str]], Loaded]
+) -> RecipeError:
+    """The error of a recipe that leaves a choice open, with what else is wrong whichever is chosen."""
+    (first, *rest) = error.problems
+    options = [] if rest or first.message != OPEN_CHOICE else Library(roots).options(first.key)
+    if not options:
+        return error
+    try:
+        load([*words, f"{first.key}={options[0]}"])
+    except RecipeError as other:
+        return RecipeError([first, *other.problems], next="correct these and give the same command again")
+    return error
 
 
 def _own_data(recipe: Recipe, files: Sequence[tuple[str, FileRef]], roots: Sequence[Root]) -> Recipe:

@@ -66,9 +66,8 @@ def tell(report: BuildReport, console: Console, recipe: Recipe) -> int:
         for step, waiting in report.waiting.items():
             say(str(waiting))
             if getattr(recipe.steps.get(step), "sample", 0) is None and sum(waiting.missing.values()) > _MANY:
-                say(
-                    f"if that is too much: steps.{step}.sample=50 asks about 50 rows, drawn at random, and drops the others"
-                )
+                fewer = f"steps.{step}.sample=50 asks about 50 rows, drawn at random, and drops the others"
+                say(f"if that is too much: {fewer}")
         say(f"\nin {_shown(report.folder)}:")
     elif (found := _counted(report, recipe)) is not None:
         say(f"{found} in {_shown(report.folder)}:")
@@ -118,7 +117,8 @@ def _empty(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     for task, part in recipe.by_task().items():
         if part.items in report.manifests and not report.manifests[part.items].rows:
             of = f" of the task {task}" if task else ""
-            yield f"there are no items{of}: `benchbuild why FILE:LINE` with the same arguments says what became of a line"
+            why = "`benchbuild why FILE:LINE` with the same arguments says what became of a line"
+            yield f"there are no items{of}: {why}"
 
 
 def _shown(path: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -29,8 +28,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         warnings = check(loaded)
         require_libraries(loaded)
     except (RecipeError, DataError):
-        with contextlib.suppress(RecipeError, DataError):  # the first error is the one to tell
-            _warn(Leftovers(name, find_roots(args.recipes or ())).written(), console)
+        _warn(Leftovers(name, find_roots(args.recipes or ())).written(), console)
         raise
     _warn((*warnings, *leftovers.written(), *leftovers.against(loaded)), console)
     recipe = loaded.recipe

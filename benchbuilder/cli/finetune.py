@@ -265,9 +265,8 @@ def _status(
     with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=bench.say) as gateway:
         adopt(tuning, last, bench.folder, gateway, bench.say)
     bench.say(f"the judge {bench.name} asks {last.model}: {shown(bench.folder / bench.name)}")
-    bench.say(
-        "next: `benchbuild judge report` with the same arguments says how far to trust it; `evaluate` has it score"
-    )
+    after = "`benchbuild judge report` with the same arguments says how far to trust it; `evaluate` has it score"
+    bench.say(f"next: {after}")
     return 0
 
 

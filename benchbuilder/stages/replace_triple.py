@@ -28,7 +28,7 @@ class ReplaceTripleSpec(StepSpec):
     any_relation: bool
     """With `unknown_only`: whether ends known under any other relation, read either way, are barred too.
 
-    Sources name relations differently, so that what one calls a drug of a disease another calls able to treat it.
+    Sources name relations differently, so that what one calls a part of a thing another calls belonging to it.
     """
     inverse_suffix: str
     """What marks a relation that reads tail to head (empty: none does): X and X with the suffix are one relation."""

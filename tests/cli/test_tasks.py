@@ -151,3 +151,11 @@ def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:
         assert len(server.log()) == first, "the other task has spent the cap"
         assert main([*asked, "--task", "everything", "budget.tokens=1000000"]) == 0
         assert len(server.log()) > first
+
+
+def test_pages_of_a_task_bear_its_title_or_name(here: Path) -> None:
+    recipe = load_recipe(["recipe=two", "tasks.verdicts.title=what is true"]).recipe
+    titles = {name: part.card.title for name, part in recipe.by_task().items()}
+    assert titles == {
+        "verdicts": f"{recipe.card.title}: what is true", "everything": f"{recipe.card.title}: everything",
+    }  # fmt: skip

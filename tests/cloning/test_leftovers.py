@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from clone_world import CARD, NEW, fill, run
 
-from benchbuilder.cloning.wording import Terms
+from benchbuilder.cloning.wording import Scripts, Stems, Terms, lines_of
 from benchbuilder.errors import DataError
 
 ENGLISH = "question,A,B,C,D,answer\nWhich vitamin prevents scurvy?,Vitamin A,Vitamin C,Vitamin D,Vitamin K,B\n"
@@ -88,7 +88,7 @@ def test_another_language(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     (here / "recipes/recipe/nutrition/book.txt").write_text("Vitamin C prevents scurvy.\n")
     capsys.readouterr()
     assert run("check", "recipe=nutrition") == 2
-    assert "- tokenizer: the recipe does not choose a tokenizer" in capsys.readouterr().err
+    assert "- tokenizer: one must be chosen here (`???`)" in capsys.readouterr().err
     recipe.write_text(recipe.read_text().replace('/tokenizer: "???"', "/tokenizer: whitespace"))
     text = told(capsys, "recipe=nutrition")
     rules = [part for part in text.split("warning: ") if part.startswith("rules in another language")]
@@ -166,3 +166,86 @@ def test_terms_in_scripts_with_spaces_are_whole_words() -> None:
     terms = Terms(["arm", "Vitamin C", "ไข่", "乳"])
     assert terms.found("Farms harm; vitamin c, กินไข่แล้ว") == {"Vitamin C", "ไข่"}
     assert terms.found("an ARM") == {"arm"}
+
+
+BROKEN = {"colon": "title: Nutrition: facts", "tab": "\tlanguage: zh", "quote": "stop: '."}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("place", [
+    "recipes/recipe/nutrition.yaml", "recipes/rules/nutrition_claims.yaml", "recipes/questions/nutrition_claims.yaml",
+])  # fmt: skip
+def test_broken_yaml_is_told_by_its_place(
+    broken: str, place: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(*NEW)
+    file = here / place
+    file.write_text(f"{file.read_text()}\n{BROKEN[broken]}\n")
+    capsys.readouterr()
+    assert run("check", "recipe=nutrition") == 2
+    assert re.search(rf"at: +{place}:\d+", capsys.readouterr().err)
+
+
+def test_broken_pairs_of_a_prompt_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(*NEW)
+    fill(here)
+    file = here / "prompts/nutrition/qa2d.pairs.yaml"
+    file.write_text(f"{file.read_text()}\n- a: b: c\n")
+    capsys.readouterr()
+    assert run("check", "recipe=nutrition") == 2
+    assert "prompts/nutrition/qa2d.pairs.yaml" in capsys.readouterr().err
+
+
+def test_items_without_a_source_are_found_without_a_build(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(*NEW)
+    recipe = fill(here)
+    recipe.write_text(recipe.read_text().replace("kind: multiple_choice", "kind: several_choice"))
+    capsys.readouterr()
+    assert run("check", "recipe=nutrition") == 2
+    err = capsys.readouterr().err
+    assert "- items: no source stands behind the items" in err
+    assert re.search(r"at: +recipes/recipe/nutrition\.yaml:\d+", err)
+    assert "found:   sources.questions of `fact[several_choice]`, sources.book of `passage`" in err
+    assert "hint:    the steps read sources.triple, sources.choice, sources.passage" in err
+
+
+def test_an_open_tokenizer_hides_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(*NEW, "--language", "en")
+    line = next(n for n, text in enumerate((here / "recipes/recipe/nutrition.yaml").read_text().splitlines(), start=1)
+                if '/tokenizer: "???"' in text)  # fmt: skip
+    capsys.readouterr()
+    assert run("check", "recipe=nutrition") == 2
+    err = capsys.readouterr().err
+    assert f"- tokenizer: one must be chosen here (`???`)\n    at:      recipes/recipe/nutrition.yaml:{line}\n" in err
+    assert "- card.title: a value must be given here" in err
+    assert "- sources.questions.columns.answer_key: a value must be given here" in err
+
+
+def test_what_is_marked_and_what_is_no_text_is_no_leftover(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("kind: best_evidence\nlabel: Fill in the cells # keep\nframe: 'it is {sign}'\nunits: '[αβγδ]'\n")
+    texts = [text for _, text in lines_of(file)]
+    assert Terms(["evidence", "cells", "sign"]).found(" ".join(texts)) == set()
+    assert Stems("medicine_en").found("A careful editor of Medical text, remedied") == {"medical"}
+    assert Stems("law_zh").found("law and lawyers") == set()
+    few = Scripts(
+        [
+            "[αβγδ]",
+            "a pattern of units in a file of rules that is long enough, with many more rules in other lines of it",
+        ]
+    )
+    assert few.share("GREEK") < 0.05
+
+
+def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whole words in questions, as the build does it: neither plurals nor paragraphs count."""
+    run("new", "nutrition", "--from", "medicine_en", "--source", "questions:multiple_choice", "--source", "book:corpus")
+    recipe = fill(here, old="medicine_en")
+    data = recipe.with_suffix("")
+    (data / "questions.csv").write_text(ENGLISH)
+    (data / "book.txt").write_text("Ketones stand in paragraphs only, and so does choline, which counts for nothing.\n")
+    (data / "words.txt").write_text("vitamin c\nvitami\ncholine\nscurvy\n")
+    found = warning(told(capsys, "recipe=nutrition"), "words of the list hit no source")
+    assert "2 of the 4 words" in found
+    assert "vitami (line 2), choline (line 3)" in found
+    assert "a plural is a word of its own" in found

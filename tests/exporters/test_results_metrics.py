@@ -53,6 +53,9 @@ def test_figures_in_all_and_by_source_with_those_that_were_published(tmp_path):
     assert "published, not ours" in page
     assert "Big-7B: printed so in the paper" in page
     assert "over all items together" in page.lower()
+    assert '<a href="#s-metrics">' in page
+    assert '<p class="note">all · F1</p>' in page, "what the chart shows"
+    assert 'id="s-types"' not in page, "there is one type of question"
 
 
 def test_each_fact_weighs_the_same_where_the_recipe_says_so(tmp_path):

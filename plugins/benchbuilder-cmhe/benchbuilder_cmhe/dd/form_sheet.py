@@ -13,7 +13,7 @@ from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
 
 from benchbuilder_cmhe.dd.chat import FIELDS, Form
-from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse
+from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse, yes_or_no
 
 _FORM = Fact[Form]
 _DONE = "fit"
@@ -67,7 +67,7 @@ class FormSheet(Gather):
         keys = {line.key: line for line in lines.values()}
         filled = {key: cells for key, cells in self.sheet.read().items() if key in keys}
         wrong = [f"{keys[key].shown['chat'][:30]!r}: fit is {cells[_DONE]!r}; write 1 or 0"
-                 for key, cells in filled.items() if cells[_DONE] not in ("0", "1")]  # fmt: skip
+                 for key, cells in filled.items() if yes_or_no(cells[_DONE]) is None]  # fmt: skip
         refuse(wrong)
         if self.spec.votes is not None and self.spec.votes.kind != "none":
             missing = [line for key, line in keys.items() if key not in filled]
@@ -81,7 +81,7 @@ class FormSheet(Gather):
     def _fate(self, row: Fact[Form], cells: Mapping[str, str] | None) -> Fate:
         form = row.payload
         if cells is not None:
-            if cells[_DONE] == "0":
+            if yes_or_no(cells[_DONE]) is False:
                 return Dropped("not_fit")
             form = Form(chat=form.chat, **{name: cells.get(name, "") for name in FIELDS})
         elif not form.filled():

@@ -14,16 +14,16 @@ from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
 from benchbuilder.records.item import Item
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
+from benchbuilder.text.normalise import narrow
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
 from benchbuilder_cmhe.dd.code_case import diagnosed
 from benchbuilder_cmhe.dd.names import Match
-from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse
+from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse, yes_or_no
 
 _ITEM = Item[Case]
 _CODES = re.compile(r"[\s;；,，、]+")
-_YES, _NO = {"1", "1.0"}, {"0", "0.0"}
 _SHOWN = ("text", "name", "code", "entry", "category", "how")
 _FILLED = ("right", "correct")
 
@@ -108,19 +108,19 @@ class Proofread(Gather):
         decided: dict[str, tuple[str, ...] | None] = {}
         problems: list[str] = []
         for key, cells in filled.items():
-            name, right = lines[key].shown["name"], cells["right"]
-            codes = tuple(code for code in _CODES.split(cells.get("correct", "")) if code)
-            if right not in _YES | _NO:
-                problems.append(f"{name}: right is {right!r}; write 1 or 0")
-            if right in _YES and codes:
+            name, right = lines[key].shown["name"], yes_or_no(cells["right"])
+            codes = tuple(code[0].upper() + code[1:] for code in _CODES.split(narrow(cells.get("correct", ""))) if code)
+            if right is None:
+                problems.append(f"{name}: right is {cells['right']!r}; write 1 or 0")
+            if right and codes:
                 problems.append(f"{name}: the code is right, but {codes[0]} stands beside it; write 0, or take it away")
-            if right in _YES and not lines[key].shown["code"]:
+            if right and not lines[key].shown["code"]:
                 problems.append(f"{name}: there is no code that could be right; write 0")
             problems += [
                 f"{name}: {code!r} is no code of the classification"
                 for code in codes if known.hierarchy.place(code) is None
             ]  # fmt: skip
-            decided[key] = None if right in _YES else codes
+            decided[key] = None if right else codes
         refuse(problems)
         return decided
 

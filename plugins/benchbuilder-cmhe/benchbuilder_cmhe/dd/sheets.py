@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchbuilder.errors import DataError, WaitingForPeople
 from benchbuilder.spec.base import FileRef
+from benchbuilder.text.normalise import narrow
 from benchbuilder.text.tables import csv_lines
 from benchbuilder.votes.cells import escape, folded
 from benchbuilder.votes.desk import lay_out
@@ -169,6 +170,15 @@ class Sheet:
         for number, line in enumerate(lines[1:], start=2):
             cells = {marker: folded(cell) for marker, cell in zip(markers, line, strict=False) if marker in kept}
             yield f"{name}: row {number}", cells
+
+
+def yes_or_no(cell: str) -> bool | None:
+    """What a cell for 1 or 0 says, in any width and as spreadsheets may write it; ``None`` if it is neither.
+
+    >>> yes_or_no("1"), yes_or_no("0.0"), yes_or_no("\uff11"), yes_or_no("yes")
+    (True, False, True, None)
+    """
+    return {"1": True, "1.0": True, "0": False, "0.0": False}.get(narrow(cell).strip())
 
 
 def refuse(problems: Sequence[str]) -> None:

@@ -104,7 +104,7 @@ def test_corrections_flow_into_the_codes(tmp_path: Path) -> None:
     table = cases((NOSE, TOE), (BARE, NOSE), (TOE,))
     with pytest.raises(WaitingForPeople):
         proofread(tmp_path).gather({"each": table})
-    wrong = {"right": "0", "correct": "J31.000；J45"}
+    wrong = {"right": "０", "correct": "ｊ31.000；j45"}
     fill(tmp_path, {"过敏": wrong, "=痛": {"right": "0"}, "颈肋": {"right": "0", "correct": "G54.000"}})
     gathered = proofread(tmp_path).gather({"each": table})
     first, second, third = (found for _, (found,) in gathered.fates)

@@ -105,6 +105,9 @@ def test_statements_are_turned_one_at_a_time() -> None:
         ("能够缓解疼痛。", "不能缓解疼痛。"),
         ("建议到医院就诊。", "不要到医院就诊。"),
         ("建议采用中医治疗。", ""),  # to do without is not wrong for sure
+        ("口服B1片。", ""),  # the number is part of a name
+        ("争取在6―8小时内清创。", ""),  # of a range
+        ("约2999。4克。", ""),
     ],
 )
 def test_what_the_recipe_turns_round_is_a_sentence_still(tmp_path: Path, answer: str, altered: str) -> None:
