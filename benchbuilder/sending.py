@@ -155,6 +155,6 @@ def _no_row(desk: Desk, step: str, name: str, ids: Sequence[str]) -> DataError:
         f"{name!r} is no row that step {step!r} works on",
         why=f"it works on {len(ids)} rows of {inputs}" + (f", the first is {ids[0]}" if ids else ""),
         next="--row takes the id of such a row, of one that it comes from or that came of it, or FILE:LINE of the "
-        f"source; `benchbuild peek {inputs.split(', ')[0]}` with the same arguments shows ids, and `benchbuild why` of the "
-        "row what became of it",
+        f"source; `benchbuild peek {inputs.split(', ')[0]}` with the same arguments shows ids, and `benchbuild why` "
+        "of the row what became of it",
     )

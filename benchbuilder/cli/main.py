@@ -124,7 +124,7 @@ COMMANDS: dict[str, Command] = {
     "words": Command(
         "words", "make a word list of other lists, have it reviewed, and see what its words hit",
         ("benchbuild words show recipe=care_mi",
-         "benchbuild words collect recipes/recipe/care_mi/words.txt recipe=care_mi --output review.csv"),
+         "benchbuild words collect terms.txt recipe=care_mi --output review.csv"),
     ),
     "sweep": Command(
         "sweep", "build several recipes or settings, and compare what came out in one table",

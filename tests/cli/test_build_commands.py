@@ -163,6 +163,7 @@ def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path, once:
         for example in command.examples
     ]
     once.copied(JUDGED, tmp_path)
+    (tmp_path / "terms.txt").write_text("妊娠期糖尿病\n母乳喂养\n", encoding="utf-8")  # the list of an example
     script = "\n".join([f"benchbuild {RECIPE}", *examples, *COMMANDS["build"].examples])
     path = f"{warm_folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -141,3 +142,31 @@ def test_a_file_that_is_no_recipe_of_a_build(first: Path, tmp_path: Path, capsys
     (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
     assert main(["diff", str(first), str(tmp_path)]) == 3
     assert "it is not the recipe of a build" in capsys.readouterr().err
+
+
+def test_a_copy_is_compared_with_its_original_also_by_the_text_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "copy", "--from", "clinic_zu", "--source", "mine:multiple_choice"]) == 0
+    recipe = tmp_path / "recipes/recipe/copy.yaml"
+    said = {"path": "copy.csv", "options": "[o]", "correct_as_of": '"2025-01-01"'}
+    lists = ("intended_use", "not_for", "limitations")
+    recipe.write_text(
+        re.sub(
+            r"(\w+): \?\?\?",
+            lambda found: f"{found[1]}: {said.get(found[1], '[x]' if found[1] in lists else 'x')}",
+            recipe.read_text("utf-8"),
+        ),
+        "utf-8",
+    )
+    with (tmp_path / "recipes/recipe/copy/words.txt").open("a", encoding="utf-8") as words:
+        words.write("one more\n")
+    capsys.readouterr()
+    assert main(["diff", "copy"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (told,) = [line for line in lines if "copy/words.txt (" in line]
+    assert told.startswith("  ~ steps.choices_on_topic.words: ")
+    assert len([line for line in lines if line.startswith("  - sources.")]) == 2  # a line a source, not a line a key
+    assert main(["diff", "clinic_zu"]) == 2
+    assert "this is no copied recipe" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_schema_is_json(garden: Any, capsys: pytest.CaptureFixture[str]) -> None
 def test_ls_lists_recipes_with_their_titles_and_variants(garden: Any) -> None:
     garden.write("recipes/recipe/broken.yaml", "a: [\n")
     text = run("ls", [])[1]
-    assert "garden  Garden" in " ".join(text.split()).replace("garden Garden", "garden  Garden")
+    assert "garden en Garden triples_file strict recipes/recipe/garden.yaml" in " ".join(text.split())
     assert "strict" in text
     assert "recipes/recipe/balcony.yaml" in text
     assert "cannot be read" in text

@@ -48,6 +48,7 @@ def write(file: str, text: str | bytes) -> Change:
 
 # --- keys and values ---------------------------------------------------------------------------------------------
 case("key_typo", swap("tone: plain", "tome: plain"))
+case("key_of_recipe", words="recipe.language=en")
 case("top_level_typo", swap("language: en", "langauge: en"))
 case("wrong_type", swap("min_chars: 5", "min_chars: five"))
 case("out_of_range", words="retriever.top_k=0")

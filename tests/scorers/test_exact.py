@@ -22,7 +22,8 @@ ZULU = (r"(?i)\bimpendulo(?: elungile)?(?: ingu| yi|:)*\s*",)
 
 
 def scorer(*announced: str, **changes: Any) -> Exact:
-    spec = {"kind": "exact", "announced": announced or ENGLISH, "ignore": ".。,，!！'\"“”", "drop": (), "also_words": ("A", "I")} | changes
+    given = {"kind": "exact", "announced": announced or ENGLISH, "ignore": ".。,，!！'\"“”", "drop": ()}
+    spec = {**given, "also_words": ("A", "I"), **changes}
     return Exact(ExactSpec(**spec), CONTEXT)
 
 

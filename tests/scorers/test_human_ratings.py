@@ -52,7 +52,7 @@ def test_the_mean_of_three_with_each_of_them(tmp_path):
         Mark("correctness", 0.75, "mean", "n=3", given(1, 0.75, 0.5)),
         Mark("interpretability", 0.05, "mean", "n=3", given(0.1, 0, 0.05)),
     )
-    fates = fates_of(marks, answer(ITEMS[0], "x", "jia"), "ratings", MadeBy(rule="t"))
+    fates = fates_of(marks, answer(ITEMS[0], "x", "jia"), ITEMS[0], "ratings", MadeBy(rule="t"))
     assert [(fate.row.aspect, fate.row.value, len(fate.row.ratings)) for fate in fates if isinstance(fate, Kept)] == [
         ("correctness", 0.75, 3), ("interpretability", 0.05, 3)
     ]  # fmt: skip

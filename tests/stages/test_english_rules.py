@@ -125,3 +125,19 @@ def test_a_statement_carries_the_case_that_stood_before_it(stages):
     assert (row.context, row.joined) == ("A man has a painful toe. ", "template")
     assert row.made_by.rule.endswith("/named")
     assert kept(stages["ask_oe_choice"].map(row, {})).context == row.context
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "detail"),
+    [
+        ("The best source of iodine among these foods is:", "Seaweed", "statement refused (speaks_of_options):"),
+        ("A important part of the diet is:", "Fibre", "statement refused (wrong_article): A important"),
+        ("Prosthetic teeth are:", "A and B", "answer refused (options_by_letter): A and B"),
+        ("Which of the following inhibits the absorption of iron?", "Tannins in tea",
+         "no frame fits (`does` fits the question, not the answer 'Tannins in tea'): Which"),
+        ("Bananas.", "Yes it is", "no frame fits: Bananas"),
+    ],
+)  # fmt: skip
+def test_the_ledger_says_by_name_why_no_rule_does_it(stages, question, answer, detail):
+    (fate,) = stages["state_choice"].map(choice(question, answer), {})
+    assert fate.detail.startswith(detail)

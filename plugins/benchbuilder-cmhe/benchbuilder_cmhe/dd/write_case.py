@@ -43,6 +43,7 @@ class WriteCase(Writer):
     """The case of one form: a text that says what the form says and does not name the diagnosis."""
 
     kind = "write_case"
+    version = 2
     spec_class = WriteCaseSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Form])}
     output: ClassVar[type[Row] | None] = _CASE
@@ -50,6 +51,7 @@ class WriteCase(Writer):
     faults: ClassVar[Mapping[str, str]] = {
         "leaks_answer": "The text names a diagnosis.",
         "lost_number": "The text lacks a number of the form.",
+        "added_number": "The text has a number that the form does not have.",
         "too_short": "The text is shorter than the recipe allows.",
     }
     """Why a text is not taken."""
@@ -97,7 +99,7 @@ class WriteCase(Writer):
         return " ".join(filter(None, _values(row.payload).values()))
 
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
-        """A text that keeps the numbers and does not name a diagnosis."""
+        """A text with the numbers of the form and no others, which does not name a diagnosis."""
         text = tidy_space(text)
         return self._fault(row.payload, text) or self._case(row, text, made_by)
 
@@ -107,10 +109,12 @@ class WriteCase(Writer):
             return Fault("leaks_answer", named)
         if len(text) < self.spec.min_chars:
             return Fault("too_short", f"{len(text)} characters")
-        there = set(_NUMBER.findall(said))
+        there = _NUMBER.findall(said)
         wanted = _NUMBER.findall(comparable(" | ".join(_values(form).values())))
         if lost := next((number for number in wanted if number not in there), ""):
             return Fault("lost_number", lost)
+        if added := next((number for number in there if number not in wanted), ""):
+            return Fault("added_number", added)
         return None
 
     def _names(self, form: Form) -> list[str]:

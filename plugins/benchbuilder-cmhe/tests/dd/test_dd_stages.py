@@ -189,6 +189,7 @@ def test_a_template_writes_what_the_form_says_and_no_diagnosis() -> None:
     [
         ("一名24岁男性流涕2个月，伴喷嚏、鼻痒，体温36.8℃。", ""),
         ("一名男性流涕2个月，伴喷嚏、鼻痒，体温36.8℃。", "lost_number"),
+        ("一名24岁男性流涕2个月，伴喷嚏、鼻痒，体温36.8℃，脉搏80次。", "added_number"),
         ("一名24岁男性流涕2个月，体温36.8℃，为过敏性鼻炎。", "leaks_answer"),
         ("短", "too_short"),
     ],
