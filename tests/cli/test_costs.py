@@ -160,7 +160,7 @@ def test_replies_of_other_words_fail_with_the_reason(server: Running, capsys: py
     lines(capsys)
     assert main([*replay, "steps.state_choice.sampling.max_new_tokens=99"]) == 5
     told = "\n".join(lines(capsys))
-    assert "the request is not in replies.jsonl: was it recorded with the same words?" in told
+    assert "the request is not in replies.jsonl: was it recorded with the same arguments?" in told
     assert "state_choice\tfailed\t" in Path("builds/again/ledger.tsv").read_text(encoding="utf-8")
     assert main(replay) == 0
     card = Path("builds/again/README.md").read_text(encoding="utf-8")

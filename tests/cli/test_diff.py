@@ -114,7 +114,7 @@ def test_recipes_are_compared_key_by_key(capsys: Any):
     assert main(["diff", "care_mi", "recipe=care_mi variant=reference"]) == 0
     told = capsys.readouterr().out
     assert "~ variant: null -> reference" in told
-    assert "- annotation.questions.wrong_is_wrong.order: 6" in told
+    assert "~ annotation.questions.wrong_is_wrong: {order: 6," in told
     assert main(["diff", "care_mi", "care_mi"]) == 0
     assert capsys.readouterr().out.strip() == "0 keys of the recipes differ"
 

@@ -228,7 +228,7 @@ def test_replies_that_are_missing_are_counted(empty: Path, server: Running, caps
     assert main(["replies", *BARE, *words(server, "never-asked"), "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
     assert "requests without one" in told
-    assert "build with the same words first" in told
+    assert "build with the same arguments first" in told
 
 
 def test_replies_of_a_recipe_without_a_model_are_not_written(at_home: Path, server: Running, capsys: Capture) -> None:

@@ -35,8 +35,11 @@ def test_references_are_expanded(garden: Any) -> None:
 def test_a_payload_that_no_source_has_is_no_rows(garden: Any) -> None:
     loaded = load_recipe(["recipe=garden", "source=[quiz]"])
     assert expand(loaded.recipe)["on_topic"] == {"each": ()}
-    warnings = check(loaded)
-    assert [(warning.key, warning.message) for warning in warnings] == [("sources.quiz", "nothing reads this")]
+    with pytest.raises(RecipeError) as caught:
+        check(loaded)
+    (problem,) = caught.value.problems
+    assert (problem.key, problem.message) == ("items", "no source stands behind the items")
+    assert "sources.quiz" in problem.found
 
 
 def test_steps_stand_behind_what_they_read(garden: Any) -> None:

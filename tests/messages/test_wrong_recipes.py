@@ -258,7 +258,6 @@ case("items_of_other_rows", swap("items: items", "items: pair"))
 # --- warnings ----------------------------------------------------------------------------------------------------
 warning("card_is_inherited", write(MINE, f"{HEADER}\ndefaults: [garden, _self_]\nname: mine\ncard: {{title: Mine}}\n"),
         recipe="recipe=mine")  # fmt: skip
-warning("evidence_out_of_reach", words="annotation.min_evidence=4")
 
 
 @pytest.mark.parametrize("name", sorted(set(CASES) - WARNINGS))

@@ -135,7 +135,7 @@ def test_a_statement_carries_the_case_that_stood_before_it(stages):
         ("Prosthetic teeth are:", "A and B", "answer refused (options_by_letter): A and B"),
         ("Which of the following inhibits the absorption of iron?", "Tannins in tea",
          "no frame fits (`does` fits the question, not the answer 'Tannins in tea'): Which"),
-        ("Bananas.", "Yes it is", "no frame fits: Bananas"),
+        ("Bananas.", "Yes it is", "no frame fits (`stem_only` fits the question, not the answer 'Yes it is'): Bananas"),
     ],
 )  # fmt: skip
 def test_the_ledger_says_by_name_why_no_rule_does_it(stages, question, answer, detail):
