@@ -7,9 +7,12 @@ from typing import Any, TypeVar
 
 from benchbuilder import prompts
 from benchbuilder.ports.model import Message, Reply, Request
-from benchbuilder.prompting import Fault, json_object
+from benchbuilder.ports.stage import Complaint, Context, Prompted
+from benchbuilder.prompting import Fault, json_object, model_parts, unfit_settings
 from benchbuilder.prompts import Prompt
-from benchbuilder.spec.base import PromptRef
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.table import Table
+from benchbuilder.spec.base import KindSpec, PromptRef
 from benchbuilder.spec.model import Sampling
 from benchbuilder.text.replies import spoken
 from pydantic import BaseModel, ValidationError
@@ -34,6 +37,32 @@ _FINAL = ("reply_refused", "reply_filtered")
 def read_prompt(ref: PromptRef | None) -> Prompt | None:
     """The prompt that a spec names."""
     return None if ref is None else prompts.read(ref.path, ref.file)
+
+
+class AskingJson(Prompted):
+    """A stage that may ask a model for a JSON object: its spec has `model`, `prompt` and `sampling`."""
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self._prompt: Prompt | None = None
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model, if there is something to ask it."""
+        model = self.spec.model
+        return None if self.spec.prompt is None or model is None or model.kind == "none" else model
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
+        """Sampling settings that the model's backend needs or does not know."""
+        return [] if self.asks is None else unfit_settings(self.asks, self.spec.sampling)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the model itself is."""
+        return {} if self.asks is None else model_parts(self.asks)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the prompt."""
+        self._prompt = read_prompt(self.spec.prompt)
 
 
 def ask_json(

@@ -6,9 +6,8 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.ports.model import Reply, Request
-from benchbuilder.ports.stage import Complaint, Context, Conversation, Port, Prompted
-from benchbuilder.prompting import Fault, model_parts, unfit_settings
-from benchbuilder.prompts import Prompt
+from benchbuilder.ports.stage import Context, Conversation, Port
+from benchbuilder.prompting import Fault
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact
 from benchbuilder.records.fates import Dropped, Kept
@@ -17,7 +16,7 @@ from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
 from benchbuilder.spec.model import Sampling
 from pydantic import BaseModel, Field
 
-from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, AskingJson, ask_json
 from benchbuilder_cmhe.dd.case import Case, Diagnosis
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
 from benchbuilder_cmhe.dd.names import Match
@@ -47,7 +46,7 @@ class CodeReply(BaseModel):
     code: str
 
 
-class CodeCase(Prompted):
+class CodeCase(AskingJson):
     """The same case with a code for each of its diagnoses, and with how each was found.
 
     A diagnosis that is several diseases by the list (its parts are names of the list) becomes several. A case whose
@@ -76,26 +75,11 @@ class CodeCase(Prompted):
     def __init__(self, spec: Any, context: Context) -> None:
         super().__init__(spec, context)
         self._known: Classification | None = None
-        self._prompt: Prompt | None = None
 
-    @property
-    def asks(self) -> KindSpec | None:
-        """The model, if there is something to ask it."""
-        model = self.spec.model
-        return None if self.spec.prompt is None or model is None or model.kind == "none" else model
-
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
-        """Sampling settings that the model's backend needs or does not know."""
-        return [] if self.asks is None else unfit_settings(self.asks, self.spec.sampling)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """What the model itself is."""
-        return {} if self.asks is None else model_parts(self.asks)
-
-    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the classification and the prompt."""
+        super().open(lookups)
         self._known = open_classification(self.spec.classification)
-        self._prompt = read_prompt(self.spec.prompt)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
         """One ticket a case."""

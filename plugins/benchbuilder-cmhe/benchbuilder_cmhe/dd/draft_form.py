@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.ports.stage import Complaint, Context, Conversation, Port, Prompted
-from benchbuilder.prompting import Fault, model_parts, unfit_settings
-from benchbuilder.prompts import Prompt
+from benchbuilder.ports.stage import Conversation, Port
+from benchbuilder.prompting import Fault
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fact import Fact
 from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.records.table import Table
 from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
 from benchbuilder.spec.model import Sampling
 from benchbuilder.text.score_replies import harmless_in, tag_names
 from pydantic import BaseModel, Field
 
-from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, AskingJson, ask_json
 from benchbuilder_cmhe.dd.chat import Form
 
 _FORM = Fact[Form]
@@ -45,7 +43,7 @@ class FormReply(BaseModel):
     diagnosis: str
 
 
-class DraftForm(Prompted):
+class DraftForm(AskingJson):
     """A form for each consultation, of whatever payload: what people would be shown of it is what it is taken from.
 
     Without a model, the form is empty.
@@ -59,28 +57,6 @@ class DraftForm(Prompted):
     prompt_variables: ClassVar[Mapping[str, str]] = {"chat": "the consultation, a line each turn, with who speaks"}
 
     spec: DraftFormSpec
-
-    def __init__(self, spec: Any, context: Context) -> None:
-        super().__init__(spec, context)
-        self._prompt: Prompt | None = None
-
-    @property
-    def asks(self) -> KindSpec | None:
-        """The model, if there is something to ask it."""
-        model = self.spec.model
-        return None if self.spec.prompt is None or model is None or model.kind == "none" else model
-
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
-        """Sampling settings that the model's backend needs or does not know."""
-        return [] if self.asks is None else unfit_settings(self.asks, self.spec.sampling)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """What the model itself is."""
-        return {} if self.asks is None else model_parts(self.asks)
-
-    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Read the prompt."""
-        self._prompt = read_prompt(self.spec.prompt)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
         """One form a consultation."""
