@@ -8,14 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.errors import AccountsError, TooManyFailures
+from benchbuilder.balance import check_details, check_fates, check_tickets, check_unique, refuse
+from benchbuilder.errors import TooManyFailures
 from benchbuilder.kinds import row_class, row_name
-from benchbuilder.ports.stage import Filter, Gather, Map, Stage
+from benchbuilder.ports.stage import Filter, Gather, Map
+from benchbuilder.records.columnar import Tickets
 from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped, Failed, Fate, Gathered, Kept, NotApplicable, Screened
+from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept, NotApplicable, Screened
+from benchbuilder.records.ids import column, same
 from benchbuilder.records.table import Table
 
 FATES = pa.schema(
@@ -88,68 +92,6 @@ def fate_line(port: str, row: Row | Mapping[str, Any], fate: Fate) -> dict[str, 
     }  # fmt: skip
 
 
-def _refuse(step: str, what: str, why: str) -> AccountsError:
-    return AccountsError(
-        f"the accounts of step {step!r} do not balance: {what}",
-        why=why,
-        next="this is a bug in the kind of the step; nothing of the shard was committed: report it with this message",
-    )
-
-
-def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate], output: type[Row]) -> None:
-    """Each ticket of a row exactly one fate, reasons from the closed list, rows of class `output` that come from it.
-
-    AccountsError otherwise.
-    """
-    step = stage.context.step
-    slots = [fate.slot for fate in fates]
-    declared = stage.slots if isinstance(stage, Map) else "many" if isinstance(stage, Gather) else ("",)
-    if declared == "many":
-        if not fates:
-            raise _refuse(step, f"row {row_id} has no ticket", "a row of `many` slots needs at least one fate")
-        if len(set(slots)) != len(slots):
-            raise _refuse(step, f"row {row_id} has two fates in one slot", f"slots: {slots}")
-    elif sorted(slots) != sorted(declared):
-        raise _refuse(step, f"row {row_id} has tickets {sorted(slots)}", f"the kind declares {sorted(declared)}")
-    for fate in fates:
-        if isinstance(fate, Kept):
-            _check_kept(step, row_id, fate.row, output)
-            continue
-        if isinstance(fate, Dropped | NotApplicable) and fate.reason not in stage.reasons:
-            raise _refuse(step, f"row {row_id} has the undeclared reason {fate.reason!r}",
-                          f"declared: {', '.join(stage.reasons) or 'none'}")  # fmt: skip
-        said = fate.detail if isinstance(fate, Dropped) else fate.error if isinstance(fate, Failed) else ""
-        _check_details(step, [said])
-
-
-def _check_details(step: str, details: Sequence[object]) -> None:
-    if wrong := [detail for detail in details if not isinstance(detail, str)]:
-        raise _refuse(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
-
-
-def _check_kept(step: str, row_id: str, row: Row, output: type[Row]) -> None:
-    if type(row) is not output:
-        raise _refuse(step, f"row {row_id} became a {type(row).__name__}", f"the step makes {output.__name__}")
-    if row.id != row_id and (row.of != row_id or row_id not in row.parents):
-        raise _refuse(
-            step, f"row {row_id} became {row.id}, which names {row.of or 'no row'} as the one that it comes from",
-            "a kept row is the row itself or a child of it",
-        )  # fmt: skip
-
-
-def check_unique(step: str, ids: pa.ChunkedArray[Any] | Sequence[str]) -> None:
-    """Ids are unique in a table; AccountsError otherwise."""
-    column: Any = ids if isinstance(ids, pa.ChunkedArray) else pa.chunked_array([pa.array(ids, pa.string())])
-    if pc.count_distinct(column).as_py() == len(column):
-        return
-    twice = [pair["values"] for pair in column.value_counts().to_pylist() if pair["counts"] > 1]
-    raise _refuse(
-        step,
-        f"{len(twice)} id{' occurs' if len(twice) == 1 else 's occur'} twice, for instance {min(twice)}",
-        "equal rows must come from different parents",
-    )
-
-
 def settle_map(stage: Map, rows: Sequence[Row], outcomes: Sequence[Sequence[Fate]], output: type[Row]) -> Shard:
     """The balanced shard of a map."""
     lines: list[dict[str, Any]] = []
@@ -161,30 +103,63 @@ def settle_map(stage: Map, rows: Sequence[Row], outcomes: Sequence[Sequence[Fate
     return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=FATES))
 
 
+def settle_tickets(stage: Map | Gather, table: Table[Any], tickets: Tickets, output: type[Row]) -> Shard:
+    """The balanced shard of what was made by the column of a table of `each` rows."""
+    kept = check_tickets(stage, table, tickets, output)
+    places: Any = tickets.row.to_numpy(zero_copy_only=False)
+    rows = tickets.rows.arrow
+    whole = len(places) == len(table) and bool((places == np.arange(len(table))).all())
+    lines = table.arrow if whole else table.arrow.select(["id", "partition", "origin"]).take(pa.array(places))
+    said = {"slot": tickets.slots, "fate": tickets.fates, "reason": tickets.reasons, "detail": tickets.details}
+    return Shard(tickets.rows, _lines(lines, kept, column(rows, "id"), said))
+
+
+def _lines(table: pa.Table, kept: Any, out: Any, said: Mapping[str, Any]) -> pa.Table:
+    """The fates of tickets of port `each`, one for each line of `table`; `out` are the ids that the kept ones became.
+
+    `said` holds the columns of the other fields.
+    """
+    count = table.num_rows
+    if len(out) != count:
+        places = np.where(kept, np.cumsum(kept), 0)
+        out = pa.concat_arrays([pa.array([""]), out]).take(pa.array(places))
+    columns = {
+        "port": same("each", count),
+        "row": column(table, "id"),
+        **said,
+        "out": out,
+        "partition": column(table, "partition"),
+        "file": column(table, "origin.file"),
+        "line": column(table, "origin.line"),
+    }
+    return pa.table([columns[name] for name in FATES.names], schema=FATES)
+
+
 def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard:
     """The balanced shard of a filter: one verdict a row."""
     step, count = stage.context.step, len(table)
-    if len(screened.reasons) != count or len(screened.details) != count:
-        raise _refuse(step, f"{count} rows but {len(screened.reasons)} verdicts", "a filter gives one verdict a row")
-    if unknown := {reason for reason in screened.reasons if reason is not None} - set(stage.reasons):
-        raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
-    _check_details(step, screened.details)
-    kept = [reason is None for reason in screened.reasons]
-    ids = table.ids()
-    fates = {
-        "port": ["each"] * count,
-        "row": ids,
-        "slot": [""] * count,
-        "fate": ["kept" if keep else "dropped" for keep in kept],
-        "reason": [reason or "" for reason in screened.reasons],
-        "detail": screened.details,
-        "out": [row_id if keep else "" for row_id, keep in zip(ids, kept, strict=True)],
-        "partition": table.column("partition"),
-        "file": table.column("origin.file"),
-        "line": table.column("origin.line"),
+    reasons, details = screened.reasons, screened.details
+    if len(reasons) != count or len(details) != count:
+        raise refuse(step, f"{count} rows but {len(reasons)} verdicts", "a filter gives one verdict a row")
+    given = reasons.unique().to_pylist() if isinstance(reasons, pa.Array) else reasons
+    if unknown := {reason for reason in given if reason is not None} - set(stage.reasons):
+        raise refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+    if not isinstance(details, pa.Array):
+        check_details(step, details)
+    elif details.null_count or not pa.types.is_string(details.type):
+        raise refuse(step, f"its details are {details.type}, {details.null_count} of them null", "a detail is a string")
+    told: Any = reasons if isinstance(reasons, pa.Array) else pa.array(reasons, pa.string())
+    compute: Any = pc
+    kept = told.is_null()
+    rows: Any = table.arrow if told.null_count == count else table.arrow.filter(kept)
+    said = {
+        "slot": same("", count),
+        "fate": compute.if_else(kept, "kept", "dropped"),
+        "reason": compute.fill_null(told, ""),
+        "detail": details if isinstance(details, pa.Array) else pa.array(details, pa.string()),
     }
-    rows = Table(table.arrow.filter(pa.array(kept, pa.bool_())), table.row)
-    return Shard(rows, pa.Table.from_pydict(fates, schema=FATES), screened.tallies)
+    lines = _lines(table.arrow, kept.to_numpy(zero_copy_only=False), column(rows, "id"), said)
+    return Shard(Table(rows, table.row), lines, screened.tallies)
 
 
 def settle_gather(stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gathered, output: type[Row]) -> Shard:
@@ -195,7 +170,7 @@ def settle_gather(stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gat
     check_unique(step, [row_id for row_id, _ in gathered.fates])
     if {row_id for row_id, _ in gathered.fates} != set(each):
         missing = set(each).symmetric_difference(row_id for row_id, _ in gathered.fates)
-        raise _refuse(step, f"{len(missing)} rows of port each without fates or unknown", f"such as {min(missing)}")
+        raise refuse(step, f"{len(missing)} rows of port each without fates or unknown", f"such as {min(missing)}")
     lines: list[dict[str, Any]] = []
     kept: list[Row] = []
     for row_id, fates in gathered.fates:
@@ -203,7 +178,7 @@ def settle_gather(stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gat
         lines += [fate_line("each", each[row_id], fate) for fate in fates]
         kept += [fate.row for fate in fates if isinstance(fate, Kept)]
     if strange := set(gathered.unused) - set(envelopes):
-        raise _refuse(step, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused")
+        raise refuse(step, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused")
     used = {parent for row in kept for parent in row.parents} | {row.id for row in kept}
     for port, rows in envelopes.items():
         lines += _settle_whole(stage, port, rows, used, gathered.unused.get(port, {}))
@@ -216,11 +191,11 @@ def _settle_whole(
     """The lines of a whole port's unused rows: each row is a parent of an output or unused, never both or neither."""
     step = stage.context.step
     if lost := set(rows) - used - set(unused):
-        raise _refuse(step, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named")
+        raise refuse(step, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named")
     if both := (set(unused) & used) | (set(unused) - set(rows)):
-        raise _refuse(step, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}")
+        raise refuse(step, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}")
     if unknown := set(unused.values()) - set(stage.reasons):
-        raise _refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+        raise refuse(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
     return [{**fate_line(port, rows[row_id], Dropped(reason)), "fate": "unused"} for row_id, reason in unused.items()]
 
 

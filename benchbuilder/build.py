@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -16,13 +15,13 @@ from typing import Any
 
 from benchbuilder import __version__
 from benchbuilder.errors import ServiceError, TooManyFailures, Waiting
-from benchbuilder.executors.local import LocalExecutor
 from benchbuilder.former import keep_words
 from benchbuilder.gateway import Gateway
 from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
 from benchbuilder.ledger import account_of, write_ledger
-from benchbuilder.making import Workshop
+from benchbuilder.making import Limits, Workshop, executor_of
+from benchbuilder.memory import forget_peak, peak_mb
 from benchbuilder.plan import Node, Plan, Status
 from benchbuilder.ports.exporter import Exporter, Finished
 from benchbuilder.ports.model import Receipt
@@ -85,6 +84,7 @@ def build(
                 run.stopped(recipe_yaml)
             raise
         finally:
+            run.shop.executor.close()
             run.report.receipts = () if gateway is None else gateway.receipts()
             run.log()
             if outputs:
@@ -110,11 +110,7 @@ class _Run:
         self, plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str], gateway: Gateway | None
     ) -> None:
         self.plan, self.store, self.watcher = plan, store, watcher
-        recipe = plan.recipe
-        self.shop = Workshop(
-            store, LocalExecutor(recipe.run.workers), recipe.run.shard_rows, recipe.tolerate.failed_rows, watcher,
-            gateway,
-        )  # fmt: skip
+        self.shop = Workshop(store, executor_of(plan.recipe.run), Limits.of(plan.recipe), watcher, gateway)
         self.statuses = plan.statuses(store, refresh)
         self.refresh = refresh
         self.report = BuildReport(store.folder, manifests=self.shop.manifests)
@@ -156,17 +152,18 @@ class _Run:
                 return
         self.shop.manifests[node.name] = manifest
         self.report.made.append(node.name)
-        self.watcher.end(node.name, f"built    {_summary(manifest)}")
+        self.watcher.end(node.name, f"built    {_summary(manifest)}{_told(self.times[node.name])}")
 
     @contextlib.contextmanager
     def _timed(self, name: str) -> Generator[None]:
         begin = time.perf_counter()
+        forget_peak(self.shop.executor.processes())
         try:
             yield
         finally:
             self.times[name] = {
                 "seconds": round(time.perf_counter() - begin, 4),
-                "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+                "peak_memory_mb": peak_mb(self.shop.executor.processes()),
             }
 
     def outputs(self, recipe_yaml: str) -> None:
@@ -321,6 +318,16 @@ class Tables(Mapping[str, Table[Any]]):
 
     def __len__(self) -> int:
         return len(self._manifests)
+
+
+_TELLING_S = 5.0
+"""Steps that take so long say how long, and how much memory they took."""
+
+
+def _told(times: Mapping[str, float]) -> str:
+    if times["seconds"] < _TELLING_S:
+        return ""
+    return f" ({times['seconds']:.0f} s, {times['peak_memory_mb']:.0f} MB)"
 
 
 def _summary(manifest: Manifest) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,25 +61,6 @@ def kind_parts(slot: str, spec: KindSpec) -> dict[str, str]:
             if isinstance(mark, Slot) and isinstance(nested, KindSpec):
                 parts |= {f"{name}: {key}": value for key, value in kind_parts(mark.slot, nested).items()}
     return parts
-
-
-def file_refs(spec: BaseModel) -> Iterator[FileRef]:
-    """Every file that a spec refers to."""
-    for name in type(spec).model_fields:
-        yield from _refs(getattr(spec, name))
-
-
-def _refs(value: Any) -> Iterator[FileRef]:
-    if isinstance(value, FileRef):
-        yield value
-    elif isinstance(value, BaseModel):
-        yield from file_refs(value)
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _refs(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _refs(inner)
 
 
 def key_of(asked: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from benchbuilder.records.statement import Statement
 
 SLOTS = (
     "source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "baseline", "solver", "scorer",
-    "metric", "judge", "exporter",
+    "metric", "judge", "exporter", "executor",
 )  # fmt: skip
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -129,6 +129,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "prompted": "benchbuilder.judges.prompted:PromptedJudge",
         "openai_finetuned": "benchbuilder.judges.openai_finetuned:OpenAIFinetuned",
     },
+    "executor": {"local": "benchbuilder.executors.local:LocalExecutor"},
     "exporter": {
         "jsonl": "benchbuilder.exporters.jsonl:Jsonl",
         "parquet": "benchbuilder.exporters.parquet:Parquet",

@@ -26,7 +26,7 @@ from benchbuilder.rendering import render
 from benchbuilder.roots import Root, find_roots, prompt_roots, shown
 from benchbuilder.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.spec.evaluation import EvaluationSpec
-from benchbuilder.spec.recipe import Recipe, TaskSpec
+from benchbuilder.spec.recipe import Recipe, RunSpec, TaskSpec
 from benchbuilder.spec_errors import explain
 
 _FIRST = ("tokenizer", "model", "retriever", "annotation")
@@ -170,6 +170,10 @@ class _Builder:
                 self.top[name] = data[name]
         if isinstance(data.get("evaluation"), dict):
             data["evaluation"] = self._evaluation(data["evaluation"], ("evaluation",))
+        if isinstance(data.get("run"), dict) and "executor" in data["run"]:
+            slot, annotation = _slots(RunSpec)["executor"], RunSpec.model_fields["executor"].annotation
+            made = self._slot(slot, annotation, data["run"]["executor"], ("run", "executor"))
+            data["run"] = {**data["run"], "executor": made}
         if isinstance(data.get("tasks"), dict):
             data["tasks"] = {name: self._task(task, ("tasks", str(name))) for name, task in data["tasks"].items()}
         built = self._validated(Recipe, data, ())

@@ -3,47 +3,67 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from benchbuilder.accounts import (
-    FATES,
-    Shard,
-    check_unique,
-    count_by,
-    failed_rows,
-    fate_line,
-    matching,
-    settle_gather,
-    too_many,
-)
-from benchbuilder.errors import AccountsError, DataError, Problem, RecipeError
-from benchbuilder.executors.local import LocalExecutor
+from benchbuilder.accounts import FATES, Shard, failed_rows, settle_gather, too_many
+from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.identity import spec_parts
-from benchbuilder.kinds import row_class
-from benchbuilder.plan import Node
+from benchbuilder.intake import take_in
+from benchbuilder.kinds import create
+from benchbuilder.plan import Node, workers_of
 from benchbuilder.ports.asker import Asker
+from benchbuilder.ports.executor import Executor
 from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Conversation, Gather, Stage
 from benchbuilder.progress import Watcher
-from benchbuilder.records.envelope import Origin, Row
-from benchbuilder.records.fates import EndOfFile, Fate, Kept, Unit
+from benchbuilder.records.fates import EndOfFile, Fate
 from benchbuilder.records.table import Table, schema_of
+from benchbuilder.records.unique import Unique
 from benchbuilder.roots import shown
+from benchbuilder.sealing import Books, Shards, check_files
 from benchbuilder.shards import Job, TableFiles, Talk, Worker
 from benchbuilder.spec.base import KindSpec
+from benchbuilder.spec.recipe import Recipe, RunSpec
 from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.digest import digest_of
 from benchbuilder.store.folder import Draft, Store
-from benchbuilder.store.manifest import Manifest, counted
+from benchbuilder.store.manifest import Manifest
+from benchbuilder.work import Cut, ShardWork
+from benchbuilder.work import cut as cut_rows
 
-_UNITS = 10_000
 _TALK_ROWS = 1_000
 """Rows in a shard that is talked about with a model: each took a while, so they are committed in small shards."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large shards are, in rows and in bytes before compression, and what share of tickets may fail."""
+
+    shard_rows: int
+    shard_bytes: int
+    tolerated: float
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> Limits:
+        """Those of a recipe: the shards that are at work at the same time fit what memory it grants."""
+        run = recipe.run
+        return cls(run.shard_rows, run.memory_mb * 1_000_000 // (workers_of(run) * _GROWTH), recipe.tolerate.failed_rows)
+
+
+_GROWTH = 16
+"""How many times the bytes of its rows in a file a shard may take while it is at work, as Python objects."""
+
+
+def executor_of(run: RunSpec) -> Executor:
+    """Who makes the shards."""
+    executor: Executor = create("executor", run.executor, workers_of(run))
+    return executor
 
 
 Chooser = Callable[[Worker | None, pa.Table], pa.Table]
@@ -55,9 +75,8 @@ class Workshop:
     """What making needs: the store, the executor, the limits, somebody who watches, and the manifests so far."""
 
     store: Store
-    executor: LocalExecutor
-    shard_rows: int
-    tolerated: float
+    executor: Executor
+    limits: Limits
     watcher: Watcher
     asker: Asker | None = None
     """Who asks models; needed if a step puts prompts."""
@@ -67,89 +86,84 @@ class Workshop:
 
     def make(self, node: Node) -> Manifest:
         """Make `node` and seal it."""
-        shape = {"inputs": self.digests(node), "rows": self._rows_a_shard(node)}
-        draft = self.store.draft(node.name, node.key, shape)
         if isinstance(node.maker, Source):
-            return self._seal(node, draft, *self._read(node.maker, draft))
+            return self._read(node, node.maker)
         observed = dict(node.maker.observes())  # before it is read: what comes in later is told as late
-        shards = [self._gather(node, node.maker, draft)] if isinstance(node.maker, Gather) else self._run(node, draft)
-        return self._seal(node, draft, shards, observed=observed)
+        if isinstance(node.maker, Gather):
+            draft = self._draft(node, 0)
+            return self._seal(node, draft, Shards.held(self._gather(node, node.maker, draft)), observed=observed)
+        return self._seal(node, *self._run(node), observed=observed)
+
+    def _draft(self, node: Node, rows: int) -> Draft:
+        """Where the shards of a node, of so many rows each, are put until it is sealed."""
+        return self.store.draft(node.name, node.key, {"inputs": self.digests(node), "rows": rows})
 
     def digests(self, node: Node) -> dict[str, str]:
         """The digest of each input."""
         return {name: self.manifests[name].digest for name in node.upstream()}
 
-    def table(self, names: tuple[str, ...], row: type[Row]) -> Table[Any]:
-        """The union of the rows of `names`, in that order."""
-        return Table.concat((self.store.rows(self.manifests[name]) for name in names), row)
-
-    def _port(self, node: Node, port: str) -> Table[Any]:
-        names = node.inputs[port]
-        table = self.table(names, row_class(self.manifests[names[0]].row))
-        if len(names) > 1 and _stage(node).ports[port].mode in ("each", "whole"):
-            _check_union(node, port, names, table)
-        return table
+    def _files(self, node: Node, port: str) -> TableFiles:
+        return port_files(node, port, self.store, self.manifests)
 
     # --- sources
 
-    def _read(self, source: Source, draft: Draft) -> tuple[list[Shard], list[EndOfFile]]:
-        name = source.name
+    def _read(self, node: Node, source: Source) -> Manifest:
+        name, limits, draft = source.name, self.limits, self._draft(node, 0)
         self.watcher.begin(name, None, "units")
-        reading = _Reading(source)
-        ends: list[EndOfFile] = []
-        shards: list[Shard] = []
-
-        def commit() -> None:
-            shards.append(reading.shard())
-            draft.commit(len(shards) - 1, shards[-1])
-
-        for unit in source.read():
-            if isinstance(unit, EndOfFile):
-                ends.append(unit)
-                continue
-            reading.take(unit)
-            if reading.units % _UNITS == 0:
-                self.watcher.advance(name, _UNITS)
-            if reading.units % self.shard_rows == 0:
-                commit()
-        if not shards or reading.units % self.shard_rows:
-            commit()
-        _check_files(source, shards, ends)
-        return shards, ends
+        count, ends = take_in(
+            source, limits.shard_rows, limits.shard_bytes, draft.commit, lambda units: self.watcher.advance(name, units)
+        )
+        shards = _drafted(draft, count, node)
+        check_files(source, shards, ends)
+        return self._seal(node, draft, shards, ends)
 
     # --- steps
 
     def _rows_a_shard(self, node: Node) -> int:
-        return self.shard_rows if node.asks is None else min(self.shard_rows, _TALK_ROWS)
+        return self.limits.shard_rows if node.asks is None else min(self.limits.shard_rows, _TALK_ROWS)
 
-    def _run(self, node: Node, draft: Draft) -> list[Shard]:
-        each, rows = self._port(node, "each").arrow, self._rows_a_shard(node)
+    def _cut(self, node: Node) -> Cut:
+        """The rows of a map or filter, cut into shards."""
+        names, files = node.inputs["each"], self._files(node, "each")
+        cut = cut_rows(files.row, files.parts, self._rows_a_shard(node), self.limits.shard_bytes)
+        if len(names) > 1:
+            _check_union(node, "each", names, cut)
+        return cut
+
+    def _chosen(self, node: Node, cut: Cut, choose: Chooser, draft: Draft) -> Cut:
+        """Some of the rows alone."""
+        asking = None if node.asks is None else Worker(job_of(node, self.store, self.manifests))
+        return _filed(choose(asking, cut.whole()), draft.folder / "chosen.parquet", cut.row, self._rows_a_shard(node))
+
+    def _run(self, node: Node) -> tuple[Draft, Shards]:
+        cut = self._cut(node)
+        draft = self._draft(node, cut.rows(0) if len(cut) else 0)
         if self.choose is not None:
-            asking = None if node.asks is None else Worker(job_of(node, self.store, self.manifests))
-            each = self.choose(asking, each)
-        self.watcher.begin(node.name, each.num_rows, "rows")
-        starts = range(0, each.num_rows, rows)
-        done = [index for index in range(len(starts)) if draft.committed(index)]
-        todo = [(index, each.slice(start, rows)) for index, start in enumerate(starts) if index not in done]
-        for index in done:
-            self.watcher.advance(node.name, min(rows, each.num_rows - starts[index]))
-        self._shards(node, todo, draft.commit)
-        return [draft.load(index, node.row) for index in range(len(starts))]
+            cut = self._chosen(node, cut, self.choose, draft)
+        self.watcher.begin(node.name, cut.total(), "rows")
+        todo: list[int] = []
+        for index in range(len(cut)):
+            if draft.committed(index):
+                self.watcher.advance(node.name, cut.rows(index))
+            else:
+                todo.append(index)
+        self._shards(node, cut, todo, draft)
+        return draft, _drafted(draft, len(cut), node)
 
-    def _shards(self, node: Node, todo: list[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]) -> None:
-        """Make shards and hand each to `commit` as it is done."""
+    def _shards(self, node: Node, cut: Cut, todo: list[int], draft: Draft) -> None:
+        """Make shards, each committed to the draft as it is done."""
         if not todo:
             return
         job, spec = job_of(node, self.store, self.manifests), node.asks
         if spec is not None:
-            self._converse(job, spec, todo, commit)
+            self._converse(job, spec, ((index, cut.table(index)) for index in todo), draft.commit)
             return
-        for index, shard in self.executor.map(job, todo):
-            commit(index, shard)
-            self.watcher.advance(node.name, dict(todo)[index].num_rows)
+        work = ShardWork(job, cut, job.stage.prepare(job.lookups()))
+        for index in self.executor.map(work, todo, draft.folder):
+            self.watcher.advance(node.name, cut.rows(index))
 
     def _converse(
-        self, job: Job, spec: KindSpec, todo: list[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]
+        self, job: Job, spec: KindSpec, todo: Iterable[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]
     ) -> None:
         """Talk about the rows with the step's model; shards may end in any order."""
         if self.asker is None:
@@ -172,12 +186,22 @@ class Workshop:
         self.asker.converse(step, spec, starts(), done)
 
     def _gather(self, node: Node, stage: Gather, draft: Draft) -> Shard:
-        tables = {port: self._port(node, port) for port in node.inputs}
+        tables = {port: self._table(node, stage, port) for port in node.inputs}
         self.watcher.begin(node.name, len(tables["each"]), "rows")
-        stage.open({port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"})
+        lookups = {port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"}
+        stage.prepare(lookups)
+        stage.open(lookups)
         shard = settle_gather(stage, tables, stage.gather(tables), node.row)
         draft.commit(0, shard)
         return shard
+
+    def _table(self, node: Node, stage: Gather, port: str) -> Table[Any]:
+        files, names = self._files(node, port), node.inputs[port]
+        if stage.ports[port].mode == "lookup":
+            return files.load()
+        if len(names) > 1:
+            _check_union(node, port, names, cut_rows(files.row, files.parts, self.limits.shard_rows))
+        return replace(files, cache=None).load()
 
     # --- failures
 
@@ -187,63 +211,34 @@ class Workshop:
             return self.make(node)
         old_rows, old_fates = self.store.rows(before), self.store.fates(before)
         failed = failed_rows(old_fates)
-        each = self._port(node, "each").arrow
-        again = each.filter(pc.is_in(each.column("id"), pa.array(sorted(failed), pa.string())))
+        files = self._files(node, "each")
+        each = cut_rows(files.row, files.parts, self.limits.shard_rows, self.limits.shard_bytes)
+        again = each.whole().filter(pc.is_in(each.whole().column("id"), pa.array(sorted(failed), pa.string())))
         self.watcher.begin(node.name, again.num_rows, "rows")
         tallies = Counter({(tally, partition, key): n for tally, partition, key, n in before.tallies})
         old = Shard(old_rows, old_fates, tallies, before.notes)
-        fresh: dict[int, Shard] = {}
-        self._shards(node, [(0, again)], fresh.__setitem__)
-        merged = _merge([str(row) for row in each.column("id").to_pylist()], failed, old, fresh[0])
         draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
+        cut = _filed(again, draft.folder / "again.parquet", files.row, again.num_rows)
+        self._shards(node, cut, list(range(len(cut))), draft)
+        fresh = draft.load(0, node.row)
+        merged = _merge([str(row) for table in each.columns("id") for row in table.column("id").to_pylist()],
+                        failed, old, fresh)  # fmt: skip
         draft.commit(0, merged)
-        return self._seal(node, draft, [merged], observed=before.observed)
+        return self._seal(node, draft, Shards.held(merged), observed=before.observed)
 
     # --- sealing
 
     def _seal(
-        self, node: Node, draft: Draft, shards: list[Shard], ends: list[EndOfFile] | None = None,
+        self, node: Node, draft: Draft, shards: Shards, ends: Sequence[EndOfFile] = (),
         observed: Mapping[str, str] | None = None,
     ) -> Manifest:  # fmt: skip
         self._unchanged(node)
-        rows = Table.concat((shard.rows for shard in shards), node.row)
-        check_unique(node.name, rows.arrow.column("id"))
-        counts, tallies = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
-        notes: dict[str, Any] = {}
-        for shard in shards:
-            counts += shard.counts()
-            tallies.update(shard.tallies)  # keeps zeros, which `+=` would drop
-            notes |= shard.notes
-        failed = sum(n for (_, fate, _), n in counts.items() if fate == "failed")
-        manifest = Manifest(
-            step=node.name,
-            kind=node.kind,
-            row=node.row_name,
-            key=node.key,
-            asked=dict(node.asked),
-            inputs=self.digests(node),
-            digest=digest_of(rows.arrow),
-            fates=digest_of(pa.concat_tables([FATES.empty_table(), *(shard.fates for shard in shards)])),
-            rows=len(rows),
-            shards=len(shards),
-            counts=counted(counts),
-            unused=counted(_counted_in(shards, ("port", "partition", "reason"), "unused")),
-            units=counted(_counted_in(shards, ("file", "fate", "reason"))) if isinstance(node.maker, Source) else (),
-            auxiliary=tuple(
-                (end.file, "auxiliary", what, n)
-                for end in ends or ()
-                for what, n in sorted((end.auxiliary or {}).items())
-            ),
-            tallies=counted(tallies),
-            notes=notes,
-            observed=dict(observed or {}),
-            reasons=dict(node.maker.reasons),
-            state="partial" if failed else "sealed",
-        )
+        books = Books.of(node, shards)
+        manifest = books.manifest(self.digests(node), shards.count, ends, observed or {})
         draft.seal(manifest)
-        if failed > self.tolerated * sum(counts.values()):
+        if books.failures() > self.limits.tolerated * books.tickets():
             ledger = shown(self.store.folder / "ledger.tsv")
-            raise too_many(node.name, [shard.fates for shard in shards], sum(counts.values()), self.tolerated, ledger)
+            raise too_many(node.name, books.failed, books.tickets(), self.limits.tolerated, ledger)
         return manifest
 
     def _unchanged(self, node: Node) -> None:
@@ -266,19 +261,15 @@ class Workshop:
 
 def job_of(node: Node, store: Store, manifests: Mapping[str, Manifest]) -> Job:
     """The job of a map or filter whose inputs are sealed in `store`."""
-    ports = {
-        port: TableFiles(
-            manifests[names[0]].row,
-            tuple(
-                store.place(name, manifests[name].key) / f"part-{index:05d}.parquet"
-                for name in names
-                for index in range(manifests[name].shards)
-            ),
-        )
-        for port, names in node.inputs.items()
-        if port != "each"
-    }
+    ports = {port: port_files(node, port, store, manifests) for port in node.inputs if port != "each"}
     return Job(_stage(node), ports, manifests[node.inputs["each"][0]].row, node.row_name)
+
+
+def port_files(node: Node, port: str, store: Store, manifests: Mapping[str, Manifest]) -> TableFiles:
+    """The union of the rows that come into a port, as files."""
+    names = node.inputs[port]
+    parts = [part for name in names for part in store.parts(manifests[name])]
+    return TableFiles(manifests[names[0]].row, tuple(parts), store.cache.absolute())
 
 
 def _stage(node: Node) -> Stage:
@@ -287,105 +278,33 @@ def _stage(node: Node) -> Stage:
     return node.maker
 
 
-class _Reading:
-    """Units of a source on their way into shards: Arrow early, for a source may have millions."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._rows: list[Row] = []
-        self._lines: list[dict[str, Any]] = []
-        self._done: list[tuple[pa.Table, pa.Table]] = []
-        self.units = 0
-
-    def take(self, unit: Unit) -> None:
-        """Write down one unit."""
-        fate = unit.fate
-        if isinstance(fate, Kept):
-            if (fate.row.origin.file, fate.row.origin.line) != (unit.file, unit.line):
-                raise _refuse_source(self._source, f"makes a row of {fate.row.origin} from {unit.file}:{unit.line}",
-                                     "a row names the unit that it was read from")  # fmt: skip
-            self._rows.append(fate.row)
-            self._lines.append(fate_line("file", fate.row, fate) | {"row": ""})
-        else:
-            if fate.reason not in self._source.reasons:
-                raise _refuse_source(
-                    self._source,
-                    f"drops {unit.file}:{unit.line} for the undeclared reason {fate.reason!r}",
-                    f"declared: {', '.join(self._source.reasons)}",
-                )
-            place = Origin(file=unit.file, line=unit.line)
-            envelope = {"id": "", "partition": self._source.name, "origin": place.model_dump()}
-            self._lines.append(fate_line("file", envelope, fate))
-        self.units += 1
-        if len(self._lines) >= _UNITS:
-            self._pack()
-
-    def _pack(self) -> None:
-        rows = Table.of(self._rows, self._source.output).arrow
-        self._done.append((rows, pa.Table.from_pylist(self._lines, schema=FATES)))
-        self._rows, self._lines = [], []
-
-    def shard(self) -> Shard:
-        """What was taken since the last shard."""
-        self._pack()
-        rows, fates = (pa.concat_tables(tables) for tables in zip(*self._done, strict=True))
-        self._done = []
-        return Shard(Table(rows, self._source.output), fates)
+def _drafted(draft: Draft, count: int, node: Node) -> Shards:
+    return Shards(lambda index: draft.load(index, node.row), count, *draft.rows(count))
 
 
-def _refuse_source(source: Source, what: str, why: str) -> AccountsError:
-    return AccountsError(
-        f"source {source.name!r} {what}", why=why, next="this is a bug in the source's kind: report it"
-    )
+def _filed(table: pa.Table, path: Path, row: str, rows: int) -> Cut:
+    """Rows that are in memory, in a file and cut."""
+    pq.write_table(table, path)
+    return cut_rows(row, (path,), rows)
 
 
-def _check_files(source: Source, shards: list[Shard], ends: list[EndOfFile]) -> None:
-    """Every file reached its end, and its units are as many as the fates that were written down, each once."""
-    places = pa.concat_tables(shard.fates.select(["file", "line"]) for shard in shards)
-    seen = Counter(dict(_pairs(places.group_by("file").aggregate([([], "count_all")]))))
-    distinct = Counter(dict(_pairs(places.group_by("file").aggregate([("line", "count_distinct")]))))
-    ended = {end.file: end.units for end in ends if end.auxiliary is None}
-    auxiliary = {end.file for end in ends if end.auxiliary is not None}
-    for file in sorted({*seen, *ended, *(ref.path for ref in source.files())} - auxiliary):
-        if seen[file] != ended.get(file, -1):
-            raise _refuse_source(
-                source, f"accounts for {seen[file]} units of {file}, which has {ended.get(file, 'no end')}",
-                "a source must name a fate for every unit and reach the end of every file",
-            )  # fmt: skip
-        if distinct[file] != seen[file]:
-            raise _refuse_source(source, f"names a unit of {file} twice", "a unit has one fate")
-
-
-def _pairs(table: pa.Table) -> list[tuple[str, int]]:
-    counted_column = next(name for name in table.column_names if name != "file")
-    columns: Any = (table.column("file").to_pylist(), table.column(counted_column).to_pylist())
-    return list(zip(*columns, strict=True))
-
-
-def _check_union(node: Node, port: str, names: tuple[str, ...], table: Table[Any]) -> None:
+def _check_union(node: Node, port: str, names: tuple[str, ...], cut: Cut) -> None:
     """A row that comes in twice would have two fates: RecipeError."""
-    ids: Any = table.arrow.column("id")
-    if pc.count_distinct(ids).as_py() == len(table):
+    unique = Unique()
+    for table in cut.columns("id"):
+        unique.take(table.column("id"))
+    if not (twice := unique.twice()):
         return
-    twice = min(pair["values"] for pair in ids.value_counts().to_pylist() if pair["counts"] > 1)
     raise RecipeError(
         [
             Problem(
-                f"the same row comes in twice, for instance {twice}",
+                f"the same row comes in twice, for instance {min(twice)}",
                 key=f"steps.{node.name}.from.{port}",
                 found=", ".join(names),
                 hint="two of these steps pass on the same rows: wire one of them, or branches that share no row",
             )
         ]
     )
-
-
-def _counted_in(shards: list[Shard], names: tuple[str, str, str], fate: str = "") -> Counter[tuple[str, str, str]]:
-    counts = Counter[tuple[str, str, str]]()
-    for shard in shards:
-        fates = shard.fates
-        counts += count_by(matching(fates, fate=fate) if fate else fates, names)
-    return counts
 
 
 def _merge(order: list[str], failed: set[str], old: Shard, fresh: Shard) -> Shard:

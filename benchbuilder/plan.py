@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ from benchbuilder.ports.source import Source
 from benchbuilder.ports.stage import Context, Prompted, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.spec.base import KindSpec
-from benchbuilder.spec.recipe import Recipe
+from benchbuilder.spec.recipe import Recipe, RunSpec
 from benchbuilder.store.folder import Store
 from benchbuilder.wiring import expand, flow_order, without_source
 
@@ -119,6 +120,12 @@ def _no_step(name: str, nodes: Mapping[str, Node]) -> Problem:
     )
 
 
+def workers_of(run: RunSpec) -> int:
+    """How many shards are made at the same time: as many as this process has cores, unless the recipe says."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return run.workers or cores or 1
+
+
 def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
     """The plan of `recipe`. Reads the files that the recipe refers to (for their checksums) and nothing else.
 
@@ -161,6 +168,7 @@ def _step(
         cache=store.cache.absolute(),
         workplace=store.workplace.absolute(),
         benchmark=recipe.benchmark,
+        workers=workers_of(recipe.run),
     )
     stage: Stage = create("stage", spec, context)
     inputs = {port: names for port, names in inputs.items() if names}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from benchbuilder.errors import Waiting
-from benchbuilder.executors.local import LocalExecutor
-from benchbuilder.making import Chooser, Workshop
+from benchbuilder.making import Chooser, Limits, Workshop, executor_of
 from benchbuilder.plan import Node, Plan
 from benchbuilder.ports.asker import Asker
 from benchbuilder.ports.stage import Stage
@@ -74,10 +74,10 @@ def rehearse(
     wanted = set(plan.nodes) if only is None else only
     free = free_nodes(plan)
     recipe = plan.recipe
-    executor = LocalExecutor(recipe.run.workers)
-    with store.locked(), store.scratch() as scratch:
-        real = Workshop(store, executor, recipe.run.shard_rows, recipe.tolerate.failed_rows, watcher)
-        mock = Workshop(scratch, executor, recipe.run.shard_rows, 1.0, watcher, asker, choose=_chooser(rows))
+    limits = Limits.of(recipe)
+    with store.locked(), store.scratch() as scratch, contextlib.closing(executor_of(recipe.run)) as executor:
+        real = Workshop(store, executor, limits, watcher)
+        mock = Workshop(scratch, executor, replace(limits, tolerated=1.0), watcher, asker, choose=_chooser(rows))
         mock.manifests = real.manifests
         done = Rehearsal(plan, scratch, real.manifests)
         for name, node in plan.nodes.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,29 +10,91 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock
 
-from benchbuilder.accounts import Shard, settle_filter, settle_map
+from benchbuilder.accounts import Shard, settle_filter, settle_map, settle_tickets
 from benchbuilder.errors import AccountsError
 from benchbuilder.kinds import row_class
 from benchbuilder.ports.stage import Conversation, Filter, Map, Prompted, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Failed, Fate
 from benchbuilder.records.table import Table, schema_of
+from benchbuilder.shard_files import read_part, rows_of
+
+_FEW_ROWS = 20_000
+"""A table of so many rows is simply loaded."""
+_BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
 class TableFiles:
-    """A table as files: the name of its row class and its Parquet parts in order."""
+    """A table as files: the name of its row class, its Parquet parts in order, and where a copy may be put that can be
+    memory-mapped."""
 
     row: str
     parts: tuple[Path, ...]
+    cache: Path | None = None
 
     def load(self) -> Table[Any]:
-        """The table, memory-mapped."""
+        """The table: small ones in memory, others as a `StoredTable`."""
         cls = row_class(self.row)
+        if self.cache is not None and sum(rows_of(part) for part in self.parts) > _FEW_ROWS:
+            return StoredTable(cls, self.parts, self.cache)
         schema = schema_of(cls)
-        tables = [pq.read_table(part, schema=schema, memory_map=True) for part in self.parts]
+        tables = [read_part(part, schema) for part in self.parts]
         return Table(pa.concat_tables([schema.empty_table(), *tables]), cls)
+
+
+class StoredTable(Table[Any]):
+    """A large table in Parquet files, of which nothing is held in memory.
+
+    `batches` reads through it. `arrow` is a memory-mapped copy in Arrow's own format, for those who go to single rows;
+    it is made in the cache when it is first asked for, and shared by all processes of a machine.
+    """
+
+    def __init__(self, row: type[Row], parts: Sequence[Path], cache: Path) -> None:
+        self.row = row
+        self._parts = tuple(parts)
+        self._cache = cache
+        self._count = sum(rows_of(part) for part in self._parts)
+        self._mapped: pa.Table | None = None
+
+    @property
+    def arrow(self) -> pa.Table:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The rows, memory-mapped."""
+        if self._mapped is None:
+            self._mapped = self._map()
+        return self._mapped
+
+    def __len__(self) -> int:
+        return self._count
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The rows, or some columns of them, from the files; columns in structs may be named by dots."""
+        for part in self._parts:
+            reader = pq.ParquetFile(part, memory_map=True)
+            schema = schema_of(self.row)
+            for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
+                table = pa.Table.from_batches([batch])
+                yield table.cast(schema) if names is None else table
+
+    def _map(self) -> pa.Table:
+        marks = [(str(part), (stat := part.stat()).st_size, stat.st_mtime_ns) for part in self._parts]
+        path = self._cache / f"table-{hashlib.sha256(repr(marks).encode()).hexdigest()[:20]}.arrow"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(path.with_suffix(".lock")):
+                if not path.exists():
+                    self._copy(path)
+        with pa.memory_map(str(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+
+    def _copy(self, path: Path) -> None:
+        draft, schema = path.with_suffix(".draft"), schema_of(self.row)
+        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in self.batches():
+                writer.write_table(batch)
+        draft.replace(path)
 
 
 @dataclass(frozen=True)
@@ -47,15 +110,20 @@ class Job:
     row: str
     output: str
 
+    def lookups(self) -> dict[str, Table[Any]]:
+        """The tables of the lookup ports."""
+        ports = self.stage.ports
+        return {port: files.load() for port, files in self.ports.items() if ports[port].mode == "lookup"}
+
 
 class Worker:
     """A job opened in this process: lookups loaded, parents indexed, the stage open."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        modes = {port: job.stage.ports[port].mode for port in job.ports}
-        job.stage.open({port: files.load() for port, files in job.ports.items() if modes[port] == "lookup"})
-        self._parents = {port: Parents(files.load()) for port, files in job.ports.items() if modes[port] == "parent"}
+        job.stage.open(job.lookups())
+        parents = {port: files for port, files in job.ports.items() if job.stage.ports[port].mode == "parent"}
+        self._parents = {port: Parents(files.load()) for port, files in parents.items()}
 
     def run(self, table: pa.Table) -> Shard:
         """The balanced shard of these rows of the `each` port."""
@@ -64,10 +132,14 @@ class Worker:
             return settle_filter(stage, rows, stage.screen(rows))
         if not isinstance(stage, Map):
             raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
-        rows = list(rows)
-        joined = self.joined(rows)
-        outcomes = [list(stage.map(row, parents)) for row, parents in zip(rows, joined, strict=True)]
-        return settle_map(stage, rows, outcomes, row_class(self.job.output))
+        output = row_class(self.job.output)
+        tickets = stage.map_columns(rows) if not self._parents else None
+        if tickets is not None:
+            return settle_tickets(stage, rows, tickets, output)
+        listed = list(rows)
+        joined = self.joined(listed)
+        outcomes = [list(stage.map(row, parents)) for row, parents in zip(listed, joined, strict=True)]
+        return settle_map(stage, listed, outcomes, output)
 
     def talk(self, table: pa.Table) -> Talk:
         """The conversations about these rows of the `each` port, none of them begun."""

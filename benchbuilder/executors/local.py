@@ -1,71 +1,95 @@
-"""The local executor: shards in this process, or in as many processes as the run asks for."""
+"""The executor kind `local`: shards in this process, or in processes of this machine."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
+import signal
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, ClassVar
 
-import pyarrow as pa
-
-from benchbuilder.accounts import Shard
 from benchbuilder.errors import ServiceError
-from benchbuilder.shards import Job, Worker
+from benchbuilder.ports.executor import Executor, Work
+from benchbuilder.spec.base import KindSpec
 
 
-class LocalExecutor:
-    """Runs the shards of a job; one worker means this process, more mean processes of their own."""
+class LocalExecutor(Executor):
+    """One worker means this process, more mean processes of their own, which are started when they are first needed.
 
-    def __init__(self, workers: int = 1) -> None:
-        self.workers = workers
+    A step of one shard is done in this process, whatever the number of workers.
+    """
 
-    def map(self, job: Job, tables: Sequence[tuple[int, pa.Table]]) -> Iterator[tuple[int, Shard]]:
-        """The shards of (index, rows) pairs as they are done, in the order given."""
-        if not tables:
-            return
-        if self.workers == 1 or len(tables) == 1:
-            worker = Worker(job)
-            for index, table in tables:
-                yield index, worker.run(table)
+    kind: ClassVar[str] = "local"
+    spec_class: ClassVar[type[KindSpec]] = KindSpec
+
+    def __init__(self, spec: Any, workers: int) -> None:
+        super().__init__(spec, workers)
+        self._pool: ProcessPoolExecutor | None = None
+        self._jobs = 0
+
+    def map(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+        """Each index when its shard is written, in the order given."""
+        if self.workers == 1 or len(indices) <= 1:
+            for index in indices:
+                work.make(index, folder)
+                yield index
             return
         try:
-            yield from self._spread(job, tables)
+            yield from self._spread(work, indices, folder)
         except BrokenProcessPool as error:
+            self._pool = None
             raise ServiceError(
-                f"a worker process of step {job.stage.context.step!r} died",
+                f"a worker process of step {work.step!r} died",
                 why="usually the machine ran out of memory",
-                next="the same command goes on where it stopped; run.workers=1 or a smaller run.shard_rows needs less",
+                next="the same command goes on where it stopped; run.workers=1 or a smaller run.memory_mb needs less",
             ) from error
 
-    def _spread(self, job: Job, tables: Sequence[tuple[int, pa.Table]]) -> Iterator[tuple[int, Shard]]:
-        """Over processes, with few shards on the way at a time: rows that wait take memory."""
-        workers = min(self.workers, len(tables))
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(job,)) as pool:
-            pending: deque[tuple[int, Future[Shard]]] = deque()
-            try:
-                for index, table in tables:
-                    pending.append((index, pool.submit(_run, packed(table))))
-                    if len(pending) > 2 * workers:
-                        first, future = pending.popleft()
-                        yield first, future.result()
-                while pending:
-                    first, future = pending.popleft()
-                    yield first, future.result()
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+    def processes(self) -> tuple[int, ...]:
+        """The worker processes that there are."""
+        return () if self._pool is None else tuple(self._pool._processes)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    def close(self) -> None:
+        """End the worker processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def _spread(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+        """Over processes, with few shards on the way at a time, so that an error stops the others soon."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin)
+        self._jobs += 1
+        packed, pending = pickle.dumps(work), deque[tuple[int, Future[None]]]()
+        try:
+            for index in indices:
+                pending.append((index, self._pool.submit(_make, self._jobs, packed, index, folder)))
+                if len(pending) > 2 * self.workers:
+                    yield _done(*pending.popleft())
+            while pending:
+                yield _done(*pending.popleft())
+        finally:
+            for _, future in pending:
+                future.cancel()
 
 
-_job: list[Job] = []
-_worker: list[Worker] = []
+def _done(index: int, future: Future[None]) -> int:
+    future.result()
+    return index
 
 
-def _begin(job: Job) -> None:
-    _job[:], _worker[:] = [job], []
+_opened: dict[int, Work] = {}
+"""The work that this process is at, by its number."""
+
+
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts a build means its coordinator, which ends its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -77,16 +101,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def packed(table: pa.Table) -> bytes:
-    """A table as bytes that hold its own rows alone; a pickled slice takes the whole table with it."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def _run(data: bytes) -> Shard:
-    if not _worker:
-        # opened here and not in the initializer, where an error would be lost
-        _worker.append(Worker(_job[0]))
-    return _worker[0].run(pa.ipc.open_stream(data).read_all())
+def _make(job: int, packed: bytes, index: int, folder: Path) -> None:
+    if job not in _opened:
+        _opened.clear()
+        _opened[job] = pickle.loads(packed)
+    _opened[job].make(index, folder)

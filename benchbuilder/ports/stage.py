@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.ports.model import Reply, Request
+from benchbuilder.records.columnar import Tickets
 from benchbuilder.records.envelope import MadeBy, Row
 from benchbuilder.records.fates import Fate, Gathered, Screened
 from benchbuilder.records.table import Table
@@ -45,6 +46,8 @@ class Context:
     """Folder that belongs to people: packets and votes."""
     benchmark: str = ""
     """What is built: the recipe's name, and its variant."""
+    workers: int = 1
+    """How many processes a stage may use while it prepares; shapes nothing."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,13 @@ class Stage(ABC):
         """
         return ()
 
+    def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:  # noqa: ARG002
+        """Make, once and before any worker opens, what all workers share (an index in `context.cache`).
+
+        Which files and folders that is: they must be there when `open` is called, on this machine or another one.
+        """
+        return ()
+
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Get ready to run in this process: open files, models, tokenizers. `lookups` holds the lookup ports."""
 
@@ -124,6 +134,13 @@ class Map(Stage):
     @abstractmethod
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
         """The fates of the row's tickets: exactly one for each slot. `parents` holds the parent ports' rows."""
+
+    def map_columns(self, table: Table[Any]) -> Tickets | None:  # noqa: ARG002
+        """The tickets of a table of rows, made by the column: the same that `map` makes of each row.
+
+        ``None`` where rows must be looked at one by one. Asked only of a stage without parent ports.
+        """
+        return None
 
 
 class Prompted(Map):

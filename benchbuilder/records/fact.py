@@ -25,6 +25,7 @@ class Triple(Payload):
     """A knowledge-graph edge. `head_terms` and `tail_terms` are all names of the concept, the displayed one first."""
 
     kind: ClassVar[str] = "triple"
+    by_field: ClassVar[bool] = True
 
     head: str
     relation: str
@@ -88,6 +89,7 @@ class Choice(Payload):
     """A multiple-choice question with one right option; `context` stands before the question."""
 
     kind: ClassVar[str] = "choice"
+    by_field: ClassVar[bool] = True
 
     context: str = ""
     question: str

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import pyarrow as pa
 
 from benchbuilder.records.envelope import Row
 
@@ -49,11 +52,13 @@ Fate = Kept | Dropped | NotApplicable | Failed
 class Screened:
     """What a filter says of a table: for each row ``None`` (kept) or a reason, and a detail ("" where kept).
 
+    Both may be lists or Arrow arrays of strings (null for ``None``).
+
     `tallies` counts (tally, partition, key), for instance ("words", "medqa", "infant"), over all rows.
     """
 
-    reasons: list[str | None]
-    details: list[str]
+    reasons: Sequence[str | None] | pa.Array[Any]
+    details: Sequence[str] | pa.Array[Any]
     tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
 
 

@@ -17,6 +17,9 @@ class Payload(Frozen):
     """
 
     kind: ClassVar[str]
+    by_field: ClassVar[bool] = False
+    """Whether `map_texts` converts texts as they stand in the fields, never parts of them or several joined: rows in
+    which no field would change then need not be looked at one by one."""
 
     @abstractmethod
     def texts(self) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -95,3 +96,22 @@ class StepSpec(KindSpec):
                 for port, refs in wired.items()  # pyright: ignore[reportUnknownVariableType]
             }
         return data
+
+
+def file_refs(spec: BaseModel) -> Iterator[FileRef]:
+    """Every file that a spec refers to."""
+    for name in type(spec).model_fields:
+        yield from _refs(getattr(spec, name))
+
+
+def _refs(value: Any) -> Iterator[FileRef]:
+    if isinstance(value, FileRef):
+        yield value
+    elif isinstance(value, BaseModel):
+        yield from file_refs(value)
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _refs(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _refs(inner)

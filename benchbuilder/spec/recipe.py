@@ -23,10 +23,15 @@ class RunSpec(Spec):
 
     dir: Annotated[str | None, Knob()] = None
     """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
-    workers: Annotated[int, Knob(), Field(ge=1, le=256)] = 1
+    workers: Annotated[int | None, Knob(), Field(ge=1, le=4096)] = None
+    """How many shards are made at the same time; ``null``: as many as there are cores."""
     shard_rows: Annotated[int, Knob(), Field(ge=1)] = 50_000
     """Rows per shard; a step commits shard by shard."""
-    executor: Annotated[Literal["local"], Knob()] = "local"
+    memory_mb: Annotated[int, Knob(), Field(ge=100)] = 1_000
+    """Megabytes that the shards at work may take together, on top of what Python and its libraries take in each
+    process. Shards whose rows are long are cut smaller, so that they fit."""
+    executor: Annotated[Any, Knob(), Slot("executor")] = KindSpec(kind="local")
+    """Who makes the shards, and where."""
 
 
 class Budget(Spec):

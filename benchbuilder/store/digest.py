@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,44 @@ def digest_of(table: pa.Table) -> str:
     Equal rows give equal digests, however they are cut into chunks and whether they come from memory or from a file:
     what lies in the buffers under a null, and padding, do not count.
     """
-    digest = hashlib.sha256(f"{table.num_rows} {' '.join(table.schema.names)}".encode())
-    for start in range(0, table.num_rows, _ROWS):
-        window = table.slice(start, _ROWS).combine_chunks()
+    digest = Digest(table.num_rows, table.schema.names)
+    digest.feed(table)
+    return digest.done()
+
+
+class Digest:
+    """The digest of a table that comes in pieces, of which it holds the last few rows alone.
+
+    `rows` is how many there will be, `names` are the columns.
+    """
+
+    def __init__(self, rows: int, names: Sequence[str]) -> None:
+        self._hash = hashlib.sha256(f"{rows} {' '.join(names)}".encode())
+        self._rest: list[pa.Table] = []
+        self._waiting = 0
+
+    def feed(self, table: pa.Table) -> None:
+        """The next rows."""
+        start = 0
+        while self._waiting + table.num_rows - start >= _ROWS:
+            take = _ROWS - self._waiting
+            self._window([*self._rest, table.slice(start, take)])
+            self._rest, self._waiting, start = [], 0, start + take
+        if start < table.num_rows:
+            self._rest.append(table.slice(start))
+            self._waiting += table.num_rows - start
+
+    def done(self) -> str:
+        """The digest; all rows were fed."""
+        if self._waiting:
+            self._window(self._rest)
+        self._rest, self._waiting = [], 0
+        return self._hash.hexdigest()
+
+    def _window(self, pieces: Sequence[pa.Table]) -> None:
+        window = pa.concat_tables(pieces).combine_chunks()
         for column in window.columns:
-            _feed(digest, column.chunk(0))  # pyright: ignore[reportArgumentType]
-    return digest.hexdigest()
+            _feed(self._hash, column.chunk(0))  # pyright: ignore[reportArgumentType]
 
 
 def _feed(digest: Any, array: pa.Array[Any]) -> None:

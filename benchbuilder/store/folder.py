@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
@@ -20,6 +19,17 @@ from benchbuilder.errors import StoreError
 from benchbuilder.kinds import row_class
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table, schema_of
+from benchbuilder.shard_files import (
+    damaged,
+    fates_name,
+    part_name,
+    read_part,
+    read_shard,
+    receipt_name,
+    rows_of,
+    write_bytes,
+    write_shard,
+)
 from benchbuilder.store.manifest import Manifest
 
 _DRAFT, _OLD = ".draft", ".old"
@@ -108,31 +118,31 @@ class Store:
     def rows(self, manifest: Manifest) -> Table[Any]:
         """The rows of a sealed step, memory-mapped."""
         cls = row_class(manifest.row)
-        return Table(self._concat(manifest, "part", schema_of(cls)), cls)
+        return Table(self._concat(manifest, part_name, schema_of(cls)), cls)
 
     def fates(self, manifest: Manifest) -> pa.Table:
         """The fates of a sealed step's tickets."""
-        return self._concat(manifest, "fates", FATES)
+        return self._concat(manifest, fates_name, FATES)
 
-    def _concat(self, manifest: Manifest, prefix: str, schema: pa.Schema) -> pa.Table:
+    def parts(self, manifest: Manifest) -> tuple[Path, ...]:
+        """The files that hold the rows of a sealed step, in order; StoreError if they hold fewer or more."""
         place = self.place(manifest.step, manifest.key)
-        try:
-            tables = [read_part(place / f"{prefix}-{index:05d}.parquet", schema) for index in range(manifest.shards)]
-        except (OSError, pa.ArrowException) as error:
-            raise StoreError(
-                f"step {manifest.step!r} is damaged in the store",
-                where=str(place),
-                why=str(error),
-                next=f"delete {place}; the step is made again",
-            ) from error
+        parts = tuple(place / part_name(index) for index in range(manifest.shards))
+        if (rows := sum(rows_of(part) for part in parts)) != manifest.rows:
+            raise damaged(place, f"its manifest counts {manifest.rows} rows, its files hold {rows}")
+        return parts
+
+    def fates_parts(self, manifest: Manifest) -> tuple[Path, ...]:
+        """The files that hold the fates of a sealed step's tickets, in order."""
+        place = self.place(manifest.step, manifest.key)
+        return tuple(place / fates_name(index) for index in range(manifest.shards))
+
+    def _concat(self, manifest: Manifest, name: Callable[[int], str], schema: pa.Schema) -> pa.Table:
+        place = self.place(manifest.step, manifest.key)
+        tables = [read_part(place / name(index), schema) for index in range(manifest.shards)]
         table = pa.concat_tables([schema.empty_table(), *tables])
-        if prefix == "part" and table.num_rows != manifest.rows:
-            raise StoreError(
-                f"step {manifest.step!r} is damaged in the store",
-                where=str(place),
-                why=f"its manifest counts {manifest.rows} rows, its files hold {table.num_rows}",
-                next=f"delete {place}; the step is made again",
-            )
+        if name is part_name and table.num_rows != manifest.rows:
+            raise damaged(place, f"its manifest counts {manifest.rows} rows, its files hold {table.num_rows}")
         return table
 
     def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> Draft:
@@ -155,38 +165,29 @@ class Draft:
         if not mark.exists() or mark.read_text(encoding="utf-8") != text:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-            _write(mark, text.encode())
+            write_bytes(mark, text.encode())
 
     def committed(self, index: int) -> bool:
         """Whether shard `index` is there; its receipt is written last."""
-        return (self.folder / f"shard-{index:05d}.json").exists()
+        return (self.folder / receipt_name(index)).exists()
 
     def commit(self, index: int, shard: Shard) -> None:
-        """Write a balanced shard: rows and fates first, the receipt that makes them count last."""
-        for prefix, table in (("part", shard.rows.arrow), ("fates", shard.fates)):
-            path = self.folder / f"{prefix}-{index:05d}.parquet"
-            temporary = path.with_suffix(".tmp")
-            pq.write_table(table, temporary, compression="zstd", version="2.6")
-            temporary.replace(path)
-        receipt = {
-            "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
-            "notes": shard.notes,
-        }
-        _write(self.folder / f"shard-{index:05d}.json", json.dumps(receipt, ensure_ascii=False).encode())
+        """Write a balanced shard."""
+        write_shard(self.folder, index, shard)
 
     def load(self, index: int, row: type[Row]) -> Shard:
         """A committed shard."""
-        receipt = json.loads((self.folder / f"shard-{index:05d}.json").read_text(encoding="utf-8"))
-        rows = read_part(self.folder / f"part-{index:05d}.parquet", schema_of(row))
-        fates = read_part(self.folder / f"fates-{index:05d}.parquet", FATES)
-        shard = Shard(Table(rows, row), fates, notes=receipt["notes"])
-        for *names, n in receipt["tallies"]:
-            shard.tallies[(names[0], names[1], names[2])] = n
-        return shard
+        return read_shard(self.folder, index, row)
+
+    def rows(self, count: int) -> tuple[int, int]:
+        """How many rows, and how many fates, the first `count` shards hold."""
+        names = (part_name, fates_name)
+        rows, fates = (sum(rows_of(self.folder / name(index)) for index in range(count)) for name in names)
+        return rows, fates
 
     def seal(self, manifest: Manifest) -> None:
         """Write the manifest and put the folder in its place: from here on the step is there."""
-        _write(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        write_bytes(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
         old = self.place.with_name(self.place.name + _OLD)
         if self.place.exists():
             self.place.rename(old)
@@ -195,19 +196,9 @@ class Draft:
         point(self.place)
 
 
-def read_part(path: Path, schema: pa.Schema) -> pa.Table:
-    """A Parquet file of just this schema, memory-mapped; OSError or ArrowException if it is damaged."""
-    return pq.read_table(path, schema=schema, memory_map=True, partitioning=None)
-
-
 def point(place: Path) -> None:
     """Remember `place` as the one that its step was last sealed or reused under."""
     latest = place.parent / "latest"
     if not latest.exists() or latest.read_text(encoding="utf-8") != place.name:
-        _write(latest, place.name.encode())
+        write_bytes(latest, place.name.encode())
 
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_suffix(path.suffix + ".tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)

@@ -1,0 +1,38 @@
+"""How much memory the processes of a build take."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+_RESET_PEAK = "5"
+
+
+def forget_peak(workers: Iterable[int]) -> None:
+    """Begin anew with the peaks of this process and of worker processes, where the system can (Linux)."""
+    for process in ("self", *workers):
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{process}/clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+
+
+def peak_mb(workers: Iterable[int]) -> float:
+    """Megabytes that this process and worker processes had resident at most, each for itself, added up.
+
+    Since `forget_peak`; where the system does not tell, those of this process since its start.
+    """
+    peaks = [peak for process in ("self", *workers) if (peak := _peak_kb(str(process))) is not None]
+    if not peaks:
+        unit = 2**20 if sys.platform == "darwin" else 2**10
+        return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
+    return round(sum(peaks) / 1024, 1)
+
+
+def _peak_kb(process: str) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return None
