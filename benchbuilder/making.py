@@ -53,7 +53,9 @@ class Limits:
     def of(cls, recipe: Recipe) -> Limits:
         """Those of a recipe: the shards that are at work at the same time fit what memory it grants."""
         run = recipe.run
-        return cls(run.shard_rows, run.memory_mb * 1_000_000 // (workers_of(run) * _GROWTH), recipe.tolerate.failed_rows)
+        return cls(
+            run.shard_rows, run.memory_mb * 1_000_000 // (workers_of(run) * _GROWTH), recipe.tolerate.failed_rows
+        )
 
 
 _GROWTH = 16

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from benchbuilder.plan import Node
 from benchbuilder.ports.source import Source
 from benchbuilder.records.fates import EndOfFile
 from benchbuilder.records.table import schema_of
+from benchbuilder.records.unique import Unique
 from benchbuilder.store.digest import Digest
 from benchbuilder.store.manifest import Manifest, counted
-from benchbuilder.records.unique import Unique
 
 _FEW_ROWS = 50_000
 """So many rows are hashed at once; of more, rows and fates are hashed side by side."""
@@ -166,7 +167,7 @@ def _runs(fates: pa.Table) -> Iterator[tuple[str, Any]]:
         files: Any = chunk.column(0).dictionary_encode()
         codes, lines = files.indices.to_numpy(), chunk.column(1).to_numpy()
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-        for start, end in zip(starts, starts[1:], strict=False):
+        for start, end in pairwise(starts):
             if end > start:
                 yield str(files.dictionary[int(codes[start])].as_py()), lines[start:end]
 

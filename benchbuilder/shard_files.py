@@ -64,7 +64,7 @@ def read_part(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
-    """Consecutive rows of a Parquet file of this schema, of which no more is read than it takes; StoreError likewise."""
+    """Consecutive rows of a Parquet file of this schema, of which little more is read; StoreError if it is damaged."""
     with _damage(path):
         reader = pq.ParquetFile(path, memory_map=True)
         groups: list[int] = []

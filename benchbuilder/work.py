@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,7 +18,8 @@ from benchbuilder.shards import Job, Worker
 from benchbuilder.spec.base import FileRef, file_refs
 
 
-class Piece(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Piece:
     """Consecutive rows of a Parquet file."""
 
     path: Path

@@ -52,7 +52,7 @@ class LocalExecutor(Executor):
 
     def processes(self) -> tuple[int, ...]:
         """The worker processes that there are."""
-        return () if self._pool is None else tuple(self._pool._processes)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return () if self._pool is None else tuple(self._pool._processes)  # pyright: ignore[reportPrivateUsage]
 
     def close(self) -> None:
         """End the worker processes."""

@@ -201,4 +201,3 @@ def point(place: Path) -> None:
     latest = place.parent / "latest"
     if not latest.exists() or latest.read_text(encoding="utf-8") != place.name:
         write_bytes(latest, place.name.encode())
-

@@ -105,7 +105,7 @@ class Bench:
         return Recipe(
             schema=1, name="bench", language="en", seed=self.seed, sources=sources, steps=steps, items=self.items,
             tokenizer=KindSpec(kind="none"), model=KindSpec(kind="none"), retriever=KindSpec(kind="none"),
-            annotation=KindSpec(kind="none"), outputs=outputs, card=CARD, run=RunSpec(**self.run),
+            annotation=KindSpec(kind="none"), outputs=outputs, card=CARD, run=RunSpec(**{"workers": 1, **self.run}),
             tolerate=Threshold(failed_rows=self.tolerated),
         )  # fmt: skip
 

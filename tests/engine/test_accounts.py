@@ -79,7 +79,7 @@ def test_a_good_row_of_the_same_kind_is_committed(tmp_path: Path) -> None:
         ("lost", "accounts for 2 units of lines.txt, which has 3"),
         ("twice", "names a unit of lines.txt twice"),
         ("reason", "undeclared reason 'mood'"),
-        ("origin", "from lines.txt:99"),
+        ("origin", "rows of other units than those that it keeps"),
         ("end", "which has no end"),
     ],
 )

@@ -162,8 +162,8 @@ def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, 
     whole.build()
     settle, done = Workshop._shards, []
 
-    def stop(self: Any, node: Any, todo: Any, commit: Any) -> None:
-        settle(self, node, todo, commit)
+    def stop(self: Any, node: Any, *rest: Any) -> None:
+        settle(self, node, *rest)
         done.append(node.name)
         if node.name == "again":
             raise OSError("pulled the plug")

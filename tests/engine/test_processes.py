@@ -9,14 +9,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from engine_bench import Bench
 
 import benchbuilder
 from benchbuilder.errors import DataError
-from benchbuilder.executors.local import packed
+from benchbuilder.records.envelope import MadeBy, Origin
+from benchbuilder.records.passage import Passage
+from benchbuilder.records.table import Table
+from benchbuilder.work import cut
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(Path(benchbuilder.__file__).parents[1])))}
@@ -159,7 +163,28 @@ def _session(leader: int) -> list[int]:
     return found
 
 
-def test_tables_of_shards_travel_alone() -> None:
-    """A slice that is sent to a worker takes only its own rows with it."""
-    table = pa.table({"text": ["x" * 1000] * 1000})
-    assert len(packed(table.slice(500, 10))) < 20_000
+def _row(line: int, text: str) -> Passage:
+    envelope: Any = {"origin": Origin(file="f", line=line), "made_by": MadeBy(rule="r"), "language": "en"}
+    return Passage.build(base="b", document=str(line), text=text, partition="b", **envelope)
+
+
+def test_shards_are_read_without_the_rest_of_the_file(tmp_path: Path) -> None:
+    """A shard is cut from files: of a large one no more is read than the groups of rows that hold it."""
+    parts = [tmp_path / "part-00000.parquet", tmp_path / "part-00001.parquet"]
+    rows = [_row(n, f"text {n}") for n in range(10)]
+    for path, few in zip(parts, (rows[:7], rows[7:]), strict=True):
+        pq.write_table(Table.of(few, Passage).arrow, path, row_group_size=2)
+    shards = cut("passage", parts, 4)
+    assert [shards.rows(index) for index in range(len(shards))] == [4, 4, 2]
+    assert [(piece.start, piece.count) for piece in shards.shards[1]] == [(4, 3), (0, 1)]
+    assert Table(shards.whole(), Passage).ids() == [row.id for row in rows]
+    assert [row.id for row in Table(shards.table(1), Passage)] == [row.id for row in rows[4:8]]
+
+
+def test_long_rows_make_small_shards(tmp_path: Path) -> None:
+    path = tmp_path / "part-00000.parquet"
+    rows = [_row(n, str(n) * 5000) for n in range(10, 60)]
+    pq.write_table(Table.of(rows, Passage).arrow, path)
+    shards = cut("passage", [path], 1000, 50_000)
+    assert 5 < len(shards) < 25
+    assert shards.total() == 50
