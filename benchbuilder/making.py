@@ -27,7 +27,7 @@ from benchbuilder.records.fates import EndOfFile, Fate
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.records.unique import Unique
 from benchbuilder.roots import shown
-from benchbuilder.sealing import Books, Shards, check_files
+from benchbuilder.sealing import Books, Files, Shards
 from benchbuilder.shards import Job, TableFiles, Talk, Worker
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.recipe import Recipe, RunSpec
@@ -115,9 +115,7 @@ class Workshop:
         count, ends = take_in(
             source, limits.shard_rows, limits.shard_bytes, draft.commit, lambda units: self.watcher.advance(name, units)
         )
-        shards = _drafted(draft, count, node)
-        check_files(source, shards, ends)
-        return self._seal(node, draft, shards, ends)
+        return self._seal(node, draft, _drafted(draft, count, node), ends)
 
     # --- steps
 
@@ -235,7 +233,7 @@ class Workshop:
         observed: Mapping[str, str] | None = None,
     ) -> Manifest:  # fmt: skip
         self._unchanged(node)
-        books = Books.of(node, shards)
+        books = Books.of(node, shards, Files(node.maker, ends) if isinstance(node.maker, Source) else None)
         manifest = books.manifest(self.digests(node), shards.count, ends, observed or {})
         draft.seal(manifest)
         if books.failures() > self.limits.tolerated * books.tickets():

@@ -65,8 +65,8 @@ class Books:
     """The fates of the tickets that failed."""
 
     @classmethod
-    def of(cls, node: Node, shards: Shards) -> Books:
-        """The books of all shards."""
+    def of(cls, node: Node, shards: Shards, files: Files | None = None) -> Books:
+        """The books of all shards; with `files` those of a source, which must balance too."""
         books, unique = cls(node, rows=shards.rows), Unique()
         of_rows, of_fates = Digest(shards.rows, schema_of(node.row).names), Digest(shards.fates, FATES.names)
         with ThreadPoolExecutor(1) as aside:
@@ -75,11 +75,15 @@ class Books:
                 of_rows.feed(shard.rows.arrow)
                 unique.take(shard.rows.arrow.column("id"))
                 books._take(shard)
+                if files is not None:
+                    files.take(shard.fates)
                 if other is None:
                     of_fates.feed(shard.fates)
                 else:
                     other.result()
         unique.check(node.name)
+        if files is not None:
+            files.check(shards)
         books.digest, books.fates = of_rows.done(), of_fates.done()
         return books
 
@@ -132,26 +136,36 @@ class Books:
         )
 
 
-def check_files(source: Source, shards: Shards, ends: Sequence[EndOfFile]) -> None:
-    """Every file reached its end, and its units are as many as the fates that were written down, each once."""
-    seen, loose = Counter[str](), set[str]()
-    last: dict[str, int] = {}
-    for shard in shards:
-        for file, lines in _runs(shard.fates):
-            seen[file] += len(lines)
-            if int(lines[0]) <= last.get(file, -1) or bool(np.any(np.diff(lines) <= 0)):
-                loose.add(file)
-            last[file] = max(int(lines[-1]), last.get(file, -1))
-    ended = {end.file: end.units for end in ends if end.auxiliary is None}
-    auxiliary = {end.file for end in ends if end.auxiliary is not None}
-    for file in sorted({*seen, *ended, *(ref.path for ref in source.files())} - auxiliary):
-        if seen[file] != ended.get(file, -1):
-            raise refuse_source(
-                source, f"accounts for {seen[file]} units of {file}, which has {ended.get(file, 'no end')}",
-                "a source must name a fate for every unit and reach the end of every file",
-            )  # fmt: skip
-        if file in loose and _distinct(shards, file) != seen[file]:
-            raise refuse_source(source, f"names a unit of {file} twice", "a unit has one fate")
+class Files:
+    """The units of a source's files, added up shard by shard."""
+
+    def __init__(self, source: Source, ends: Sequence[EndOfFile]) -> None:
+        self._source, self._ends = source, ends
+        self._seen, self._last = Counter[str](), dict[str, int]()
+        self._loose: set[str] = set()
+        """Files whose units did not come in order, so that they must be counted."""
+
+    def take(self, fates: pa.Table) -> None:
+        """The fates of a shard."""
+        for file, lines in _runs(fates):
+            self._seen[file] += len(lines)
+            if int(lines[0]) <= self._last.get(file, -1) or bool(np.any(np.diff(lines) <= 0)):
+                self._loose.add(file)
+            self._last[file] = max(int(lines[-1]), self._last.get(file, -1))
+
+    def check(self, shards: Shards) -> None:
+        """Every file reached its end, and its units are as many as the fates that were written down, each once."""
+        source, seen = self._source, self._seen
+        ended = {end.file: end.units for end in self._ends if end.auxiliary is None}
+        auxiliary = {end.file for end in self._ends if end.auxiliary is not None}
+        for file in sorted({*seen, *ended, *(ref.path for ref in source.files())} - auxiliary):
+            if seen[file] != ended.get(file, -1):
+                raise refuse_source(
+                    source, f"accounts for {seen[file]} units of {file}, which has {ended.get(file, 'no end')}",
+                    "a source must name a fate for every unit and reach the end of every file",
+                )  # fmt: skip
+            if file in self._loose and _distinct(shards, file) != seen[file]:
+                raise refuse_source(source, f"names a unit of {file} twice", "a unit has one fate")
 
 
 def refuse_source(source: Source, what: str, why: str) -> AccountsError:
