@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -54,17 +54,17 @@ class Findings:
             raise DataError(what, next="give the right files, for instance paths.NAME=FILE on the command line")
 
 
-def check(loaded: Loaded, *, sources: bool = True) -> tuple[Problem, ...]:
+def check(loaded: Loaded, *, sources: Collection[str] | None = None) -> tuple[Problem, ...]:
     """The warnings about a recipe; RecipeError or DataError with everything that would stop a build.
 
-    `sources` also reads the head of each source's files. Nothing is run and nothing is written.
+    The heads of the files of `sources` are read, those of all sources by default. Nothing is run and nothing written.
     """
     findings = examine(loaded, sources=sources)
     findings.raise_if_wrong()
     return tuple(findings.warnings)
 
 
-def examine(loaded: Loaded, *, sources: bool = True) -> Findings:
+def examine(loaded: Loaded, *, sources: Collection[str] | None = None) -> Findings:
     """Everything that can be known before a build."""
     findings = Findings()
     findings.problems += _files(loaded)
@@ -73,8 +73,7 @@ def examine(loaded: Loaded, *, sources: bool = True) -> Findings:
     if not findings.problems:  # a file that is not there is told once
         findings.problems += _models(loaded)
     findings.warnings += [*wiring.unused(), *_inherited(loaded), *_unreachable(loaded), *_uncapped(loaded)]
-    if sources:
-        findings.data += _sources(loaded)
+    findings.data += _sources(loaded, loaded.recipe.sources if sources is None else sources)
     return findings
 
 
@@ -148,10 +147,10 @@ def _asked_of(loaded: Loaded, key: str) -> Iterator[str]:
             yield from example.asked()
 
 
-def _sources(loaded: Loaded) -> Iterator[DataError]:
-    for name, spec in loaded.recipe.sources.items():
+def _sources(loaded: Loaded, names: Collection[str]) -> Iterator[DataError]:
+    for name in names:
         try:
-            kinds.create("source", spec, name, loaded.recipe.language).check()
+            kinds.create("source", loaded.recipe.sources[name], name, loaded.recipe.language).check()
         except DataError as error:
             link = loaded.origins.links.get(("sources", name, "path"))
             ways = (error.next, f"the path is set by {dotted(link[0])}" if link else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from benchbuilder.errors import Problem, RecipeError
+from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.identity import Sha, changes, key_of, kind_parts, spec_parts
 from benchbuilder.kinds import create, row_name
 from benchbuilder.ports.source import Source
@@ -16,6 +16,7 @@ from benchbuilder.ports.stage import Context, Prompted, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.spec.base import KindSpec
 from benchbuilder.spec.recipe import Recipe, RunSpec
+from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store
 from benchbuilder.wiring import expand, flow_order, without_source
 
@@ -153,7 +154,22 @@ def _source(recipe: Recipe, name: str, sha256_of: Sha) -> Node:
     # a source may read a folder or a glob: its files are hashed as it lists them, its spec says only what it asks for
     asked |= spec_parts(spec, lambda _: "")
     asked |= {f"file {ref.path}": sha256_of(ref.file) for ref in source.files()}
+    asked |= {f"version of {part}": version for part, version in source.fingerprint().items()}
     return Node(name, source, asked, key_of(asked), {}, source.output)
+
+
+def unread(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:
+    """The sources that a build would read: those that `store` has not sealed as they are. Opens no file."""
+    found: list[str] = []
+    for name in recipe.sources:
+        try:
+            node = _source(recipe, name, checksums.remembered)
+        except DataError:
+            found.append(name)
+        else:
+            if store.manifest(name, node.key) is None:
+                found.append(name)
+    return tuple(found)
 
 
 def _step(

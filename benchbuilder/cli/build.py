@@ -12,7 +12,7 @@ from rich.console import Console
 from benchbuilder.ballots.definitions import FILE as REVIEW_FILE
 from benchbuilder.build import BuildReport, build, open_gateway
 from benchbuilder.cli.costs import receipt_lines
-from benchbuilder.cli.session import Session, add_overrides, add_refresh, open_session
+from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
 from benchbuilder.errors import ServiceError, TooManyFailures
 from benchbuilder.progress import Bars, Lines, Watcher
 from benchbuilder.spec.recipe import Recipe
@@ -26,6 +26,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     add_refresh(parser)
+    add_verify(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -74,7 +74,7 @@ def _run(loaded: Loaded, evaluation: Evaluation, args: argparse.Namespace, conso
     def say(text: str = "") -> None:
         console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
 
-    for warning in check(loaded, sources=False):
+    for warning in check(loaded, sources=()):
         if warning.key.startswith(loaded.key("evaluation")):
             say(f"warning: {warning}")
     refresh = frozenset(args.refresh or ())

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from typing import NamedTuple
-
-from rich.console import Console
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchbuilder import __version__
 from benchbuilder.errors import BenchbuilderError, Problem, RecipeError
 
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Console
+
 _NEW_OBJECTS = 20_000
 """So many objects are made before circles among them are looked for: tables of rows hold none, and looking through
 them all again and again is a tenth of the work of a build, a sixth of that of an evaluation."""
-
-
-class Terminal(Console):
-    """A console that leaves a closed pipe (``| head``) to `main`."""
-
-    def on_broken_pipe(self) -> None:
-        """Called by rich while it handles the error."""
-        raise BrokenPipeError
 
 
 class Command(NamedTuple):
@@ -151,23 +144,28 @@ COMMANDS: dict[str, Command] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code (see the exit codes in the reference)."""
     words = list(sys.argv[1:] if argv is None else argv)
-    errors = Console(stderr=True)
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     try:
         return _dispatch(words)
     except BenchbuilderError as error:
-        errors.print(f"error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        _complain(f"error: {error}", style="red")
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
         return 0
     except OSError as error:
         told = f"error: the system refused: {error}"
-        errors.print(f"{told}\n  next:  check space and rights; what was committed is kept", style="red", markup=False)
+        _complain(f"{told}\n  next:  check space and rights; what was committed is kept", style="red")
         return 3
     except KeyboardInterrupt:
-        errors.print("stopped; what was committed is kept, and the same command goes on", highlight=False)
+        _complain("stopped; what was committed is kept, and the same command goes on")
         return 130
+
+
+def _complain(text: str, style: str | None = None) -> None:
+    from rich.console import Console
+
+    Console(stderr=True).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -182,11 +180,22 @@ def _dispatch(words: list[str]) -> int:
     elif "=" in words[0] or words[0].startswith("-"):
         name, rest = "build", words
     else:
+        from difflib import get_close_matches
+
         close = get_close_matches(words[0], COMMANDS, n=1)
         raise RecipeError(
             [Problem(f"{words[0]!r} is neither a command nor key=value", where=f"command line: {words[0]}",
                      allowed=", ".join(COMMANDS), hint=f"did you mean {close[0]!r}?" if close else "")]
         )  # fmt: skip
+    return _run(name, rest)
+
+
+def _run(name: str, rest: list[str]) -> int:
+    """Run the command `name`. What it needs is imported now: `--help` needs nothing of it."""
+    import argparse
+
+    from benchbuilder.cli.terminal import Terminal
+
     command = COMMANDS[name]
     module = importlib.import_module(f"benchbuilder.cli.{command.module}")
     parser = argparse.ArgumentParser(

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from benchbuilder.checking import require_libraries
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
-from benchbuilder.cli.session import Session, add_overrides, add_refresh, open_session
+from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
 from benchbuilder.errors import InstallationError
 from benchbuilder.progress import Bars, Lines
 from benchbuilder.quote import quote
@@ -20,6 +20,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     add_refresh(parser)
+    add_verify(parser)
     parser.add_argument("--no-quote", action="store_true", help="run nothing, and do not say what models would cost")
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from benchbuilder.checking import check
 from benchbuilder.errors import Problem
 from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.plan import Plan, make_plan
+from benchbuilder.plan import Plan, make_plan, unread
 from benchbuilder.progress import Bars, Lines, Watcher
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store
@@ -35,6 +35,12 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe=NAME and any override")
 
 
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """Let a command take ``--verify``."""
+    parser.add_argument("--verify", action="store_true",
+                        help="read all files again, even if size, times and inode are as they were")  # fmt: skip
+
+
 def add_refresh(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--refresh STEP``."""
     parser.add_argument("--refresh", action="append", metavar="STEP", help="run a sealed step again (repeatable)")
@@ -43,9 +49,9 @@ def add_refresh(parser: argparse.ArgumentParser) -> None:
 def open_session(args: argparse.Namespace, console: Console) -> Session:
     """Compose, validate and check the recipe, and plan it. RecipeError with every problem at once."""
     loaded = load_recipe(args.overrides, recipes=args.recipes)
-    warnings = check(loaded)
     store = Store(loaded.recipe.folder(Path.cwd()))
-    checksums = Checksums(store.checksums)
+    checksums = Checksums(store.checksums, verify=getattr(args, "verify", False))
+    warnings = check(loaded, sources=unread(loaded.recipe, store, checksums))
     plan = make_plan(loaded.recipe, store, checksums.of)
     checksums.save()
     return Session(loaded, plan, store, console, warnings)
