@@ -121,7 +121,7 @@ def _lines(table: pa.Table, kept: Any, out: Any, said: Mapping[str, Any]) -> pa.
     """
     count = table.num_rows
     if len(out) != count:
-        places = np.where(kept, np.cumsum(kept), 0)
+        places: Any = np.where(kept, np.cumsum(kept), 0)
         out = pa.concat_arrays([pa.array([""]), out]).take(pa.array(places))
     columns = {
         "port": same("each", count),
@@ -162,9 +162,17 @@ def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard
     return Shard(Table(rows, table.row), lines, screened.tallies)
 
 
-def settle_gather(stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gathered, output: type[Row]) -> Shard:
+def settle_gather(
+    stage: Gather, tables: Mapping[str, Table[Any]], gathered: Gathered | Tickets, output: type[Row]
+) -> Shard:
     """The balanced result of a gather: every `each` row has its fates, every `whole` row is a parent or unused."""
     step = stage.context.step
+    if isinstance(gathered, Tickets):
+        if whole := sorted(port for port in tables if stage.ports[port].mode == "whole"):
+            raise refuse(
+                step, f"the rows of {', '.join(whole)} have no fates", "tickets by the column have `each` only"
+            )
+        return settle_tickets(stage, tables["each"], gathered, output)
     envelopes = {port: _envelopes(table) for port, table in tables.items() if stage.ports[port].mode != "lookup"}
     each = envelopes.pop("each")
     check_unique(step, [row_id for row_id, _ in gathered.fates])

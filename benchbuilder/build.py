@@ -28,6 +28,7 @@ from benchbuilder.ports.model import Receipt
 from benchbuilder.progress import Watcher
 from benchbuilder.records.table import Table
 from benchbuilder.retelling import counted
+from benchbuilder.shards import TableFiles
 from benchbuilder.store.checksums import Checksums
 from benchbuilder.store.folder import Store, point
 from benchbuilder.store.manifest import Manifest
@@ -311,7 +312,11 @@ class Tables(Mapping[str, Table[Any]]):
         self._store, self._manifests = store, manifests
 
     def __getitem__(self, name: str) -> Table[Any]:
-        return self._store.rows(self._manifests[name])
+        manifest = self._manifests[name]
+        return TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._manifests  # without reading it
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._manifests)

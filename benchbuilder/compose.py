@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 from hydra import initialize_config_dir
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
@@ -63,10 +64,9 @@ def compose(words: Sequence[str], roots: Sequence[Root]) -> Composed:
     that cannot be read, the first broken file, a name that stands in two roots, or a choice that does not exist.
     Can be called any number of times in one process; the same words over the same files are composed once.
     """
-    here, files = str(Path.cwd()), _digest(roots)
-    if files is None:
-        return _afresh(tuple(words), tuple(roots))
-    kept = _kept(tuple(words), tuple(roots), files, here)
+    if (files := _digest(roots)) is None:
+        return _afresh(tuple(words), tuple(roots), {})
+    kept = _kept(tuple(words), tuple(roots), files, _seen_from(roots))
     return replace(kept, data=deepcopy(kept.data), origins=kept.origins.copy())
 
 
@@ -91,16 +91,30 @@ def _digest(roots: Sequence[Root]) -> str | None:
 @lru_cache(maxsize=32)
 def _kept(words: tuple[str, ...], roots: tuple[Root, ...], files: str, here: str) -> Composed:  # noqa: ARG001
     """What `_afresh` gives: it depends on nothing else (messages name files relative to the folder `here`)."""
-    return _afresh(words, roots)
+    return _afresh(words, roots, _opened(roots, files))
 
 
-def _afresh(words: Sequence[str], roots: Sequence[Root]) -> Composed:
+@lru_cache(maxsize=8)
+def _opened(roots: tuple[Root, ...], files: str) -> dict[str, ConfigResult | None]:  # noqa: ARG001
+    """What Hydra made of the files with this digest, as far as they were opened until now."""
+    return {}
+
+
+def _seen_from(roots: Sequence[Root]) -> str:
+    """The current folder; empty where no file below `roots` lies below it, so that messages name each in full."""
+    here = Path.cwd()
+    near = any(root.path.is_relative_to(here) or here.is_relative_to(root.path) for root in roots)
+    return str(here) if near else ""
+
+
+def _afresh(words: Sequence[str], roots: Sequence[Root], opened: dict[str, ConfigResult | None]) -> Composed:
     library = Library(roots)
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(config_dir=str(roots[0].path), job_name="benchbuild", version_base="1.3"):
             loader: Any = GlobalHydra.instance().config_loader()
-            loader.repository = _Guarded(library)
+            loader.repository = _Guarded(library, opened)
+            loader._embed_result_config = _embedded
             with _only_select():
                 return _compose(words, library)
     finally:
@@ -144,12 +158,20 @@ def _merged(asked: list[str]) -> tuple[list[ResultDefault], DictConfig]:
     return chosen.defaults, cfg
 
 
-class _Guarded(ConfigRepository):
-    """Hydra's view of the files: every one is opened through the library, which checks it first."""
+def _embedded(result: ConfigResult, package: str | None) -> ConfigResult:
+    """The keys of a file below their package, as Hydra puts them; a copy, since it merges them by moving them."""
+    placed = ConfigLoaderImpl._embed_result_config(result, package)  # pyright: ignore[reportPrivateUsage]
+    return replace(result, config=deepcopy(result.config)) if placed is result else placed
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
-        self.loaded: dict[str, ConfigResult | None] = {}
+
+class _Guarded(ConfigRepository):
+    """Hydra's view of the files: every one is opened through the library, which checks it first.
+
+    `loaded` holds what was made of them; it stays as it is, so that further recipes may be composed of it.
+    """
+
+    def __init__(self, library: Library, loaded: dict[str, ConfigResult | None]) -> None:
+        self.library, self.loaded = library, loaded
         path = ConfigSearchPathImpl()
         path.append("hydra", "pkg://hydra.conf")
         for root in library.roots:

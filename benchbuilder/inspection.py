@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.accounts import matching
+from benchbuilder.accounts import FATES
 from benchbuilder.errors import DataError
+from benchbuilder.kinds import row_class
 from benchbuilder.plan import Plan
 from benchbuilder.ports.stage import Stage
 from benchbuilder.records.envelope import Row
-from benchbuilder.records.table import Table
+from benchbuilder.records.ids import column
+from benchbuilder.records.table import schema_of
 from benchbuilder.retelling import row_text
+from benchbuilder.shard_files import read_columns, read_part, read_slice
 from benchbuilder.store.folder import Store
 from benchbuilder.store.manifest import Manifest
 
@@ -54,16 +60,14 @@ class Inspector:
                 why="the store has no step of this recipe as it stands now",
                 next="build it first, with the same arguments: benchbuild recipe=... key=value ...",
             )
-        self._fates: dict[str, pa.Table] = {}
-        self._tables: dict[str, Table[Any]] = {}
 
     def why(self, what: str) -> list[Branch]:
         """Every branch of a row (by id), or of a source unit (``file:line``), to its end. DataError if unknown."""
         file, _, line = what.rpartition(":")
         if file and line.isdigit():
             return self._unit(file, int(line))
-        for name in self.manifests:
-            if self._has(name, what):
+        for name in self._likely(what):
+            if what in self._ids(name, {what}):
                 return list(self._branches(name, what, (name,)))
         raise self._unknown(what)
 
@@ -72,16 +76,15 @@ class Inspector:
         for name in self.plan.recipe.sources:
             if name not in self.manifests:
                 continue
-            fates = self._fates_of(name)
-            for ticket in matching(fates, line=line, file=file).to_pylist():
+            for ticket in self._lines(name, line=line, file=file):
                 if ticket["out"]:
                     branches += self._branches(name, ticket["out"], (name,))
                 else:
                     branches.append(self._end(name, ticket, (name,)))
         if branches:
             return branches
-        files = sorted({str(file) for name in self.plan.recipe.sources if name in self.manifests
-                        for file in self._fates_of(name).column("file").unique().to_pylist()})  # fmt: skip
+        sources = [name for name in self.plan.recipe.sources if name in self.manifests]
+        files = sorted({file for name in sources for file, *_ in self.manifests[name].units})
         raise DataError(
             f"no source of this build has a unit {file}:{line}",
             why=f"its files: {', '.join(files)}",
@@ -92,9 +95,9 @@ class Inspector:
         """The texts of the rows that were read at ``file:line``; none for a row's id."""
         file, _, line = what.rpartition(":")
         names = [name for name in self.plan.recipe.sources if name in self.manifests and file and line.isdigit()]
-        tickets = (t for name in names for t in matching(self._fates_of(name), line=int(line), file=file).to_pylist())
-        rows = (self._find(ticket["out"]) for ticket in tickets if ticket["out"])
-        return [row_text(found[1]) for found in rows if found is not None]
+        tickets = [ticket for name in names for ticket in self._lines(name, line=int(line), file=file)]
+        found = self._find({ticket["out"] for ticket in tickets if ticket["out"]})
+        return [row_text(found[ticket["out"]][1]) for ticket in tickets if ticket["out"] in found]
 
     def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
         if node in {part.items for part in self.plan.recipe.by_task().values()}:
@@ -121,20 +124,18 @@ class Inspector:
             yield Branch(path, "kept", detail=f"{row}; {end or 'no step takes it further'}")
 
     def _tickets(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        for ticket in matching(self._fates_of(name), row=row, port="each").to_pylist():
+        for ticket in self._lines(name, row=row, port="each"):
             if ticket["fate"] == "kept":
                 yield from self._branches(name, ticket["out"], path)
             else:
                 yield self._end(name, ticket, path)
 
     def _use(self, name: str, port: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        tickets = matching(self._fates_of(name), row=row, port=port).to_pylist()
+        tickets = self._lines(name, row=row, port=port)
         if tickets:
             yield self._end(name, tickets[0], path)
             return
-        table = self._rows(name)
-        pairs = zip(table.ids(), table.column("parents"), strict=True)
-        children = [child for child, parents in pairs if row in parents]
+        children = [child for part in self._parts(name) for child in _children(part, row)]
         yield Branch(path, "used", detail=f"{port} of {', '.join(children)}")
 
     def _end(self, name: str, ticket: Mapping[str, Any], path: tuple[str, ...]) -> Branch:
@@ -143,12 +144,13 @@ class Inspector:
 
     def trace(self, item: str) -> list[tuple[str, Row]]:
         """An item and all rows that it comes from, against the flow, each with the step that made it: sources last."""
-        row = self._find(item)
+        row = self._find({item}).get(item)
         if row is None:
             raise self._unknown(item)
-        found = [made for parent in row[1].parents if (made := self._find(parent)) is not None]
+        found = self._find(set(row[1].parents))
+        made = [found[parent] for parent in row[1].parents if parent in found]
         flow = {name: position for position, name in enumerate(self.plan.nodes)}
-        return [row, *sorted(found, key=lambda made: -flow[made[0]])]
+        return [row, *sorted(made, key=lambda one: -flow[one[0]])]
 
     def peek(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
         """The manifest and the first rows of a step."""
@@ -161,30 +163,53 @@ class Inspector:
             )
         if step not in self.manifests:
             raise DataError(f"step {step!r} is not built yet", next="build first, with the same arguments")
-        table = self._rows(step)
-        rows = [table.row.model_validate(data) for data in table.arrow.slice(0, count).to_pylist()]
+        cls = row_class(self.manifests[step].row)
+        rows: list[Row] = []
+        for part in self._parts(step):
+            first = read_slice(part, schema_of(cls), 0, count - len(rows))
+            rows += [cls.model_validate(data) for data in first.to_pylist()]
+            if len(rows) >= count:
+                break
         return self.manifests[step], rows
 
-    def _find(self, row: str) -> tuple[str, Row] | None:
-        for name in self.manifests:
-            table = self._rows(name)
-            position = pc.index(table.arrow.column("id"), row).as_py()
-            if position >= 0:
-                return name, table.row.model_validate(table.arrow.slice(position, 1).to_pylist()[0])
-        return None
+    def _find(self, rows: Set[str]) -> dict[str, tuple[str, Row]]:
+        """The rows of these ids, each with the first step that has it; those that there are."""
+        found: dict[str, tuple[str, Row]] = {}
+        for name in dict.fromkeys(name for row in sorted(rows) for name in self._likely(row)):
+            if missing := rows - found.keys():
+                cls = row_class(self.manifests[name].row)
+                for row, (part, place) in self._ids(name, missing).items():
+                    data = read_slice(part, schema_of(cls), place, 1).to_pylist()[0]
+                    found[row] = name, cls.model_validate(data)
+        return found
 
-    def _has(self, name: str, row: str) -> bool:
-        return pc.index(self._rows(name).arrow.column("id"), row).as_py() >= 0
+    def _likely(self, row: str) -> list[str]:
+        """The steps in flow order, those first whose rows are called as the id says."""
+        names = {name: row_class(manifest.row).name for name, manifest in self.manifests.items()}
+        return sorted(names, key=lambda name: not row.startswith(f"{names[name]}-"))
 
-    def _rows(self, name: str) -> Table[Any]:
-        if name not in self._tables:
-            self._tables[name] = self.store.rows(self.manifests[name])
-        return self._tables[name]
+    def _ids(self, name: str, rows: Set[str]) -> dict[str, tuple[Path, int]]:
+        """Where in the files of a step the rows of these ids stand."""
+        found: dict[str, tuple[Path, int]] = {}
+        wanted = pa.array(sorted(rows), pa.string())
+        for part in self._parts(name):
+            ids = column(read_columns(part, ["id"]), "id")
+            for place in _places(pc.is_in(ids, value_set=wanted)):
+                found[ids[place].as_py()] = part, place
+            if len(found) == len(rows):
+                break
+        return found
 
-    def _fates_of(self, name: str) -> pa.Table:
-        if name not in self._fates:
-            self._fates[name] = self.store.fates(self.manifests[name])
-        return self._fates[name]
+    def _parts(self, name: str) -> tuple[Path, ...]:
+        return self.store.parts(self.manifests[name])
+
+    def _lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
+        """The tickets of a step whose fates have these values."""
+        lines: list[dict[str, Any]] = []
+        for part in self.store.fates_parts(self.manifests[name]):
+            if places := _places(_having(read_columns(part, list(values)), values)):
+                lines += read_part(part, FATES).take(places).to_pylist()
+        return lines
 
     def _unknown(self, row: str) -> DataError:
         return DataError(
@@ -192,3 +217,22 @@ class Inspector:
             why=f"looked in {len(self.manifests)} steps of {self.store.folder}",
             next="ids stand in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
         )
+
+
+def _having(table: pa.Table, values: Mapping[str, str | int]) -> Any:
+    """Which lines have these values."""
+    compute: Any = pc
+    return functools.reduce(compute.and_, (compute.equal(column(table, name), values[name]) for name in values))
+
+
+def _places(mask: Any) -> list[int]:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+
+
+def _children(part: Path, row: str) -> list[str]:
+    """The ids of the rows in a file that have `row` among their parents."""
+    table, compute = read_columns(part, ["id", "parents"]), pc
+    lists: Any = column(table, "parents")
+    owners: Any = compute.call_function("list_parent_indices", [lists])
+    theirs = owners.filter(compute.call_function("equal", [lists.flatten(), pa.scalar(row)]))
+    return [str(child) for child in column(table, "id").take(theirs.unique()).to_pylist()]

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import TYPE_CHECKING, Any
 
 from benchbuilder.errors import InstallationError
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.candidate import Candidate
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.evidence import Evidence
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.item import Item
-from benchbuilder.records.passage import Passage
-from benchbuilder.records.question import Question
-from benchbuilder.records.score import Score
-from benchbuilder.records.statement import Statement
+
+if TYPE_CHECKING:
+    from benchbuilder.records.envelope import Row
 
 SLOTS = (
     "source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "baseline", "solver", "scorer",
@@ -44,6 +38,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rdf": "benchbuilder.sources.rdf:Rdf",
         "sql": "benchbuilder.sources.sql:Sql",
         "terms": "benchbuilder.sources.terms:Terms",
+        "wikipedia": "benchbuilder.sources.wikipedia:Wikipedia",
+        "books": "benchbuilder.sources.books:Books",
         "benchmark": "benchbuilder.sources.benchmark:Benchmark",
         "built_items": "benchbuilder.sources.built_items:BuiltItems",
     },
@@ -53,7 +49,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "jieba": "benchbuilder.tokenizers.jieba:Jieba",
         "whitespace": "benchbuilder.tokenizers.whitespace:Whitespace",
     },
-    "retriever": {"bm25": "benchbuilder.retrievers.bm25:Bm25"},
+    "retriever": {
+        "bm25": "benchbuilder.retrievers.bm25:Bm25",
+        "rank_bm25": "benchbuilder.retrievers.rank_bm25:RankBm25",
+        "dense": "benchbuilder.retrievers.dense:Dense",
+        "hybrid": "benchbuilder.retrievers.hybrid:Hybrid",
+    },
     "model": {
         "none": "benchbuilder.models.none:NoModel",
         "openai": "benchbuilder.models.openai:OpenAI",
@@ -173,7 +174,7 @@ def known(slot: str) -> dict[str, Kind]:
 
     built_in = BUILT_IN.get(slot, {})
     kinds = {name: Kind(slot, name, target, "benchbuilder", __version__) for name, target in built_in.items()}
-    for entry in entry_points(group=f"benchbuilder.{slot}"):
+    for entry in _installed(tuple(sys.path)).select(group=f"benchbuilder.{slot}"):
         kind = _plugged(slot, entry)
         if (other := kinds.get(kind.name)) is not None:
             raise InstallationError(
@@ -182,6 +183,13 @@ def known(slot: str) -> dict[str, Kind]:
             )
         kinds[kind.name] = kind
     return dict(sorted(kinds.items()))
+
+
+@cache
+def _installed(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
+    """What is installed along `path`: to read it takes as long for one slot as for all."""
+    found: Any = entry_points()
+    return found
 
 
 def _plugged(slot: str, entry: EntryPoint) -> Kind:
@@ -207,9 +215,8 @@ def create(slot: str, spec: Any, *args: Any) -> Any:
     return find(slot, spec.kind).load()(spec, *args)
 
 
-ROLES: dict[str, type[Row]] = {
-    role.name: role for role in (Statement, Question, Passage, Candidate, Evidence, Answer, Score)
-}
+ROLES = ("statement", "question", "passage", "candidate", "evidence", "answer", "score")
+"""The names of the row classes without a payload, each that of a module of `benchbuilder.records` too."""
 
 
 def row_name(cls: type[Row]) -> str:
@@ -224,7 +231,7 @@ def row_name(cls: type[Row]) -> str:
 def row_class(name: str) -> type[Row]:
     """The row class that `row_name` names."""
     role, _, payload = name.rstrip("]").partition("[")
-    if not payload:
-        return ROLES[role]
-    generic: Any = {"fact": Fact, "item": Item}[role]
-    return generic[find("payload", payload).load()]
+    if role not in (*ROLES, "fact", "item"):
+        raise KeyError(role)
+    made: Any = getattr(importlib.import_module(f"benchbuilder.records.{role}"), role.capitalize())
+    return made[find("payload", payload).load()] if payload else made

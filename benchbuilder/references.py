@@ -21,6 +21,8 @@ _OWN = re.compile(
 )
 _PAYING = ("prices", "token_counter", "extra_body")
 """Of a model: what says how much it costs, or what else is asked of the service that is paid."""
+_ELSEWHERE = ("address", "storage", "storage_options")
+"""Of an executor: where the work and the data of a build go."""
 _ALLOWED = "the command line, recipes/local/ of the current folder, or your own configuration folder"
 
 
@@ -107,7 +109,8 @@ def own_keys(data: Mapping[str, Any], origins: Origins) -> Iterable[Problem]:
     for key, value in _leaves(data, ()):
         if value is None or (origin := origins.of(key)).trusted:
             continue
-        if any(isinstance(part, str) and _OWN.fullmatch(part) for part in key[-1:]):
+        away = key[:2] == ("run", "executor") and key[2:3] and key[2] in _ELSEWHERE
+        if away or any(isinstance(part, str) and _OWN.fullmatch(part) for part in key[-1:]):
             message = "a recipe cannot set addresses, databases or secrets"
             yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
         elif _pays(key) and not _of_the_program(origin):

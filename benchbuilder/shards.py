@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock
 
@@ -19,7 +20,7 @@ from benchbuilder.ports.stage import Conversation, Filter, Map, Prompted, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Failed, Fate
 from benchbuilder.records.table import Table, schema_of
-from benchbuilder.shard_files import read_part, rows_of
+from benchbuilder.shard_files import read_columns, read_part, rows_of
 
 _FEW_ROWS = 20_000
 """A table of so many rows is simply loaded."""
@@ -77,6 +78,16 @@ class StoredTable(Table[Any]):
             for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
                 table = pa.Table.from_batches([batch])
                 yield table.cast(schema) if names is None else table
+
+    def find(self, ids: Collection[str]) -> Table[Any]:
+        """The rows of these ids; of files that have none, nothing but the ids is read."""
+        wanted, schema = pa.array(sorted(ids), pa.string()), schema_of(self.row)
+        found = [schema.empty_table()]
+        for part in self._parts if len(wanted) else ():
+            mask: Any = pc.is_in(read_columns(part, ["id"]).column("id"), value_set=wanted)
+            if pc.any(mask, min_count=0).as_py():
+                found.append(read_part(part, schema).filter(mask))
+        return Table(pa.concat_tables(found), self.row)
 
     def _map(self) -> pa.Table:
         marks = [(str(part), (stat := part.stat()).st_size, stat.st_mtime_ns) for part in self._parts]

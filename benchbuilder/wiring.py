@@ -111,7 +111,7 @@ def step_row(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, 
     for ref in recipe.wired(step).from_.get("each", ()):
         name = ref.removeprefix("sources.")
         if name in ROLES:
-            return ROLES[name]
+            return kinds.row_class(name)
         if name in kinds.known("payload"):
             return kinds.row_class(f"fact[{name}]")
     return stage.ports["each"].row

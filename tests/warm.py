@@ -60,7 +60,14 @@ def warm(folder: Path) -> Generator[Path]:
         server.wait()
 
 
-def _preload() -> None:
+_LIBRARIES = (
+    "openai", "aiohttp", "sacrebleu.metrics.chrf", "jieba.finalseg", "pyarrow.parquet", "pyarrow.dataset", "pandas",
+    "pyarrow.pandas_compat", "openpyxl", "rich._emoji_codes", "_strptime",
+)  # fmt: skip
+"""What commands import when they need it; pandas is what pyarrow imports when it is given a list."""
+
+
+def _preload(folder: Path) -> None:
     """Import what commands import when they need it, and read what is the same for all."""
     import gc
     import importlib
@@ -75,8 +82,10 @@ def _preload() -> None:
     for module in pkgutil.walk_packages(benchbuilder.__path__, "benchbuilder."):
         if not any(part in module.name for part in light) and ".migrations" not in module.name:
             importlib.import_module(module.name)
-    for library in ("openai", "aiohttp", "sacrebleu.metrics.chrf", "jieba.finalseg", "pyarrow.parquet", "openpyxl"):
+    for library in _LIBRARIES:
         importlib.import_module(library)
+    os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
+    load_recipe(["recipe=care_mi", "annotation=none"])
     loaded = load_recipe(["recipe=care_mi"])
     Jieba(loaded.recipe.tokenizer).open()
     verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
@@ -86,7 +95,7 @@ def _preload() -> None:
 def _serve(door: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _preload()
+    _preload(Path(door).parent)
     with socket.socket(socket.AF_UNIX) as waiting:
         waiting.bind(f"{door}.new")
         waiting.listen(64)

@@ -9,9 +9,11 @@ from typing import Any
 import yaml
 from rich.console import Console
 from rich.table import Table
+from yaml.constructor import SafeConstructor
 
 from benchbuilder import kinds
 from benchbuilder.library import Library
+from benchbuilder.recipe_file import tree_of
 from benchbuilder.roots import find_roots, shown
 
 _UNREADABLE = "(this file cannot be read: benchbuild check says why)"
@@ -44,7 +46,8 @@ def _recipes(library: Library) -> Table:
 def _read(path: Path) -> Any:
     """What a file itself says; None if it cannot be read."""
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        tree = tree_of(path.read_text(encoding="utf-8"))
+        return {} if tree is None else SafeConstructor().construct_document(tree) or {}
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from benchbuilder.exporters.flatten import cells_of
 from benchbuilder.ports.exporter import Finished
 from benchbuilder.records.envelope import Row
@@ -143,17 +140,14 @@ def ancestry(finished: Finished, entries: Sequence[Entry]) -> dict[str, list[Anc
 
     A row that filters passed on counts for the step that made it.
     """
-    wanted = pa.array(sorted({parent for entry in entries for parent in entry.row.parents}), pa.string())
+    wanted = {parent for entry in entries for parent in entry.row.parents}
     known: dict[str, Ancestor] = {}
     for account in finished.accounts:
         if account.role not in ("fact", "statement", "question") or account.step not in finished.tables:
             continue
-        table = finished.tables[account.step]
-        for data in table.arrow.filter(pc.is_in(table.arrow.column("id"), wanted)).to_pylist():
-            if data["id"] not in known:
-                row: Row = table.row.model_validate(data)
-                rule = f"{row.made_by.rule}@{row.made_by.version}"
-                known[row.id] = Ancestor(account.step, account.role, rule, _text_of(row))
+        for row in finished.tables[account.step].find(wanted - known.keys()):
+            rule = f"{row.made_by.rule}@{row.made_by.version}"
+            known[row.id] = Ancestor(account.step, account.role, rule, _text_of(row))
     place = {row_id: index for index, row_id in enumerate(known)}
     return {
         entry.row.id: [known[i] for i in sorted(known.keys() & set(entry.row.parents), key=place.__getitem__)]

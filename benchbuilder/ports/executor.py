@@ -70,5 +70,5 @@ class Executor(ABC):
         """The worker processes on this machine, for whoever wants to know how much memory a build takes."""
         return ()
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Let the workers go; a build is over."""

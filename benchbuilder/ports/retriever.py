@@ -11,7 +11,11 @@ from benchbuilder.spec.base import KindSpec
 
 
 class Retriever(ABC):
-    """Ranks the passages of one knowledge base."""
+    """Ranks the passages of one knowledge base.
+
+    Texts are given as a sequence that reads them when they are asked for: go through them in slices
+    (``texts[start:stop]`` is a list), and do not hold them all. Picklable before it is opened.
+    """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
@@ -24,10 +28,22 @@ class Retriever(ABC):
         """Distribution and dictionary versions that shape the ranking."""
         return {}
 
+    def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:  # noqa: ARG002
+        """Make in `cache` what `index` opens, with up to `workers` processes: once, before any worker opens it.
+
+        Which files and folders of `cache` that is; workers on other machines get copies of them. None where every
+        worker makes its own index.
+        """
+        return ()
+
     @abstractmethod
     def index(self, texts: Sequence[str], cache: Path) -> None:
-        """Index `texts`, or load the index of just these texts and settings from folder `cache`."""
+        """Open the index of just these texts and settings that is in `cache`, or make it."""
 
     @abstractmethod
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and scores of the best texts, best first; none with score zero."""
+
+    def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
+        """What `search` finds for each query, in order."""
+        return [self.search(query) for query in queries]

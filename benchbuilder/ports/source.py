@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchbuilder.records.columnar import Units
 from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import EndOfFile, Kept, Unit
+from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, KindSpec, Label
 
@@ -48,6 +48,10 @@ class Source(ABC):
     def rows_of(cls, spec: Any) -> type[Row]:  # noqa: ARG003
         """The class of the rows that a source with this `spec` makes; `output`, unless it is the recipe that says."""
         return cls.output
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What else shapes the rows: versions of libraries, content of files besides those that are read."""
+        return {}
 
     @abstractmethod
     def files(self) -> list[FileRef]:
@@ -93,3 +97,11 @@ def packed(units: Sequence[Unit], output: type[Row]) -> Units:
         pa.array(["" if isinstance(fate, Kept) else fate.detail for fate in fates], pa.string()),
         Table.of([fate.row for fate in fates if isinstance(fate, Kept)], output),
     )
+
+
+def unpacked(units: Units) -> Iterator[Unit]:
+    """The units of a file that columns hold, one by one."""
+    rows = iter(units.rows)
+    columns: list[list[Any]] = [column.to_pylist() for column in (units.lines, units.reasons, units.details)]
+    for line, reason, detail in zip(*columns, strict=True):
+        yield Unit(units.file, line, Kept(next(rows)) if reason is None else Dropped(reason, detail))

@@ -173,5 +173,8 @@ class Gather(Stage):
     """Needs all rows at once and runs once."""
 
     @abstractmethod
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
-        """The fates of every row of the `each` port, and what was unused of the `whole` ports."""
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered | Tickets:
+        """The fates of every row of the `each` port, and what was unused of the `whole` ports.
+
+        A gather without `whole` ports and notes may give its tickets by the column, in the order of the rows.
+        """

@@ -60,14 +60,15 @@ def passed(table: Table[Any], places: Sequence[int], outcomes: Sequence[Sequence
     of_each[np.asarray(places)] = [len(fates) for fates in outcomes]
     passes[np.asarray(places)] = False
     row = np.repeat(np.arange(count), of_each)
-    said = np.where(passes[row], 0, np.cumsum(~passes[row]))
+    said: Any = np.where(passes[row], 0, np.cumsum(~passes[row]))
     told = [("", "kept", "", ""), *((fate.slot, *_said(fate)) for _, fate in lines)]
-    texts = [pa.array(values, pa.string()).take(pa.array(said)) for values in zip(*told, strict=True)]
+    at: Any = pa.array(said)
+    slots, fates, reasons, details = (pa.array(texts, pa.string()).take(at) for texts in zip(*told, strict=True))
     kept = np.array([True, *(isinstance(fate, Kept) for _, fate in lines)])[said]
     made = Table.of([fate.row for _, fate in lines if isinstance(fate, Kept)], table.row).arrow
-    where = np.where(said == 0, row, count + np.cumsum(kept & (said > 0)) - 1)[kept]
-    rows: pa.Table = pa.concat_tables([table.arrow, made]).take(pa.array(where))
-    return Tickets(pa.array(row), *texts, Table(rows, table.row))
+    where: Any = pa.array(np.where(said == 0, row, count + np.cumsum(kept & (said > 0)) - 1)[kept])
+    rows: pa.Table = pa.concat_tables([table.arrow, made]).take(where)
+    return Tickets(pa.array(row), slots, fates, reasons, details, Table(rows, table.row))
 
 
 def _said(fate: Fate) -> tuple[str, str, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from benchbuilder.records.envelope import MadeBy, Row
 from benchbuilder.records.table import Table, schema_of
@@ -17,6 +19,7 @@ from benchbuilder.records.table import Table, schema_of
 _compute: Any = pc
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 _ESCAPED = r'[\x00-\x1f"\\]'
+_SPECIAL = bytes(range(0x20)) + b'"\\'
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 _ID_BYTES = 10
 
@@ -45,7 +48,7 @@ def source_rows(
     envelope = {
         "id": column_ids(row.name, {name: fields[name] for name in row.identity}, empty, empty, partition),
         "of": empty,
-        "parents": pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string())),
+        "parents": _lists(np.zeros(count + 1, np.int64), pa.array([], pa.string())),
         "slot": empty,
         "origin": pa.StructArray.from_arrays([same(file, count), lines], names=["file", "line"]),
         "made_by": _made_by(made_by, count),
@@ -53,6 +56,14 @@ def source_rows(
         "partition": same(partition, count),
     }
     return _table(row, {**envelope, **fields})
+
+
+def content_digests(columns: Sequence[pa.Array[Any]], size: int = 16) -> NDArray[np.uint8]:
+    """A hash of the texts that stand beside each other in `columns`: a line of `size` bytes for each."""
+    parts: list[Any] = ["["]
+    for place, texts in enumerate(columns):
+        parts += ["," if place else "", _json(texts)]
+    return _digests(_joined([*parts, "]"]), size)
 
 
 def children(
@@ -117,8 +128,14 @@ def _before(ids: pa.Array[Any], lists: Any) -> pa.Array[Any]:
     first[offsets[:-1]] = True
     places[first] = np.arange(count)
     places[~first] = count + np.arange(len(places) - count)
-    values: Any = pa.concat_arrays([ids, lists.flatten()]).take(pa.array(places))
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+    taken: Any = pa.array(places)
+    return _lists(offsets, pa.concat_arrays([ids, lists.flatten()]).take(taken))
+
+
+def _lists(offsets: NDArray[np.int64], values: Any) -> pa.Array[Any]:
+    """The lists of `values` that begin and end at `offsets`."""
+    places: Any = pa.array(offsets.astype(np.int32))
+    return pa.ListArray.from_arrays(places, values)
 
 
 def _separated(fields: list[Any]) -> list[Any]:
@@ -151,6 +168,8 @@ def _json(array: Any) -> Any:
 
 def _quoted(array: Any) -> Any:
     quoted = _joined(['"', array, '"'])
+    if not array.null_count and not _any_of(array, _SPECIAL):
+        return quoted
     marked = _compute.match_substring_regex(array, _ESCAPED)
     if array.null_count:
         marked = _compute.fill_null(marked, True)
@@ -160,16 +179,30 @@ def _quoted(array: Any) -> Any:
     return _compute.replace_with_mask(quoted, marked, escaped)
 
 
-def _hashed(prefix: str, texts: Any) -> pa.Array[Any]:
-    """An id for each text: the prefix and the hexadecimal digits of its hash."""
+def _any_of(array: Any, special: bytes) -> bool:
+    """Whether any of the bytes `special` stands in any text of an array; a first look, much faster than a pattern."""
+    _, offsets, data = array.buffers()
+    if not len(array) or data is None:
+        return False
+    ends = np.frombuffer(offsets, np.int32)
+    low, high = int(ends[array.offset]), int(ends[array.offset + len(array)])
+    held = data.slice(low, high - low).to_pybytes()
+    return len(held.translate(None, special)) != len(held)
+
+
+def _digests(texts: Any, size: int) -> NDArray[np.uint8]:
+    """The hash of each text, a line of `size` bytes for each."""
     count = len(texts)
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + count + 1].tolist() if count else []
-    view, blake2b = memoryview(data or b""), hashlib.blake2b
-    digests = b"".join(
-        [blake2b(view[start:end], digest_size=_ID_BYTES).digest() for start, end in zip(ends, ends[1:], strict=False)]
-    )
-    hashed = np.frombuffer(digests, np.uint8).reshape(count, _ID_BYTES)
+    held, blake2b = data.to_pybytes() if data is not None else b"", hashlib.blake2b
+    digests = b"".join([blake2b(held[start:end], digest_size=size).digest() for start, end in pairwise(ends)])
+    return np.frombuffer(digests, np.uint8).reshape(count, size)
+
+
+def _hashed(prefix: str, texts: Any) -> pa.Array[Any]:
+    """An id for each text: the prefix and the hexadecimal digits of its hash."""
+    count, hashed = len(texts), _digests(texts, _ID_BYTES)
     begin = np.frombuffer(prefix.encode(), np.uint8)
     width = len(begin) + 2 * _ID_BYTES
     ids = np.empty((count, width), np.uint8)

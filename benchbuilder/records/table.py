@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from benchbuilder.records.envelope import Row
 
 R = TypeVar("R", bound=Row)
+_BATCH_ROWS = 65_536
 _SCALARS: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
@@ -75,9 +77,22 @@ class Table(Generic[R]):
         return self.arrow.num_rows
 
     def __iter__(self) -> Iterator[R]:
-        for batch in self.arrow.to_batches(max_chunksize=4096):
-            for data in batch.to_pylist():
-                yield self.row.model_validate(data)
+        for piece in self.batches():
+            for batch in piece.to_batches(max_chunksize=4096):
+                for data in batch.to_pylist():
+                    yield self.row.model_validate(data)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The rows, or some columns of them, piece by piece; where a name goes into a struct by dots, the struct that
+        comes may hold more."""
+        chosen = self.arrow if names is None else self.arrow.select(list(dict.fromkeys(n.split(".")[0] for n in names)))
+        for start in range(0, len(self), _BATCH_ROWS):
+            yield chosen.slice(start, _BATCH_ROWS)
+
+    def find(self, ids: Collection[str]) -> Table[R]:
+        """The rows of these ids, in their order here."""
+        wanted = pa.array(sorted(ids), pa.string())
+        return Table(self.arrow.filter(pc.is_in(self.arrow.column("id"), value_set=wanted)), self.row)
 
     def column(self, name: str) -> list[Any]:
         """One column as a list; `name` may go into structs by dots (``payload.head``)."""

@@ -31,12 +31,26 @@ class Texts(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
 
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        places = self._places[index]
         if not isinstance(index, slice):
-            return str(self._column[int(places)].as_py())  # pyright: ignore[reportArgumentType]
+            return str(self._column[int(self._places[index])].as_py())
+        places = self._places[index]
+        return self._slice(places).to_pylist()
+
+    def encoded(self, start: int, stop: int) -> tuple[bytes, np.ndarray[Any, np.dtype[np.int64]]]:
+        """A slice of the texts as UTF-8, and how many bytes each of them has."""
+        whole: Any = self._slice(self._places[start:stop])
+        whole = pa.concat_arrays(whole.chunks or [pa.array([], pa.string())])
+        _, offsets, data = whole.buffers()
+        if not len(whole):
+            return b"", np.zeros(0, np.int64)
+        ends = np.frombuffer(offsets, np.int32)[whole.offset : whole.offset + len(whole) + 1].astype(np.int64)
+        return memoryview(data or b"")[ends[0] : ends[-1]].tobytes(), np.diff(ends)
+
+    def _slice(self, places: np.ndarray[Any, Any] | range) -> Any:
         if isinstance(places, range) and places.step == 1:
-            return self._column.slice(places.start, len(places)).to_pylist()
-        return self._column.take(pa.array(np.asarray(places), pa.int64())).to_pylist()
+            return self._column.slice(places.start, len(places))
+        chosen: Any = pa.array(np.asarray(places), pa.int64())
+        return self._column.take(chosen)
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _AT_ONCE):
@@ -53,6 +67,8 @@ def taken(table: pa.Table, places: np.ndarray[Any, Any]) -> pa.Table:
     for batch, end in zip(batches, ends, strict=True):
         low, high = np.searchsorted(wanted, [start, end])
         if high > low:
-            pieces.append(pa.Table.from_batches([batch.take(pa.array(wanted[low:high] - start))]))
+            there: Any = pa.array(wanted[low:high] - start, pa.int64())
+            pieces.append(pa.Table.from_batches([batch.take(there)]))
         start = int(end)
-    return pa.concat_tables(pieces).combine_chunks().take(pa.array(back.reshape(-1)))
+    order: Any = pa.array(back.reshape(-1), pa.int64())
+    return pa.concat_tables(pieces).combine_chunks().take(order)

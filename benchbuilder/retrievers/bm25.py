@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
-from benchbuilder import kinds
-from benchbuilder.errors import DataError
 from benchbuilder.ports.retriever import Retriever
-from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.retrievers.bm25_build import build, weigh
+from benchbuilder.retrievers.bm25_formulas import Formula
+from benchbuilder.retrievers.bm25_index import Bm25Index
+from benchbuilder.retrievers.kept import kept, mark_of
+from benchbuilder.retrievers.words import Words
 from benchbuilder.spec.base import FileRef, KindSpec, Slot
-from benchbuilder.text.normalise import Fold, compose, folded
-from benchbuilder.text.wordlist import load_words
+from benchbuilder.text.normalise import Fold
 
 
 class Bm25Spec(KindSpec):
@@ -46,11 +41,11 @@ class Bm25Spec(KindSpec):
 
 
 class Bm25(Retriever):
-    """BM25 as `rank_bm25` computes it, over the passages that share a token with the query.
+    """BM25 with the scores of the package `rank_bm25`, from an inverted index of weights.
 
-    Passages without such a token, and scores of zero or less, are no evidence. The tokenised texts are kept in the
-    cache under a fingerprint of texts, tokenizer and stop words; the formula's settings are not part of it. A cache
-    that is missing, damaged or of other texts is made anew.
+    Passages that share no token with the query, and scores of zero or less, are no evidence. The index is kept in the
+    cache under a checksum of texts, tokenizer, stop words and folding, the weights of each formula beside it; both are
+    memory-mapped. What is missing, damaged or of other texts is made anew.
     """
 
     kind: ClassVar[str] = "bm25"
@@ -59,101 +54,38 @@ class Bm25(Retriever):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.spec: Bm25Spec = spec
-        stop_words = load_words(spec.stop_words.file) if spec.stop_words is not None else ()
-        self._stop = frozenset(folded(word, self.spec.fold) for word in stop_words)
-        if spec.tokenizer is None:
-            raise DataError("bm25 has no tokenizer", where="retriever.tokenizer", next="set tokenizer in the recipe")
-        self._tokenizer: Tokenizer = kinds.create("tokenizer", spec.tokenizer)
-        self._opened = False
-        self._model: Any = None
-        self._postings: dict[str, list[int]] = {}
+        self._words = Words(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
+        self._index: Bm25Index | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_index": None}
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of rank-bm25 and of the tokenizer."""
-        return {"rank-bm25": version("rank-bm25"), **self._tokenizer.fingerprint()}
+        """Versions of the tokenizer."""
+        return self._words.fingerprint()
+
+    def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:
+        """Make the index and its weights in `cache`, by up to `workers` processes, unless they are there."""
+        folder, weights = self._make(texts, cache, workers)
+        return folder, weights
 
     def index(self, texts: Sequence[str], cache: Path) -> None:
-        """Index `texts`, with their tokens from `cache` if it has them."""
-        mark = self._mark(texts)
-        path = cache / f"bm25-{mark}.parquet"
-        documents = _load(path, mark, len(texts))
-        if documents is None:
-            documents = [self._tokens(text) for text in texts]
-            _save(path, mark, documents)
-        self._postings = {}
-        for position, document in enumerate(documents):
-            for token in dict.fromkeys(document):
-                self._postings.setdefault(token, []).append(position)
-        self._model = self._score_model(documents) if self._postings else None
+        """Open the index of `texts` that is in `cache`, or make it there."""
+        self._make(texts, cache, 1)
 
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and scores of the best texts, best first; only scores above zero."""
-        tokens = self._tokens(query)
-        found = sorted({position for token in tokens for position in self._postings.get(token, ())})
-        if not found:
+        if self._index is None:
             return []
-        scores: list[float] = self._model.get_batch_scores(tokens, found)
-        later = -1 if self.spec.ties == "last" else 1
-        ranked = sorted(zip(found, scores, strict=True), key=lambda hit: (-hit[1], later * hit[0]))
-        return [(position, float(score)) for position, score in ranked[: self.spec.top_k] if score > 0]
+        return self._index.best(self._words.tokens(query), self.spec.top_k, self.spec.ties == "last")
 
-    def _score_model(self, documents: list[list[str]]) -> Any:
-        import numpy as np
-
-        spec, formulas = self.spec, _formulas()
-        if spec.variant == "okapi":
-            model = formulas.BM25Okapi(documents, k1=spec.k1, b=spec.b, epsilon=spec.epsilon)
-        elif spec.variant == "l":
-            model = formulas.BM25L(documents, k1=spec.k1, b=spec.b, delta=spec.delta)
-        else:
-            model = formulas.BM25Plus(documents, k1=spec.k1, b=spec.b, delta=spec.delta)
-        model.doc_len = np.asarray(model.doc_len)  # so that scoring a few documents does not convert all lengths
-        return model
-
-    def _tokens(self, text: str) -> list[str]:
-        if not self._opened:
-            self._tokenizer.open()
-            self._opened = True
-        tokens = [token for token in self._tokenizer.tokens(compose(text)) if token.strip()]
-        if self.spec.fold:
-            tokens = [folded(token, self.spec.fold) for token in tokens]
-        return [token for token in tokens if token not in self._stop]
-
-    def _mark(self, texts: Sequence[str]) -> str:
-        """Fingerprint of what the tokens depend on."""
-        tokenizer = self._tokenizer
-        asked: list[Any] = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
-        asked += [sorted(self.spec.fold)] if self.spec.fold else []
-        digest = hashlib.blake2b(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode(), digest_size=16)
-        for text in texts:
-            data = text.encode()
-            digest.update(len(data).to_bytes(8, "big"))
-            digest.update(data)
-        return digest.hexdigest()
-
-
-def _formulas() -> Any:
-    """The package `rank_bm25`, imported when an index is made and not when a plan is."""
-    import rank_bm25
-
-    return rank_bm25
-
-
-def _load(path: Path, mark: str, count: int) -> list[list[str]] | None:
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid):
-        return None
-    if (table.schema.metadata or {}).get(b"mark") != mark.encode() or table.num_rows != count:
-        return None
-    tokens: Any = table.column("tokens").to_pylist()
-    return tokens
-
-
-def _save(path: Path, mark: str, documents: list[list[str]]) -> None:
-    schema = pa.schema([pa.field("tokens", pa.list_(pa.string()), nullable=False)], metadata={b"mark": mark.encode()})
-    table = pa.table([pa.array(documents, pa.list_(pa.string()))], schema=schema)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.draft")
-    pq.write_table(table, draft)
-    draft.replace(path)
+    def _make(self, texts: Sequence[str], cache: Path, workers: int) -> tuple[Path, Path]:
+        spec, words = self.spec, self._words
+        mark = mark_of(texts, words.mark())
+        folder = cache / f"bm25-{mark}"
+        index = kept(folder, mark, lambda draft: build(draft, texts, words, workers))
+        formula = Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
+        own = f"{mark}-{formula.mark()}"
+        weights = cache / f"bm25-{own}"
+        self._index = Bm25Index(index, kept(weights, own, lambda draft: weigh(draft, folder, index, formula)), formula)
+        return folder, weights

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.sources.files import wrong_shape
-from benchbuilder.sources.lines import read_lines
+from benchbuilder.sources.lines import Line, read_lines
 from benchbuilder.sources.reading import Column, RawRow
 
 
@@ -25,34 +25,64 @@ class Cut:
 
 
 @dataclass(slots=True)
-class _Cells:
+class RowCells:
+    """The cells of a row, or why there are none."""
+
     line: int
     cells: list[str]
     reason: str = ""
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Layout:
+    """Where the columns that are asked for stand in a row, and how many columns a row has (at least `least`)."""
+
+    places: Sequence[int]
+    width: int | None
+
+    @property
+    def least(self) -> int:
+        """How many columns a row has that has those that are asked for."""
+        return max(self.places, default=-1) + 1
+
+    def wrong(self, count: int) -> str:
+        """What is wrong with a row of `count` columns, "" if nothing is."""
+        if (self.width is None or count == self.width) and count >= self.least:
+            return ""
+        expected = str(self.width) if self.width is not None else f"at least {self.least}"
+        return f"{count} columns, expected {expected}"
+
+
 def delimited_rows(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -> Iterator[RawRow]:
     """The rows of a file. DataError if the header lacks a column; a row of another width is malformed."""
-    rows = _quoted(path, cut) if cut.quoting else _plain(path, cut)
-    header: list[str] | None = None
-    if cut.header:
-        header = _header(name, cut, next(rows, None))
+    rows = _rows(path, cut)
+    yield from laid_out(rows, layout_of(rows, name, cut, columns))
+
+
+def layout_of(rows: Iterator[RowCells], name: str, cut: Cut, columns: Sequence[Column]) -> Layout:
+    """How `rows`, of which a header is taken, are laid out. DataError if the header lacks a column."""
+    header = _header(name, cut, next(rows, None)) if cut.header else None
     places = _places(name, cut, columns, header)
-    width = cut.width or (len(header) if header is not None else None)
-    least = max(places, default=-1) + 1
+    return Layout(places, cut.width or (len(header) if header is not None else None))
+
+
+def _rows(path: Path, cut: Cut) -> Iterator[RowCells]:
+    return _quoted(path, cut) if cut.quoting else plain_rows(read_lines(path, cut.encoding), cut.delimiter)
+
+
+def laid_out(rows: Iterable[RowCells], layout: Layout) -> Iterator[RawRow]:
+    """The columns that are asked for of each row, or what is wrong with it."""
     for row in rows:
-        count = len(row.cells)
         if row.reason:
             yield RawRow(row.line, (), row.reason, row.detail)
-        elif (width is not None and count != width) or count < least:
-            expected = str(width) if width is not None else f"at least {least}"
-            yield RawRow(row.line, (), "malformed", f"{count} columns, expected {expected}")
+        elif wrong := layout.wrong(len(row.cells)):
+            yield RawRow(row.line, (), "malformed", wrong)
         else:
-            yield RawRow(row.line, [row.cells[place] for place in places])
+            yield RawRow(row.line, [row.cells[place] for place in layout.places])
 
 
-def _header(name: str, cut: Cut, first: _Cells | None) -> list[str]:
+def _header(name: str, cut: Cut, first: RowCells | None) -> list[str]:
     if first is not None and first.reason:
         raise wrong_shape(
             cut.key,
@@ -95,16 +125,16 @@ def _places(name: str, cut: Cut, columns: Sequence[Column], header: list[str] | 
     return places
 
 
-def _plain(path: Path, cut: Cut) -> Iterator[_Cells]:
-    delimiter = cut.delimiter
-    for number, text, problem in read_lines(path, cut.encoding):
+def plain_rows(lines: Iterable[Line], delimiter: str) -> Iterator[RowCells]:
+    """The cells of each line that is not blank; a quotation mark is a character like any other."""
+    for number, text, problem in lines:
         if problem:
-            yield _Cells(number, [], "undecodable", problem)
+            yield RowCells(number, [], "undecodable", problem)
         elif text.strip(" "):
-            yield _Cells(number, text.split(delimiter))
+            yield RowCells(number, text.split(delimiter))
 
 
-def _quoted(path: Path, cut: Cut) -> Iterator[_Cells]:
+def _quoted(path: Path, cut: Cut) -> Iterator[RowCells]:
     """Records of which one may span several lines; its number is that of its first line."""
     problems: dict[int, str] = {}
 
@@ -123,11 +153,11 @@ def _quoted(path: Path, cut: Cut) -> Iterator[_Cells]:
             return
         except csv.Error as error:
             end = f" (lines {start} to {reader.line_num})" if reader.line_num > start else ""
-            yield _Cells(start, [], "malformed", f"{error}{end}")
+            yield RowCells(start, [], "malformed", f"{error}{end}")
             continue
         problem = next((problems[n] for n in range(start, reader.line_num + 1) if n in problems), "")
         problems.clear()
         if problem:
-            yield _Cells(start, [], "undecodable", problem)
+            yield RowCells(start, [], "undecodable", problem)
         elif any(cell.strip(" ") for cell in cells) or len(cells) > 1:
-            yield _Cells(start, cells)
+            yield RowCells(start, cells)

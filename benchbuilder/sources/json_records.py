@@ -18,6 +18,7 @@ Levels = dict[str, Any]
 
 def jsonl_rows(path: Path, encoding: str, columns: Sequence[Column]) -> Iterator[RawRow]:
     """One record a line."""
+    plain = [column for column in columns if isinstance(column, str) and "." not in column]
     for number, text, problem in read_lines(path, encoding):
         if problem:
             yield RawRow(number, (), "undecodable", problem)
@@ -27,7 +28,10 @@ def jsonl_rows(path: Path, encoding: str, columns: Sequence[Column]) -> Iterator
             except (ValueError, RecursionError) as error:
                 yield RawRow(number, (), "malformed", f"no JSON: {error}")
                 continue
-            yield record_row(number, {"": record}, columns)
+            if isinstance(record, dict) and len(plain) == len(columns):
+                yield RawRow(number, list(map(record.get, plain)))
+            else:
+                yield record_row(number, {"": record}, columns)
 
 
 def json_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -35,16 +35,45 @@ class Line(NamedTuple):
 def read_lines(path: Path, encoding: str) -> Iterator[Line]:
     """The lines of a file, from 1. A line ends in LF or CRLF; a byte order mark is left out."""
     with path.open("rb") as handle:
-        for number, raw in enumerate(handle, 1):
-            problem = ""
-            try:
-                text = raw.decode(encoding)
-            except UnicodeDecodeError as error:
-                text = raw.decode(encoding, errors="replace")
-                problem = undecodable(error, encoding)
-            if number == 1:
-                text = text.removeprefix("\ufeff")
-            yield Line(number, text.removesuffix("\n").removesuffix("\r"), problem)
+        yield from decoded_lines(handle, encoding)
+
+
+def decoded_lines(raws: Iterable[bytes], encoding: str, first: int = 1) -> Iterator[Line]:
+    """The same of lines that have been read, of which the first is number `first` of its file."""
+    for number, raw in enumerate(raws, first):
+        problem = ""
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            text = raw.decode(encoding, errors="replace")
+            problem = undecodable(error, encoding)
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        yield Line(number, text.removesuffix("\n").removesuffix("\r"), problem)
+
+
+class Block(NamedTuple):
+    """Whole lines of a file, as they stand there; the first of them is its line `first`."""
+
+    first: int
+    data: bytes
+
+
+def read_blocks(path: Path, size: int) -> Iterator[Block]:
+    """A file in pieces of about `size` bytes, cut behind line feeds."""
+    first, rest = 1, b""
+    with path.open("rb") as handle:
+        while piece := handle.read(size):
+            end = piece.rfind(b"\n") + 1
+            if not end:
+                rest += piece
+                continue
+            data = rest + piece[:end]
+            yield Block(first, data)
+            first += data.count(b"\n")
+            rest = piece[end:]
+    if rest:
+        yield Block(first, rest)
 
 
 def undecodable(error: UnicodeDecodeError, encoding: str) -> str:

@@ -21,6 +21,8 @@ __all__ = ["READING_REASONS", "RowSource", "text_of"]
 T = TypeVar("T", bound=TableSpec)
 find_surrogate = re.compile("[\ud800-\udfff]").search
 
+DELIMITED: frozenset[Format | None] = frozenset({"csv", "tsv", "delimited"})
+"""Forms of text that are cut into cells at delimiters."""
 LARGE_JSON_BYTES = 8_000_000
 """A JSON document is parsed whole; `check` leaves out larger ones."""
 
@@ -61,22 +63,25 @@ class RowSource(UnitSource[T]):
             return parquet_rows(found.at, found.name, key, columns)
         if form == "text" and self.default_format == "text":
             return text_rows(found.at, spec.encoding, spec.unit, len(columns))
-        if form in ("csv", "tsv", "delimited"):
-            comma = form == "csv"
-            cut = Cut(
-                key=key,
-                encoding=spec.encoding,
-                delimiter=spec.delimiter or ("," if comma else "\t"),
-                quoting=comma if spec.quoting is None else spec.quoting,
-                header=spec.header,
-                width=spec.width,
-            )
-            return delimited_rows(found.at, found.name, cut, columns)
+        if form in DELIMITED:
+            return delimited_rows(found.at, found.name, self.cut(form), columns)
         raise DataError(
             f"{key}: the format of {found.name} is not known",
             where=found.name,
             why=f"the suffix {found.at.suffix!r} says nothing that the kind {self.kind!r} can read",
             next=f"set {self.key('format')}, for instance to jsonl or csv",
+        )
+
+    def cut(self, form: Format | None) -> Cut:
+        """How a file of one of the delimited forms is cut."""
+        spec, comma = self.spec, form == "csv"
+        return Cut(
+            key=self.key("path"),
+            encoding=spec.encoding,
+            delimiter=spec.delimiter or ("," if comma else "\t"),
+            quoting=comma if spec.quoting is None else spec.quoting,
+            header=spec.header,
+            width=spec.width,
         )
 
 

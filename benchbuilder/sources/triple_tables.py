@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import AfterValidator, Field
 
 from benchbuilder.errors import DataError
-from benchbuilder.ports.source import Source, SourceSpec
-from benchbuilder.records.envelope import MadeBy, Origin, Row
+from benchbuilder.ports.source import Source, SourceSpec, unpacked
+from benchbuilder.records.columnar import Units
+from benchbuilder.records.envelope import MadeBy, Row
 from benchbuilder.records.fact import Fact, Triple
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.records.fates import EndOfFile, Unit
+from benchbuilder.records.ids import source_rows
+from benchbuilder.records.table import Table
+from benchbuilder.sources.cells import Cells, Mask, Places
+from benchbuilder.sources.columns import Columns, delimited_columns, part
 from benchbuilder.sources.delimited import Cut, delimited_rows
 from benchbuilder.sources.files import Found, wrong_shape
+from benchbuilder.sources.joined import Joined, Typed, types_of
+from benchbuilder.sources.keys import Gathering, Keys
 from benchbuilder.sources.lines import Encoding
-from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.units import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS, Seen
+from benchbuilder.sources.made import Accounts, Drops, Made, units_of
+from benchbuilder.sources.names import Names, Naming
+from benchbuilder.sources.reading import Column
+from benchbuilder.sources.units import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS
 from benchbuilder.spec.base import FileRef, Spec
 from benchbuilder.text.paths import public_name
 
@@ -32,6 +45,10 @@ def _below(name: str) -> str:
 
 
 _FACT = Fact[Triple]
+_compute: Any = pc
+
+PART_ROWS = 10_000
+"""How many relations are joined at a time: a concept may have many terms, and each relation holds them all."""
 
 
 class TableFile(Spec):
@@ -105,8 +122,7 @@ class TripleTablesSpec(SourceSpec):
     type_names: NamesTable | None = None
 
 
-Names = dict[str, list[str]]
-Reading = Generator[Unit | EndOfFile, None, Names]
+Reading = Generator[Units | EndOfFile, None, Names]
 
 
 class TripleTables(Source):
@@ -114,7 +130,7 @@ class TripleTables(Source):
 
     A concept is displayed by its first term in the language; all of them are its `head_terms` or `tail_terms`. Of
     several types of a concept, and of several names of a relation or type, the first counts. The relations are read
-    twice: once for the ids that occur, so that only their names are held in memory, and once for the triples. The
+    twice: once for the ids that occur, so that only their names are held, and once for the triples. The
     other files are auxiliary: their ends count rows that were used, of another language, not referenced by any
     relation, repeated (equal, or not the first where only that counts) and malformed; malformed ones are named.
     """
@@ -139,7 +155,8 @@ class TripleTables(Source):
     def check(self) -> None:
         """Look at the head of each file."""
         for name, table, found in self._tables():
-            head = list(islice(self._rows(name, table, found), HEAD_ROWS))
+            rows = delimited_rows(found.at, found.name, self._cut(name, table), table_columns(table))
+            head = list(islice(rows, HEAD_ROWS))
             if len(head) >= ENOUGH_ROWS and all(raw.reason for raw in head):
                 raise wrong_shape(
                     f"sources.{self.name}.{name}",
@@ -151,21 +168,30 @@ class TripleTables(Source):
 
     def read(self) -> Iterator[Unit | EndOfFile]:
         """Auxiliary files first, then the relations."""
+        for units in self.bulk():
+            if isinstance(units, EndOfFile):
+                yield units
+            else:
+                yield from unpacked(units)
+
+    def bulk(self) -> Iterator[Units | EndOfFile]:
+        """The same, many units at a time: ids and names are held as columns, large ones in files of a folder."""
         self.check()
         spec = self.spec
-        found = {name: found for name, _, found in self._tables()}
-        concepts, relations = self._referenced(found["relations"])
-        names = yield from self._names("relation_names", spec.relation_names, found, relations, first=True)
-        terms = yield from self._names("terms", spec.terms, found, concepts)
-        types: Names = {}
-        type_names: Names = {}
-        if spec.types is not None:
-            types = yield from self._auxiliary("types", spec.types, found, concepts, first=True)
-        if spec.type_names is not None:
-            used = {held[0] for held in types.values()}
-            type_names = yield from self._names("type_names", spec.type_names, found, used, first=True)
-        typed = {concept: type_names.get(held[0], [""])[0] for concept, held in types.items()}
-        yield from self._triples(found["relations"], names, terms, typed)
+        with TemporaryDirectory(prefix="triple-tables-") as folder:
+            concepts, relations = self._referenced()
+            named = yield from self._names("relation_names", spec.relation_names, folder, relations, first=True)
+            terms = yield from self._names("terms", spec.terms, folder, concepts, first=False)
+            types: Names | None = None
+            typed: Typed | None = None
+            if spec.types is not None:
+                types = yield from self._auxiliary("types", spec.types, folder, concepts, first=True)
+            if spec.type_names is not None:
+                kinds = types_of(types)
+                names = yield from self._names("type_names", spec.type_names, folder, kinds, first=True)
+                typed = Typed(types, kinds, names) if types is not None else None
+            joined = Joined(concepts, relations, named, terms, typed, title=spec.head_case == "title")
+            yield from self._triples(joined)
 
     def _tables(self) -> list[tuple[str, TableFile, Found]]:
         spec = self.spec
@@ -191,9 +217,9 @@ class TripleTables(Source):
             )
         return Found(f"{public_name(folder.path)}/{table.file}", at)
 
-    def _rows(self, name: str, table: TableFile, found: Found) -> Iterator[RawRow]:
+    def _cut(self, name: str, table: TableFile) -> Cut:
         spec = self.spec
-        cut = Cut(
+        return Cut(
             key=f"sources.{self.name}.{name}",
             encoding=spec.encoding,
             delimiter=table.delimiter or spec.delimiter,
@@ -201,33 +227,30 @@ class TripleTables(Source):
             header=spec.header if table.header is None else table.header,
             width=table.width,
         )
-        return delimited_rows(found.at, found.name, cut, table_columns(table))
 
-    def _referenced(self, found: Found) -> tuple[set[str], set[str]]:
-        concepts: set[str] = set()
-        relations: set[str] = set()
-        for raw in self._rows("relations", self.spec.relations, found):
-            if not raw.reason:
-                head, relation, tail = raw.values
-                concepts.update((head.strip(), tail.strip()))
-                relations.add(relation.strip())
-        return concepts, relations
+    def _columns(self, name: str, table: TableFile, found: Found) -> Iterator[Columns]:
+        for held in delimited_columns(found.at, found.name, self._cut(name, table), table_columns(table)):
+            held.cells = [cells.stripped() for cells in held.cells]
+            yield held
 
-    def _names(
-        self,
-        name: str,
-        table: NamesTable,
-        found: Mapping[str, Found],
-        wanted: Collection[str],
-        *,
-        first: bool = False,
-    ) -> Reading:
+    def _referenced(self) -> tuple[Keys, Keys]:
+        """The ids of the concepts and of the relations that occur."""
+        table = self.spec.relations
+        concepts, relations = Gathering(), Gathering()
+        for held in self._columns("relations", table, self._found("relations", table)):
+            head, relation, tail = held.cells
+            concepts.add(head)
+            concepts.add(tail)
+            relations.add(relation)
+        return concepts.keys(), relations.keys()
+
+    def _names(self, name: str, table: NamesTable, folder: str, wanted: Keys, *, first: bool) -> Reading:
         codes: Counter[str] = Counter()
-        held = yield from self._auxiliary(name, table, found, wanted, first=first, codes=codes)
+        held = yield from self._auxiliary(name, table, folder, wanted, first=first, codes=codes)
         if codes and self.spec.language_code not in codes:
             raise wrong_shape(
                 f"sources.{self.name}.language_code",
-                found[name].name,
+                self._found(name, table).name,
                 expected=f"names in the language {self.spec.language_code!r}",
                 found=f"the languages {', '.join(repr(code) for code, _ in codes.most_common(5))}",
                 next="set language_code to one of them, or check the columns of the file in the recipe",
@@ -235,100 +258,75 @@ class TripleTables(Source):
         return held
 
     def _auxiliary(
-        self,
-        name: str,
-        table: TableFile,
-        found: Mapping[str, Found],
-        wanted: Collection[str],
-        *,
-        first: bool,
-        codes: Counter[str] | None = None,
+        self, name: str, table: TableFile, folder: str, wanted: Keys, *, first: bool, codes: Counter[str] | None = None
     ) -> Reading:
-        """Names (or types) by id of what is `wanted`; only the `first` one of each id where that is asked for."""
-        file, held = found[name].name, Names()
+        """Names (or types) of what is `wanted`; only the `first` one of each where that is asked for."""
+        found = self._found(name, table)
         counts = Counter[str]()
-        for raw in self._rows(name, table, found[name]):
-            key, value, *language = (cell.strip() for cell in raw.values) if not raw.reason else ("", "")
-            if not key or not value:
-                counts["malformed"] += 1
-                detail = f"{raw.reason}: {raw.detail}" if raw.reason else "missing_field: the id or the name is empty"
-                yield Unit(file, raw.line, Dropped("malformed_auxiliary", detail))
-                continue
+        naming = Naming(len(wanted), Path(folder) / name, first=first)
+        for held in self._columns(name, table, found):
+            drops, (key, value, *language) = _well_formed(held)
+            if drops:
+                counts["malformed"] += len(drops)
+                yield _malformed(found.name, held.lines, drops)
             if codes is not None:
-                codes[language[0]] += 1
-            counts[self._take(held, key, value, language, wanted, first=first)] += 1
-        yield EndOfFile(file, counts.total(), dict(sorted(counts.items())))
-        return held
+                ours = self._in_language(language[0], codes)
+                counts["other_language"] += int((~ours).sum())
+                key, value = key.take(ours), value.take(ours)
+            numbers = wanted.find(key)
+            there = numbers >= 0
+            counts["not_referenced"] += int((~there).sum())
+            naming.add(numbers[there], value.take(there))
+        names = naming.names()
+        counts += Counter({"used": naming.used, "repeated": naming.repeated})  # leaves out what did not occur
+        yield EndOfFile(found.name, counts.total(), dict(sorted(counts.items())))
+        return names
 
-    def _take(
-        self, held: Names, key: str, value: str, language: Sequence[str], wanted: Collection[str], *, first: bool
-    ) -> str:
-        if language and language[0] != self.spec.language_code:
-            return "other_language"
-        if key not in wanted:
-            return "not_referenced"
-        names = held.setdefault(key, [])
-        if value in names or (first and names):
-            return "repeated"
-        names.append(value)
-        return "used"
+    def _in_language(self, written: Cells, codes: Counter[str]) -> Mask:
+        """Which names are in the language; which languages there are is counted until it is seen."""
+        code = self.spec.language_code
+        ours = written.equal(Cells.of(pa.array([code])).take(np.zeros(len(written), np.int64)))
+        if code not in codes:
+            codes.update(_counted(written))
+        return ours
 
-    def _triples(
-        self, found: Found, names: Names, terms: Names, typed: Mapping[str, str]
-    ) -> Iterator[Unit | EndOfFile]:
-        seen, units = Seen(), 0
-        for raw in self._rows("relations", self.spec.relations, found):
-            units += 1
-            fact = self._fact(raw, found, names, terms, typed)
-            if isinstance(fact, Dropped):
-                yield Unit(found.name, raw.line, fact)
-                continue
-            triple = fact.payload
-            earlier = seen.earlier((triple.head, triple.relation, triple.tail), found.name, raw.line)
-            yield Unit(found.name, raw.line, Dropped("duplicate", f"kept: {earlier}") if earlier else Kept(fact))
+    def _triples(self, joined: Joined) -> Iterator[Units | EndOfFile]:
+        table = self.spec.relations
+        found = self._found("relations", table)
+        made_by = MadeBy(rule=self.kind, version=str(self.version))
+        units = 0
+        with Accounts([found.name]) as accounts:
+            for held in self._columns("relations", table, found):
+                for start in range(0, len(held.lines), PART_ROWS):
+                    some = part(held, start, min(start + PART_ROWS, len(held.lines)))
+                    units += len(some.lines)
+                    drops, places, fields, digests = joined.triples(some)
+                    lines = pa.array(some.lines[places])
+                    rows = source_rows(_FACT, found.name, lines, made_by, self.language, self.name, fields)
+                    yield accounts.settled(0, Made(some.lines, drops, places, rows, digests))
         yield EndOfFile(found.name, units)
 
-    def _fact(
-        self, raw: RawRow, found: Found, names: Names, terms: Names, typed: Mapping[str, str]
-    ) -> Fact[Triple] | Dropped:
-        if raw.reason:
-            return Dropped(raw.reason, raw.detail)
-        head, relation, tail = (cell.strip() for cell in raw.values)
-        if not (head and relation and tail):
-            return Dropped(
-                "missing_field", " ".join(n for n, v in zip(_ENDS, (head, relation, tail), strict=True) if not v)
-            )
-        if head == tail:
-            return Dropped("head_equals_tail", head)
-        if relation not in names:
-            return Dropped("unnamed_relation", relation)
-        if without := [
-            f"{name} {concept}" for name, concept in (("head", head), ("tail", tail)) if concept not in terms
-        ]:
-            return Dropped("no_term", ", ".join(without))
-        head_terms, tail_terms = self._displayed(terms[head]), tuple(terms[tail])
-        if head_terms[0] == tail_terms[0]:
-            return Dropped("head_equals_tail", head_terms[0])
-        triple = Triple(
-            head=head_terms[0], relation=names[relation][0], tail=tail_terms[0],
-            head_type=typed.get(head, ""), tail_type=typed.get(tail, ""),
-            head_terms=head_terms, tail_terms=tail_terms,
-        )  # fmt: skip
-        envelope: dict[str, Any] = {
-            "origin": Origin(file=found.name, line=raw.line),
-            "made_by": MadeBy(rule=self.kind, version=str(self.version)),
-            "language": self.language,
-            "partition": self.name,
-        }
-        return _FACT.build(payload=triple, **envelope)
 
-    def _displayed(self, terms: Sequence[str]) -> tuple[str, ...]:
-        """The terms of a head behind the one that is displayed."""
-        first = terms[0].title() if self.spec.head_case == "title" else terms[0]
-        return tuple(dict.fromkeys((first, *terms)))
+def _well_formed(held: Columns) -> tuple[Drops, Sequence[Cells]]:
+    """What is wrong with some rows of a table that is joined in, by place, and the cells of the others."""
+    drops = {place: ("malformed_auxiliary", f"{reason}: {detail}") for place, (reason, detail) in held.bad.items()}
+    wrong = held.cells[0].empty | held.cells[1].empty
+    for place in held.good[wrong].tolist():
+        drops[place] = ("malformed_auxiliary", "missing_field: the id or the name is empty")
+    return drops, [cells.take(~wrong) for cells in held.cells]
 
 
-_ENDS = ("head", "relation", "tail")
+def _malformed(file: str, lines: Places, drops: Drops) -> Units:
+    """The malformed rows of an auxiliary file: only these are units of their own."""
+    places = sorted(drops)
+    said = {number: drops[place] for number, place in enumerate(places)}
+    return units_of(file, lines[places], said, Table.of([], _FACT))
+
+
+def _counted(cells: Cells) -> dict[str, int]:
+    """How often each text occurs, in the order of their first ones."""
+    counted: Any = _compute.value_counts(cells.arrow())
+    return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
 
 
 def table_columns(table: TableFile) -> list[Column]:

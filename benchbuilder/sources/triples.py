@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+
 from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
+from benchbuilder.records.envelope import MadeBy, Row
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Dropped
+from benchbuilder.records.ids import column, same, source_rows
+from benchbuilder.records.table import Table
+from benchbuilder.sources.cells import Cells, Mask, Places
+from benchbuilder.sources.columns import Columns, delimited_columns, parquet_columns, row_columns
 from benchbuilder.sources.files import Found
+from benchbuilder.sources.made import Drops, Made, id_digests
 from benchbuilder.sources.reading import Column, Format, TableSpec
-from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
+from benchbuilder.sources.rows import DELIMITED, READING_REASONS, RowSource, text_of
+from benchbuilder.sources.units import HEAD_ROWS
 from benchbuilder.spec.base import Spec
 
 _FACT = Fact[Triple]
+_TEXTS = ("head", "relation", "tail", "head_type", "tail_type")
+_NEEDED = ("head", "relation", "tail")
 
 
 class TripleColumns(Spec):
@@ -80,7 +92,60 @@ class Triples(RowSource[TriplesSpec]):
         triple = Triple(**cells, head_terms=(cells["head"],), tail_terms=(cells["tail"],))
         return _FACT.build(payload=triple, **self.envelope(found, line))
 
+    def made(self, found: Found) -> Iterator[Made]:
+        """What the units of a file were made, by the column: the same as `make` for each."""
+        self._judge(list(islice(self.units(found), HEAD_ROWS)), found)
+        for held in self._columns_of(found):
+            drops, places, cells = screened(held, self._names(), self.spec.type_separator)
+            rows = self._rows_at(found, held.lines[places], cells)
+            yield Made(held.lines, drops, places, rows, id_digests(column(rows.arrow, "id")))
+
+    def _columns_of(self, found: Found) -> Iterator[Columns]:
+        form, columns = self.form(found), self.columns()
+        if form in DELIMITED:
+            return delimited_columns(found.at, found.name, self.cut(form), columns)
+        if form == "parquet":
+            return parquet_columns(found.at, found.name, self.key("path"), columns)
+        return row_columns(self.units(found), len(columns))
+
+    def _rows_at(self, found: Found, lines: Places, cells: Mapping[str, Cells]) -> Table[Any]:
+        count = len(lines)
+        texts = {name: cells[name].arrow() if name in cells else same("", count) for name in _TEXTS}
+        made_by = MadeBy(rule=self.kind, version=str(self.version))
+        alone: Any = pa.array(np.arange(count + 1, dtype=np.int32))
+        for end in ("head", "tail"):
+            texts[f"{end}_terms"] = pa.ListArray.from_arrays(alone, texts[end])
+        fields = {"payload": pa.StructArray.from_arrays([*texts.values()], [*texts]), "original": same("", count)}
+        return source_rows(_FACT, found.name, pa.array(lines), made_by, self.language, self.name, fields)
+
     def _names(self) -> list[str]:
         c = self.spec.columns
         typed = [name for name in ("head_type", "tail_type") if getattr(c, name) is not None]
         return ["head", "relation", "tail", *typed]
+
+
+def screened(held: Columns, names: Sequence[str], separator: str) -> tuple[Drops, Places, dict[str, Cells]]:
+    """Which units of a table are triples (by place), the cells of these by name, and why the others are none."""
+    drops, places = dict(held.bad), held.good
+    cells = {name: one.stripped() for name, one in zip(names, held.cells, strict=True)}
+
+    def leave(wrong: Mask, reason: str, detail: Callable[[int], str]) -> None:
+        nonlocal places, cells, odd
+        if wrong.any():
+            drops.update({int(places[at]): (reason, detail(at)) for at in np.flatnonzero(wrong).tolist()})
+            places, cells = places[~wrong], {name: one.take(~wrong) for name, one in cells.items()}
+            odd = {name: one[~wrong] for name, one in odd.items()}
+
+    odd = {names[number]: one for number, one in held.odd.items()}
+    for name in names:
+        if name in odd:
+            leave(odd[name], "malformed", lambda _, name=name: f"{name} is no text")
+        if name in _NEEDED:
+            leave(cells[name].empty, "missing_field", lambda _, name=name: name)
+    for end in ("head", "tail") if separator else ():
+        marked, before, behind = cells[end].parted(separator)
+        whole, cells = cells[end], {**cells, end: before.stripped(), f"{end}_type": behind.stripped()}
+        leave(~marked, "malformed", lambda at, end=end, w=whole: f"no {separator} in the {end} {w.text(at)[:80]!r}")
+        leave(cells[end].empty, "missing_field", lambda _, end=end: end)
+    leave(cells["head"].equal(cells["tail"]), "head_equals_tail", cells["head"].text)
+    return drops, places, cells

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.errors import DataError
 from benchbuilder.ports.stage import Complaint, Gather, Port
+from benchbuilder.records.columnar import Tickets
 from benchbuilder.records.columns import column_names
 from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
+from benchbuilder.records.ids import column, same
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import StepSpec
-from benchbuilder.text.normalise import compose
+from benchbuilder.text.composing import stripped
+
+_compute: Any = pc
+_WINDOW = 65_536
 
 
 class DeduplicateSpec(StepSpec):
@@ -48,48 +56,62 @@ class Deduplicate(Gather):
     def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
         """Fields that name a column which the rows do not have."""
         known = column_names(rows["each"])
-        for name, column in self.spec.fields.items():
-            if column not in known:
-                yield Complaint(f"fields.{name}", "the rows have no such column", column, known)
+        for name, path in self.spec.fields.items():
+            if path not in known:
+                yield Complaint(f"fields.{name}", "the rows have no such column", path, known)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Tickets:
         """Every row, kept or dropped, in the order in which they came."""
         table = tables["each"]
-        keys = self._keys(table)
-        partitions: list[str] = table.column("partition")
-        order = {partition: rank for rank, partition in enumerate(self.spec.prefer)}
-        winner: dict[tuple[str, ...], tuple[int, int]] = {}
-        for index, (key, partition) in enumerate(zip(keys, partitions, strict=True)):
-            rank = (order.get(partition, len(order)), index)
-            winner[key] = min(rank, winner.get(key, rank))
-        ids, origins = table.ids(), table.column("origin")
-        shared = ", ".join(self.spec.fields)
-        fates: list[tuple[str, list[Fate]]] = []
-        for index, row in enumerate(table):
-            kept = winner[keys[index]][1]
-            if kept == index:
-                fates.append((row.id, [Kept(row)]))
-                continue
-            where = f"{origins[kept]['file']}:{origins[kept]['line']}"
-            fates.append((row.id, [Dropped("duplicate", f"same {shared} as {ids[kept]} ({where})")]))
-        return Gathered(fates)
+        stays = self._stays(table)
+        kept = stays == np.arange(len(table))
+        lost = pa.array(stays[~kept])
+        ids, origins = column(table.arrow, "id"), table.arrow.select(["origin"])
+        where = [column(origins, f"origin.{name}").take(lost) for name in ("file", "line")]
+        told = [f"same {', '.join(self.spec.fields)} as ", ids.take(lost), " (", where[0], ":",
+                where[1].cast(pa.string()), ")"]  # fmt: skip
+        mask, empty = pa.array(kept), same("", len(table))
+        details = _compute.replace_with_mask(empty, pa.array(~kept), _compute.binary_join_element_wise(*told, ""))
+        fates = _compute.if_else(mask, "kept", "dropped")
+        reasons = _compute.if_else(mask, "", "duplicate")
+        rows = Table(table.arrow if kept.all() else table.arrow.filter(mask), table.row)
+        return Tickets(pa.array(np.arange(len(table))), empty, fates, reasons, details, rows)
 
-    def _keys(self, table: Table[Any]) -> list[tuple[str, ...]]:
-        columns = [_column(table, path) for path in self.spec.fields.values()]
-        return list(zip(*columns, strict=True))
+    def _stays(self, table: Table[Any]) -> Any:
+        """For each row the place of the one that stays of those that say the same."""
+        keys = np.concatenate([np.zeros((0, 2), np.uint64), *(
+            _hashed([_compared(table.row, part, path) for path in self.spec.fields.values()])
+            for start in range(0, len(table), _WINDOW) if (part := table.arrow.slice(start, _WINDOW))
+        )])  # fmt: skip
+        partitions: Any = column(table.arrow.select(["partition"]), "partition")
+        order: Any = _compute.index_in(partitions, value_set=pa.array(self.spec.prefer, pa.string()))
+        ranks = order.fill_null(len(self.spec.prefer)).to_numpy(zero_copy_only=False)
+        sorted_by = np.lexsort((ranks, keys[:, 1], keys[:, 0]))
+        begins = np.ones(len(keys), bool)
+        begins[1:] = (keys[sorted_by][1:] != keys[sorted_by][:-1]).any(axis=1)
+        stays = np.empty(len(keys), np.int64)
+        stays[sorted_by] = sorted_by[begins][np.cumsum(begins) - 1]
+        return stays
 
 
-def _column(table: Table[Any], path: str) -> list[str]:
+def _compared(row: type[Row], table: pa.Table, path: str) -> Any:
     """The values at dotted `path` in the form in which they are compared."""
-    try:
-        values = table.column(path)
-    except KeyError as error:
+    if path not in column_names(row):
         raise DataError(
-            f"rows of {table.row.name!r} have no column {path!r}",
+            f"rows of {row.name!r} have no column {path!r}",
             where=path,
             next="name a column of the rows in the step's `fields`, with dots into structs (payload.question)",
-        ) from error
-    return [
-        compose(value.strip()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-        for value in values
-    ]
+        )
+    values: Any = column(table, path)
+    if pa.types.is_string(values.type):
+        return stripped(values).fill_null("null")
+    told = [json.dumps(value, ensure_ascii=False, sort_keys=True) for value in values.to_pylist()]
+    return pa.array(told, pa.string())
+
+
+def _hashed(columns: list[Any]) -> Any:
+    """A hash of the values of each line, as two numbers."""
+    parts = [part for texts in columns for part in (_compute.binary_length(texts).cast(pa.string()), ":", texts)]
+    lines = _compute.binary_join_element_wise(*parts, "")
+    digests = b"".join([hashlib.blake2b(line, digest_size=16).digest() for line in lines.cast(pa.binary()).to_pylist()])
+    return np.frombuffer(digests, np.uint64).reshape(-1, 2)

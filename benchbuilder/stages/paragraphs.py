@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from benchbuilder import kinds
 from benchbuilder.ports.stage import Complaint, Map, Port
 from benchbuilder.ports.tokenizer import Tokenizer, not_of_words
+from benchbuilder.records.columnar import Tickets
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Dropped, Fate, Kept
+from benchbuilder.records.ids import children, column
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, KindSpec, Slot, StepSpec
-from benchbuilder.text.lengths import length
-from benchbuilder.text.normalise import Fold, NormalForm, in_form, tidy_space
-from benchbuilder.text.script import Conversion, convert_script, script_version
+from benchbuilder.text.lengths import longer
+from benchbuilder.text.normalise import Fold, NormalForm, folded, in_form, tidy_space
+from benchbuilder.text.scanning import Scanner
+from benchbuilder.text.script import Conversion, convert_script, rewrite, script_version
 from benchbuilder.text.wordlist import WordFinder, load_words
+
+_compute: Any = pc
+_AT_ONCE = 1 << 22
+"""About how many bytes of pages are cut at a time."""
+_ENVELOPE = ("id", "parents", "origin", "language", "partition")
 
 
 class ParagraphsSpec(StepSpec):
@@ -69,6 +81,7 @@ class Paragraphs(Map):
     def __init__(self, spec: Any, context: Any) -> None:
         super().__init__(spec, context)
         self._finder = WordFinder(())
+        self._scanner = Scanner(())
         self._tokenizer: Tokenizer | None = None
         if self.spec.match == "words" and self.spec.filter_bases and self.spec.tokenizer is not None:
             self._tokenizer = kinds.create("tokenizer", self.spec.tokenizer)
@@ -88,11 +101,13 @@ class Paragraphs(Map):
             self._tokenizer.open()
         if self.spec.filter_bases and self.spec.words is not None:
             tokens = self._tokenizer.tokens if self._tokenizer is not None else None
-            self._finder = WordFinder(load_words(self.spec.words.file), self.spec.fold, tokens)
+            words = load_words(self.spec.words.file)
+            self._finder = WordFinder(words, self.spec.fold, tokens)
+            self._scanner = Scanner([folded(word, self.spec.fold) for word in words])
 
     def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
         """The paragraphs of a page."""
-        title, text = self._converted(row.title), self._converted(row.text)
+        title, text = self._written(row.title), self._written(row.text)
         if row.base in self.spec.filter_bases and not self._finder.find(f"{title}\n{text}"):
             return [Dropped("off_topic", title or row.document)]
         lines = [line for raw in text.splitlines() if (line := tidy_space(raw))]
@@ -101,12 +116,102 @@ class Paragraphs(Map):
         return [self._fate(row, title, line, str(number)) for number, line in enumerate(lines, 1)]
 
     def _fate(self, row: Passage, title: str, text: str, slot: str) -> Fate:
-        if length(text) <= self.spec.min_chars:
+        if not longer(text, self.spec.min_chars):
             return Dropped("too_short", text, slot)
         made_by = self.made_by()
         fields = {"base": row.base, "document": row.document, "title": title, "text": text}
         return Kept(Passage.child(row, made_by=made_by, slot=slot, **fields), slot)
 
-    def _converted(self, text: str) -> str:
+    def _written(self, text: str) -> str:
         text = text if self.spec.normal_form is None else in_form(text, self.spec.normal_form)
         return text if self.spec.convert is None else convert_script(text, self.spec.convert)
+
+    def map_columns(self, table: Table[Any]) -> Tickets | None:
+        """The paragraphs of many pages, by the column."""
+        cut = [self._cut(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)]
+        if not cut:
+            return self._tickets(table.arrow, _Lines(), 0)
+        names = ("row", "slots", "fates", "reasons", "details")
+        row, slots, fates, reasons, details = (pa.concat_arrays([getattr(t, name) for t in cut]) for name in names)
+        return Tickets(row, slots, fates, reasons, details, Table.concat([t.rows for t in cut], Passage))
+
+    def _cut(self, pages: pa.Table, first: int) -> Tickets:
+        """The tickets of some pages, the first of which is number `first` of its table."""
+        titles, texts, documents = (_texts(pages, name) for name in ("title", "text", "document"))
+        if self.spec.normal_form is not None or self.spec.convert is not None:
+            titles, texts = rewrite(titles, self._written), rewrite(texts, self._written)
+        off_topic = self._off_topic(column(pages, "base"), titles, texts)
+        lines = _Lines()
+        for place, (title, text, document) in enumerate(zip(titles, texts, documents, strict=True)):
+            if place in off_topic:
+                lines.add(place, "", "off_topic", title or document)
+                continue
+            number = 0
+            for raw in text.splitlines():
+                if line := tidy_space(raw):
+                    number += 1
+                    if longer(line, self.spec.min_chars):
+                        lines.add(place, str(number), "", line)
+                    else:
+                        lines.add(place, str(number), "too_short", line)
+            if not number:
+                lines.add(place, "", "empty", title or document)
+        return self._tickets(pages, lines, first, titles)
+
+    def _off_topic(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
+        """The places of pages without any of the words that their base is filtered by."""
+        if not self.spec.filter_bases:
+            return set()
+        filtered = _compute.is_in(bases, value_set=pa.array(self.spec.filter_bases, pa.string()))
+        places = np.flatnonzero(filtered.to_numpy(zero_copy_only=False)).tolist()
+        whole = [f"{titles[place]}\n{texts[place]}" for place in places]
+        hit = {
+            places[at] for at in set(self._scanner.scan([folded(text, self.spec.fold) for text in whole])[0].tolist())
+        }
+        if self._tokenizer is not None:
+            hit = {place for place, text in zip(places, whole, strict=True) if place in hit and self._finder.find(text)}
+        return set(places) - hit
+
+    def _tickets(self, pages: pa.Table, lines: _Lines, first: int, titles: Sequence[str] = ()) -> Tickets:
+        """The tickets that `lines` tell of, and the rows of those that are kept."""
+        places, slots = np.array(lines.places, np.int64), pa.array(lines.slots, pa.string())
+        reasons, texts = pa.array(lines.reasons, pa.string()), pa.array(lines.texts, pa.string())
+        kept = _compute.equal(reasons, "")
+        of: Any = pa.array(places).filter(kept)
+        base, document = (column(pages, name).take(of) for name in ("base", "document"))
+        title = pa.array(titles, pa.string()).take(of)
+        fields = {"base": base, "document": document, "title": title, "text": texts.filter(kept)}
+        parents = pages.select(_ENVELOPE).take(of)
+        rows = children(Passage, parents, self.made_by(), slots.filter(kept), fields)
+        fates = _compute.if_else(kept, "kept", "dropped")
+        return Tickets(pa.array(places + first), slots, fates, reasons, _compute.if_else(kept, "", texts), rows)
+
+
+class _Lines:
+    """Tickets as they are made: their page, slot, reason ("" where kept) and text (or what to say of it)."""
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self.slots: list[str] = []
+        self.reasons: list[str] = []
+        self.texts: list[str] = []
+
+    def add(self, place: int, slot: str, reason: str, text: str) -> None:
+        """One ticket more."""
+        self.places.append(place)
+        self.slots.append(slot)
+        self.reasons.append(reason)
+        self.texts.append(text)
+
+
+def _texts(pages: pa.Table, name: str) -> list[str]:
+    texts: Any = column(pages, name)
+    return texts.to_pylist()
+
+
+def _blocks(pages: pa.Table) -> Iterator[tuple[int, int]]:
+    """Runs of pages with about `_AT_ONCE` bytes of text each."""
+    sizes = _compute.binary_length(column(pages, "text")).to_numpy(zero_copy_only=False)
+    number = np.cumsum(sizes, dtype=np.int64) // _AT_ONCE
+    edges = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
+    return ((start, stop) for start, stop in pairwise(edges) if stop > start)

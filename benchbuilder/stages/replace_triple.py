@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.ports.stage import Map, Port
+import pyarrow as pa
+
+from benchbuilder.ports.stage import Context, Map, Port
 from benchbuilder.records.envelope import Row, Span
 from benchbuilder.records.fact import Fact, Triple
 from benchbuilder.records.fates import Dropped, Fate, Kept, NotApplicable
@@ -15,6 +19,7 @@ from benchbuilder.records.table import Table
 from benchbuilder.spec.base import StepSpec
 from benchbuilder.text.answers import overlaps, same_key
 from benchbuilder.text.edits import replace_span
+from benchbuilder.text.neighbours import edges, fields_of, triples_near
 
 
 class ReplaceTripleSpec(StepSpec):
@@ -55,21 +60,63 @@ class ReplaceTriple(Map):
         "no_wrong_entity": "No entity of the same type is surely wrong.",
     }
 
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self._near = ""
+
+    def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
+        """Look up, once for all workers, what is known of the concepts of the pool."""
+        if not (self.spec.enabled and self.spec.unknown_only):
+            return ()
+        near = triples_near(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
+        self.context.cache.mkdir(parents=True, exist_ok=True)
+        draft = self.context.cache / f"known-{self.context.step}.draft"
+        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, near.schema) as writer:
+            writer.write_table(near)
+        with draft.open("rb") as file:
+            self._near = f"known-{hashlib.file_digest(file, 'sha256').hexdigest()[:20]}.arrow"
+        return (draft.replace(self.context.cache / self._near),)
+
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Collect the entities of the pool by type and the known ends of each concept and relation."""
         self._pool: dict[str, list[str]] = {}
+        self._concepts: set[str] | None = None
+        self._learn(())
+        if not self.spec.enabled:
+            return
+        self._pool = self._entities(lookups["pool"])
+        if not self.spec.unknown_only:
+            return
+        self._concepts = self._names_in(lookups["pool"])
+        self._all = lookups["known"]
+        if self._near:
+            with pa.memory_map(str(self.context.cache / self._near)) as file:
+                near = pa.ipc.open_file(file).read_all()
+        else:
+            near = triples_near(self._all, self._concepts, self.spec.ignore)
+        self._learn([near])
+
+    def _entities(self, table: Table[Any]) -> dict[str, list[str]]:
+        """The names of both ends by type, or all of them."""
+        pool: dict[str, set[str]] = {}
+        for batch in table.batches(["payload.head", "payload.tail", "payload.head_type", "payload.tail_type"]):
+            for row in (line["payload"] for line in batch.select(["payload"]).to_pylist()):
+                for end in ("head", "tail"):
+                    type_ = row[f"{end}_type"] if self.spec.entity == "same_type" else ""
+                    pool.setdefault(type_, set()).add(row[end])
+        return {type_: sorted(names) for type_, names in pool.items()}
+
+    def _names_in(self, table: Table[Any]) -> set[str]:
+        """The keys of all names of both ends."""
+        found = (edge for piece in fields_of(table) for edge in edges(piece, self.spec.ignore))
+        return {name for heads, _, tails in found for name in heads | tails}
+
+    def _learn(self, tables: Iterable[pa.Table]) -> None:
+        """Take in what triples know: of the concepts of the pool and their synonyms, if these are what they hold."""
         self._known: dict[tuple[str, str], set[str]] = {}
         self._linked: dict[str, set[str]] = {}
         self._names: dict[str, set[str]] = {}
-        if not self.spec.enabled:
-            return
-        pool: dict[str, set[str]] = {}
-        for triple in _triples(lookups["pool"]):
-            for name, type_ in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
-                pool.setdefault(type_ if self.spec.entity == "same_type" else "", set()).add(name)
-        self._pool = {type_: sorted(names) for type_, names in pool.items()}
-        for triple in _triples(lookups["known"]) if self.spec.unknown_only else ():
-            heads, tails, relation = self._edge(triple)
+        for heads, relation, tails in (edge for table in tables for edge in edges(table, self.spec.ignore)):
             for names in (heads, tails):
                 for name in names:
                     self._names.setdefault(name, set()).update(names)
@@ -77,10 +124,11 @@ class ReplaceTriple(Map):
                 self._linked.setdefault(name, set()).update(tails)
             for name in tails if self.spec.any_relation else ():
                 self._linked.setdefault(name, set()).update(heads)
-            for head in heads:
-                self._known.setdefault((head, f"{relation}>"), set()).update(tails)
-            for tail in tails:
-                self._known.setdefault((tail, f"{relation}<"), set()).update(heads)
+            first, second, forward = self._directed(heads, relation, tails)
+            for head in first:
+                self._known.setdefault((head, f"{forward}>"), set()).update(second)
+            for tail in second:
+                self._known.setdefault((tail, f"{forward}<"), set()).update(first)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
         """One ticket a statement."""
@@ -119,10 +167,13 @@ class ReplaceTriple(Map):
         """All names of both ends, in reading direction, and the relation without its inverse mark."""
         heads = {self._key(name) for name in (triple.head, *triple.head_terms)}
         tails = {self._key(name) for name in (triple.tail, *triple.tail_terms)}
+        return self._directed(heads, triple.relation, tails)
+
+    def _directed(self, heads: set[str], relation: str, tails: set[str]) -> tuple[set[str], set[str], str]:
         suffix: str = self.spec.inverse_suffix
-        if suffix and triple.relation.endswith(suffix):
-            return tails, heads, triple.relation.removesuffix(suffix)
-        return heads, tails, triple.relation
+        if suffix and relation.endswith(suffix):
+            return tails, heads, relation.removesuffix(suffix)
+        return heads, tails, relation
 
     def _entity(self, seed_id: str, triple: Triple, replaces_tail: bool) -> str | None:
         type_ = triple.tail_type if replaces_tail else triple.head_type
@@ -132,6 +183,9 @@ class ReplaceTriple(Map):
         inverse = bool(self.spec.inverse_suffix) and triple.relation.endswith(self.spec.inverse_suffix)
         fixed, mark = (heads, ">") if replaces_tail != inverse else (tails, "<")
         barred = heads | tails
+        if self._concepts is not None and not barred <= self._concepts:
+            self._concepts = None  # a fact that the pool lacks: all that is known is needed
+            self._learn(fields_of(self._all))
         for name in [synonym for known in fixed for synonym in self._names.get(known, ())] + sorted(fixed):
             barred |= self._known.get((name, relation + mark), set()) | self._linked.get(name, set())
         for name in names:
@@ -142,8 +196,3 @@ class ReplaceTriple(Map):
             elif not (self._names.get(key, {key}) & barred) and not any(overlaps(key, other) for other in barred):
                 return name
         return None
-
-
-def _triples(table: Table[Any]) -> Iterable[Triple]:
-    for fact in table:
-        yield fact.payload

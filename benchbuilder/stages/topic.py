@@ -20,7 +20,9 @@ from benchbuilder.records.fates import Screened
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, KindSpec, Slot, StepSpec
+from benchbuilder.text.composing import in_compared_form
 from benchbuilder.text.normalise import Fold, folded
+from benchbuilder.text.scanning import Scanner
 from benchbuilder.text.wordlist import WordFinder, load_words
 
 Hits = tuple[Any, Any]
@@ -61,6 +63,8 @@ class Topic(Filter):
         super().__init__(spec, context)
         self._words: tuple[str, ...] = ()
         self._tokenizer: Tokenizer | None = None
+        self._scanner: Scanner | None = None
+        self._finder: WordFinder | None = None
         if self.spec.match == "words" and self.spec.tokenizer is not None:
             self._tokenizer = kinds.create("tokenizer", self.spec.tokenizer)
 
@@ -75,6 +79,7 @@ class Topic(Filter):
     def look_for(self, words: Iterable[str]) -> None:
         """Get ready to look for `words`, in the place of the word list."""
         self._words = tuple(words)
+        self._scanner = self._finder = None
         if self._tokenizer is not None:
             self._tokenizer.open()
 
@@ -90,18 +95,18 @@ class Topic(Filter):
 
     def screen(self, table: Table[Any]) -> Screened:
         """Every row, and the tally of the words."""
-        rows = len(table)
         groups = self.found(table)
-        missing = np.zeros(rows, dtype=np.int64)
+        missing = np.zeros(len(table), dtype=np.int64)
         for bit, hits in enumerate(groups.values()):
-            group = np.ones(rows, dtype=bool)
+            group = np.ones(len(table), dtype=bool)
             for at, _ in hits:
                 group[at] = False
             missing |= group.astype(np.int64) << bit
-        details = {code: self._detail(code) for code in set(missing.tolist())}
-        screened = Screened(
-            [("off_topic" if code else None) for code in missing.tolist()], [details[c] for c in missing.tolist()]
-        )
+        codes = np.unique(missing)
+        which: Any = pa.array(np.searchsorted(codes, missing))
+        reasons = pa.array([("off_topic" if code else None) for code in codes.tolist()], pa.string())
+        details = pa.array([self._detail(code) for code in codes.tolist()], pa.string())
+        screened = Screened(reasons.take(which), details.take(which))
         self._tally(screened, table, [hit for hits in groups.values() for hit in hits])
         return screened
 
@@ -116,25 +121,29 @@ class Topic(Filter):
         return f"no word in {', '.join(fields)}" if fields else ""
 
     def _exact(self, at: Any, values: Any) -> Hits:
-        fold = self.spec.fold
-        values = pc.call_function("utf8_normalize", [values], pc.Utf8NormalizeOptions("NFC"))
-        if fold:
-            values = pa.array([folded(text, fold) for text in values.to_pylist()], pa.string())
-        found = pc.index_in(values, value_set=pa.array([folded(word, fold) for word in self._words], pa.string()))
+        keys = pa.array([folded(word, self.spec.fold) for word in self._words], pa.string())
+        found: Any = pc.index_in(in_compared_form(values, self.spec.fold), value_set=keys)
         words = found.fill_null(-1).to_numpy(zero_copy_only=False)
         return at[words >= 0], words[words >= 0]
 
     def _contained(self, at: Any, values: Any) -> Hits:
-        tokens = self._tokenizer.tokens if self._tokenizer is not None else None
-        finder = WordFinder(self._words, self.spec.fold, tokens)
+        if self._scanner is None:
+            self._scanner = Scanner([folded(word, self.spec.fold) for word in self._words])
+        compared: list[Any] = in_compared_form(values, self.spec.fold).to_pylist()
+        texts, words = self._scanner.scan(compared)
+        if self._tokenizer is None:
+            return at[texts], words
+        if self._finder is None:
+            self._finder = WordFinder(self._words, self.spec.fold, self._tokenizer.tokens)
         index = {word: number for number, word in enumerate(self._words)}
+        held: Any = np.unique(texts)
         pairs = [
-            (row, index[word])
-            for row, text in zip(at.tolist(), values.to_pylist(), strict=True)
-            for word in finder.find(text)
+            (text, index[word])
+            for text, said in zip(held.tolist(), values.take(pa.array(held)).to_pylist(), strict=True)
+            for word in self._finder.find(said)
         ]
         both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
+        return at[both[:, 0]], both[:, 1]
 
     def _tally(self, screened: Screened, table: Table[Any], hits: list[Hits]) -> None:
         """Count each word once a row, however many fields and groups it hits."""

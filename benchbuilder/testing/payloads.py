@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pydantic import ValidationError
 
 from benchbuilder.records.envelope import MadeBy, Origin
 from benchbuilder.records.fact import Fact
+from benchbuilder.records.leaves import leaves
 from benchbuilder.records.payload import Payload
 from benchbuilder.records.table import Table
 from benchbuilder.testing.contract import ContractError, check_kind, check_table, require
@@ -46,10 +48,20 @@ def _check_texts(who: str, payload: Payload) -> None:
     texts = payload.texts()
     require(any(any(values) for values in texts.values()), f"{who} has no text")
     require(payload.map_texts(lambda text: text) == payload, f"{who} is changed by a conversion that changes nothing")
+    if payload.by_field:
+        _check_fields(who, payload)
     marked = payload.map_texts(lambda text: f"<{text}>").texts()
     for name, values in texts.items():
         wanted = tuple(f"<{value}>" for value in values)
         require(marked[name] == wanted, f"{who} does not convert its text {name!r}: {marked[name]}")
+
+
+def _check_fields(who: str, payload: Payload) -> None:
+    given: list[str] = []
+    payload.map_texts(lambda text: (given.append(text), text)[1])
+    fields = [data for _, column in leaves(pa.array([payload.model_dump()])) for data in column.to_pylist()]
+    strange = sorted(set(given) - set(fields))
+    require(not strange, f"{who} says that it converts by field, but converts {strange}, which no field holds")
 
 
 def _check_frozen(who: str, payload: Payload) -> None:

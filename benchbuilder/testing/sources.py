@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from benchbuilder.ports.source import Source
+from unittest.mock import patch
+
+from benchbuilder.ports.source import Source, unpacked
 from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
 from benchbuilder.records.item import Item
 from benchbuilder.records.table import Table
+from benchbuilder.sources import columns
 from benchbuilder.testing.contract import check_ids, check_reasons, check_table, require
 from benchbuilder.testing.processes import elsewhere
+
+_SMALL_BLOCK = 64
+"""How many bytes kinds that read by the block are made to read at a time, so that a small file has many blocks."""
 
 
 def check_source(source: Source) -> list[Unit]:
@@ -15,7 +21,7 @@ def check_source(source: Source) -> list[Unit]:
 
     What is checked: its files are there and pass its own check; units of a file come in order, each once, with
     declared reasons; every file reaches its end, which counts its units; rows name their unit and their source; ids;
-    the exact schema; the same units twice and in another process. Returns the units.
+    the exact schema; the same units twice, in another process and by the column, whatever the blocks. Returns them.
     """
     who = f"the source {source.kind!r}"
     check_reasons(who, source.reasons)
@@ -38,9 +44,32 @@ def check_source(source: Source) -> list[Unit]:
     check_ids(who, rows)
     check_table(who, Table.of(rows, source.output), source.output)
     require(list(source.read()) == read, f"{who}, read again, finds other units")
+    for size in (columns.BLOCK_BYTES, _SMALL_BLOCK):
+        with patch.object(columns, "BLOCK_BYTES", size):
+            _check_bulk(who, source, read)
     again = elsewhere(_read, type(source), source.spec, source.name, source.language)
     require(again == [_told(unit) for unit in read], f"{who}, read in another process, finds other units")
     return units
+
+
+def _check_bulk(who: str, source: Source, read: list[Unit | EndOfFile]) -> None:
+    """What is read by the column is what is read unit by unit, down to the types of the columns."""
+    found: list[Unit | EndOfFile] = []
+    for units in source.bulk():
+        if isinstance(units, EndOfFile):
+            found.append(units)
+            continue
+        require(len(units.lines) > 0, f"{who} yields columns without a unit of {units.file}")
+        require(len(units.lines) == len(units.reasons) == len(units.details),
+                f"{who} yields columns of different lengths of {units.file}")  # fmt: skip
+        kept = units.reasons.null_count
+        require(kept == len(units.rows), f"{who} keeps {kept} units of {units.file}, and makes {len(units.rows)} rows")
+        require(not any(units.details.filter(units.reasons.is_null()).to_pylist()),
+                f"{who} gives a unit of {units.file} that is kept a detail")  # fmt: skip
+        check_table(f"{who}, read by the column,", units.rows, source.output)
+        found.extend(unpacked(units))
+    require([_told(unit) for unit in found] == [_told(unit) for unit in read],
+            f"{who}, read by the column, finds other units")  # fmt: skip
 
 
 def _read(cls: type[Source], spec: object, name: str, language: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Set
@@ -11,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.accounts import Shard, check_unique, settle_gather
+from benchbuilder.accounts import Shard, check_unique, settle_gather, settle_map, settle_tickets
 from benchbuilder.errors import AccountsError
 from benchbuilder.kinds import row_name
-from benchbuilder.ports.stage import Gather, Stage
+from benchbuilder.ports.stage import Gather, Map, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.shards import Job, TableFiles, Worker
@@ -31,7 +32,8 @@ def check_stage(make: Callable[[], Stage], tables: Tables) -> Shard:
     `make` gives a new, unopened stage each time; `tables` holds example rows for every port. What is checked: it can
     be pickled before it is opened; no rows in, no rows out; the exact schema; tickets that balance with declared
     reasons; ids, lineage, origin, language and partition of what it makes; the same result twice, in batches of one,
-    of seven and of all, and in another process. Returns what it makes of all rows.
+    of seven and of all, in another process, after `prepare` and, of a map that works by the column, row by row. Returns
+    what it makes of all rows.
     """
     stage = make()
     who = f"the stage {stage.kind!r}"
@@ -53,7 +55,37 @@ def check_stage(make: Callable[[], Stage], tables: Tables) -> Shard:
             _same(f"{who}, in batches of {size},", whole, _batched(make(), tables, output, size))
         opened = _Opened(make(), tables, output)
         _same(f"{who}, opened once and run twice,", opened.run(tables["each"].arrow), opened.run(tables["each"].arrow))
+    _check_prepared(who, make(), tables, output, whole)
+    if isinstance(mapping := make(), Map):
+        _check_columns(who, mapping, tables, output)
     return whole
+
+
+def _check_columns(who: str, stage: Map, tables: Tables, output: type[Row]) -> None:
+    """What a map makes by the column is what it makes row by row, of any slice of the table."""
+    if any(stage.ports[port].mode == "parent" for port in tables):
+        return
+    stage.open({port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"})
+    count = len(tables["each"])
+    for start, stop in dict.fromkeys([(0, count), (1, count), (0, 1), (count // 2, count)]):
+        part = Table(tables["each"].arrow.slice(start, stop - start), tables["each"].row)
+        if (tickets := stage.map_columns(part)) is None:
+            return
+        rows = list(part)
+        plain = settle_map(stage, rows, [list(stage.map(row, {})) for row in rows], output)
+        _same(f"{who}, by the column,", plain, settle_tickets(stage, part, tickets, output))
+
+
+def _check_prepared(who: str, stage: Stage, tables: Tables, output: type[Row], whole: Shard) -> None:
+    """What was prepared once is all that others need: the files that the stage names, in its cache."""
+    lookups = {port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"}
+    with tempfile.TemporaryDirectory() as folder:
+        stage.context = dataclasses.replace(stage.context, cache=Path(folder))
+        for path in stage.prepare(lookups):
+            require(path.exists(), f"{who} prepares {path.name}, which is not there")
+            require(path.is_relative_to(folder), f"{who} prepares {path}, which is not in its cache")
+        travelled: Stage = pickle.loads(pickle.dumps(stage))
+        _same(f"{who}, prepared beforehand,", whole, _run(travelled, tables, output))
 
 
 class _Opened:

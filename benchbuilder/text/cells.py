@@ -7,7 +7,8 @@ import re
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
 _PLAIN = str.maketrans(_ESCAPES)
-_RISKY = (*"=+-@'", *"＝＋－＠")
+RISKY = (*"=+-@'", *"＝＋－＠")
+"""What a cell that a spreadsheet could read as a formula begins with, or one that hides that."""
 
 
 def escape(text: str) -> str:
@@ -21,7 +22,7 @@ def escape(text: str) -> str:
     ("'=1+1", 'two\\nlines')
     """
     escaped = text.translate(_PLAIN)
-    return f"'{escaped}" if escaped.startswith(_RISKY) else escaped
+    return f"'{escaped}" if escaped.startswith(RISKY) else escaped
 
 
 def unescape(cell: str) -> str:
@@ -30,5 +31,5 @@ def unescape(cell: str) -> str:
     >>> unescape(escape("-3 ℃\t(at night)"))
     '-3 ℃\t(at night)'
     """
-    bare = cell[1:] if cell.startswith("'") and cell[1:].startswith(_RISKY) else cell
+    bare = cell[1:] if cell.startswith("'") and cell[1:].startswith(RISKY) else cell
     return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match.group()], bare)

@@ -33,6 +33,18 @@ def length(text: str, unit: Unit = "characters") -> int:
     return len(text.split()) if unit == "words" else len(characters(text))
 
 
+def longer(text: str, most: int) -> bool:
+    """Whether `text` has more than `most` characters as people see them; of a long one only the beginning is counted.
+
+    >>> longer("e\\u0301t\\u00e9", 2), longer("e\\u0301t\\u00e9", 3)
+    (True, False)
+    """
+    if len(text) <= most:
+        return False
+    begin = text[: 2 * most + 1]  # what begins in it is one character or more of the whole text, too
+    return length(begin) > most or (len(begin) < len(text) and length(text) > most)
+
+
 def shortened(text: str, most: int, unit: Unit = "characters") -> str:
     """The beginning of `text`, at most `most` characters or words; no character is cut.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
@@ -29,3 +30,40 @@ def convert_script(text: str, conversion: Conversion) -> str:
 def script_version() -> str:
     """The version of OpenCC, whose dictionaries shape the result."""
     return version("opencc")
+
+
+_BETWEEN = "\x1f"
+"""Stands between texts that are converted at one go: no entry of OpenCC's dictionaries, which are lines of text, holds
+it, no form of Unicode changes it or joins it with a mark."""
+_END = "\0"
+"""Where OpenCC may take a text to end."""
+_AT_ONCE = 1 << 19
+
+
+def rewrite(texts: Sequence[str], write: Callable[[str], str]) -> list[str]:
+    """What `write`, a conversion of script or form, makes of each text: many at a time.
+
+    >>> rewrite(["\\u6f22", "", "a"], lambda text: convert_script(text, "t2s")) == ["\\u6c49", "", "a"]
+    True
+    """
+    written = list(texts)
+    together: list[int] = []
+    size = 0
+    for place, text in enumerate(texts):
+        if _BETWEEN in text or _END in text:
+            written[place] = write(text)
+            continue
+        together.append(place)
+        size += len(text) + 1
+        if size >= _AT_ONCE:
+            _rewrite(written, together, write)
+            together, size = [], 0
+    _rewrite(written, together, write)
+    return written
+
+
+def _rewrite(texts: list[str], places: Sequence[int], write: Callable[[str], str]) -> None:
+    if places:
+        made = write(_BETWEEN.join([texts[place] for place in places])).split(_BETWEEN)
+        for place, text in zip(places, made, strict=True):
+            texts[place] = text

@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
+
+import pyarrow as pa
 
 from benchbuilder.ports.exporter import Exporter, Finished
 from benchbuilder.ports.retriever import Retriever
 from benchbuilder.ports.source import Source, SourceSpec
 from benchbuilder.ports.stage import Filter, Gather, Map, Port
 from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.records.columnar import Tickets, Units, passed
 from benchbuilder.records.envelope import MadeBy, Origin, Row
 from benchbuilder.records.fates import Dropped, EndOfFile, Fate, Gathered, Kept, Screened, Unit
 from benchbuilder.records.passage import Passage
@@ -78,6 +82,19 @@ class Copy(Map):
         return [Kept(child.model_copy(update=changes.get(how, {})), slot=slot)]
 
 
+class Columns(Copy):
+    """Works by the column too, well or badly; prepares something if asked to."""
+
+    def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
+        made = {"missing": self.context.cache / "none", "astray": Path(__file__)}
+        return (made[self.spec.how],) if self.spec.how in made else ()
+
+    def map_columns(self, table: Table[Any]) -> Tickets:
+        rows = list(table)[:: -1 if self.spec.how == "backwards" else 1]
+        outcomes = [[Dropped("odd")] if self.spec.how == "drops" else list(self.map(row, {})) for row in rows]
+        return passed(table, range(len(rows)), outcomes)
+
+
 class First(Filter):
     """Keeps the first of each batch."""
 
@@ -124,6 +141,17 @@ class Numbers(Source):
         return [self.spec.path]
 
     def check(self) -> None: ...
+
+    def bulk(self) -> Iterator[Units | EndOfFile]:
+        for units in super().bulk():
+            if isinstance(units, EndOfFile) or not self.spec.how.startswith("bulk"):
+                yield units
+            elif self.spec.how == "bulk_detail":
+                yield replace(units, details=pa.array(["seen"] * len(units.lines)))
+            elif self.spec.how == "bulk_rows":
+                yield replace(units, rows=Table.of(list(units.rows)[1:], self.output))
+            elif self.spec.how == "bulk_other":
+                yield replace(units, rows=Table.of(list(units.rows)[::-1], self.output))
 
     def read(self) -> Iterator[Unit | EndOfFile]:
         how, name = self.spec.how, self.spec.path.path
@@ -231,6 +259,16 @@ class ForgetfulNote(Note):
 
     def map_texts(self, convert: Any) -> Self:
         return self.model_copy(update={"text": convert(self.text)})
+
+
+class JoinedNote(Note):
+    """Says that it converts by field, but converts both fields as one text."""
+
+    by_field = True
+
+    def map_texts(self, convert: Any) -> Self:
+        title, _, text = convert(f"{self.title}|{self.text}").partition("|")
+        return self.model_copy(update={"title": title, "text": text})
 
 
 class TwinNote(Note):

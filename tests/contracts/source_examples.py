@@ -8,7 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from epub_book import epub
 from pdf_pages import pdf
+from wiki_dump import Written, dump
 
 _QUESTIONS = [
     (1, "离太阳最近的行星是", "水星", "金星", "A"),
@@ -59,10 +61,32 @@ def _terms(folder: Path) -> dict[str, Any]:
     return {"path": str(folder / "planets.pdf"), "pattern": r"^\d+\. (?P<term>[^:]+): (?P<note>.*)$"}
 
 
+def _wikipedia(folder: Path) -> dict[str, Any]:
+    pages = [
+        Written("Mars", "'''Mars''' is a [[planet]].<ref>a book</ref>\n== References ==\n{{reflist}}"),
+        Written("Red planet", redirect="Mars"),
+        Written("Talk:Mars", "Is it red?", ns=1),
+        Written("Venus", "'''Venus''' is a planet too."),
+    ]
+    (folder / "wiki.xml").write_bytes(dump(pages))
+    return {"path": str(folder / "wiki.xml"), "disambiguation": [], "sections": ["References"], "headings": False}
+
+
+def _books(folder: Path) -> dict[str, Any]:
+    books = folder / "books"
+    books.mkdir()
+    (books / "planets.pdf").write_bytes(pdf([["Mercury is nearest to", "the sun."], [], ["Venus is second."]]))
+    (books / "moons.epub").write_bytes(epub("Moons", {"One": "<p>Io.</p>", "Two": "<p></p>"}))
+    (books / "stars.txt").write_text("Sirius is bright.\n\nSirius is bright.\nVega too.\n", encoding="utf-8")
+    return {"path": str(books), "running_lines": "drop", "join_hyphens": True}
+
+
 SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "huggingface": _huggingface,
     "sql": _sql,
     "rdf": _rdf,
     "terms": _terms,
+    "wikipedia": _wikipedia,
+    "books": _books,
 }
 """What writes example files into a folder and returns the settings, by kind."""

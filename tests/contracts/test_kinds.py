@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_encoders
 import tiny_models
 from kind_sample import Sample, every, load
 from several_examples import bundled, right_options, several_answers
@@ -197,16 +198,40 @@ def test_tokenizer(sample: Sample, kind: str, tmp_path: Path) -> None:
     check_tokenizer(lambda: kinds.create("tokenizer", spec), TEXTS)
 
 
-@pytest.mark.parametrize("kind", every("retriever"))
-@pytest.mark.parametrize("variant", ["okapi", "l", "plus"])
-def test_retriever(sample: Sample, kind: str, variant: str) -> None:
-    spec: KindSpec = sample.loaded.recipe.retriever
-    assert spec.kind == kind, f"the recipe does not retrieve with {kind!r}: write an example here"
-    spec = spec.model_copy(update={"variant": variant})
+def _by_words(kind: str, variant: str) -> Callable[[Any, Path], KindSpec]:
+    return lambda bm25, _: load("retriever", kind).spec_class(**{**dict(bm25), "kind": kind, "variant": variant})
+
+
+def _dense(_: Any, folder: Path) -> KindSpec:
+    given = {"path": str(tiny_encoders.encoder(folder / "encoder")), "query_prefix": "q: ", "passage_prefix": "p: "}
+    return load("retriever", "dense").spec_class(kind="dense", **given, top_k=3, device="cpu")
+
+
+def _hybrid(bm25: Any, folder: Path) -> KindSpec:
+    given = {"lists": {"words": bm25, "meaning": _dense(bm25, folder)}, "weights": {"words": 2.0}, "k": 60, "top_k": 4}
+    return load("retriever", "hybrid").spec_class(kind="hybrid", **given)
+
+
+VARIANTS = ("okapi", "l", "plus")
+RETRIEVERS: dict[str, Callable[[Any, Path], KindSpec]] = {
+    **{f"{kind} {variant}": _by_words(kind, variant) for kind in ("bm25", "rank_bm25") for variant in VARIANTS},
+    "dense": _dense,
+    "hybrid": _hybrid,
+}
+
+
+def test_every_retriever_has_an_example() -> None:
+    assert {example.partition(" ")[0] for example in RETRIEVERS} == set(every("retriever"))
+
+
+@pytest.mark.parametrize("example", RETRIEVERS)
+def test_retriever(sample: Sample, example: str, tmp_path: Path) -> None:
+    spec = RETRIEVERS[example](sample.loaded.recipe.retriever, tmp_path)
     texts = sample.store.rows(sample.manifests["paragraphs"]).column("text")[:80]
     queries = sample.store.rows(sample.manifests["candidates"]).column("question")[:12]
     hits = check_retriever(lambda: kinds.create("retriever", spec), texts, [*queries, "qqqq zzzz"])
-    assert not hits[-1]
+    if "bm25" in example:
+        assert not hits[-1]
 
 
 REQUESTS = [

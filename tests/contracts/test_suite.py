@@ -41,7 +41,7 @@ def run(cls: Any, how: str) -> None:
     check_stage(lambda: cls(spec, CONTEXT), {"each": TABLE})
 
 
-@pytest.mark.parametrize("cls", [broken.Copy, broken.First, broken.Pack])
+@pytest.mark.parametrize("cls", [broken.Copy, broken.Columns, broken.First, broken.Pack])
 def test_a_good_stage_passes(cls: Any) -> None:
     run(cls, "")
 
@@ -65,6 +65,9 @@ def test_a_good_stage_passes(cls: Any) -> None:
         (broken.Copy, "made_by", "does not say what made"),
         (broken.Copy, "text", "make rows with build or child"),
         (broken.Copy, "touched", "but changed it"),
+        (broken.Columns, "drops", "by the column, makes other rows"),
+        (broken.Columns, "missing", "prepares none, which is not there"),
+        (broken.Columns, "astray", "which is not in its cache"),
         (broken.First, "batch", "in batches of 1, makes other rows"),
         (broken.Pack, "hash", "in another process, makes other rows"),
     ],
@@ -103,6 +106,10 @@ def test_a_stage_that_translates_may_change_the_language(monkeypatch: pytest.Mon
         ("count", "counts 4 units of numbers.txt, and names 3"),
         ("after", "goes on with numbers.txt after its end"),
         ("process", "read in another process"),
+        ("bulk_detail", "that is kept a detail"),
+        ("bulk_rows", "keeps 3 units of numbers.txt, and makes 2 rows"),
+        ("bulk_other", "read by the column, finds other units"),
+        ("bulk_lost", "read by the column, finds other units"),
     ],
 )
 def test_sources(tmp_path: Path, how: str, told: str) -> None:
@@ -161,6 +168,7 @@ def test_payloads() -> None:
     check_payload(broken.Note)
     for cls, told in (
         (broken.ForgetfulNote, "does not convert its text 'title'"),
+        (broken.JoinedNote, "says that it converts by field"),
         (broken.TwinNote, "are equal"),
         (broken.NumberNote, "no string"),
     ):

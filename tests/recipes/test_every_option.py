@@ -16,12 +16,16 @@ RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
 ONE = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
 
 NEEDS = {
+    "retriever=dense": ["retriever.name=some/model", "retriever.revision=1f2e"],
+    "retriever=hybrid": [f"retriever.lists.meaning.path={Path(__file__).parent}"],
     "tokenizer=huggingface": ["tokenizer.name=some/model"],
     "model=openai": ["model.name=some-model"],
     "model=replay": [f"model.replies={__file__}"],
     "model=transformers": ["model.name=some/model"],
 }
 """What an option leaves to the user."""
+FOLDED = {(recipe, f"retriever={kind}") for recipe in ("clinic_zu", "medicine_en") for kind in ("dense", "hybrid")}
+"""Recipes that say of retrieval by words what does not count, and options that do not compare words."""
 
 
 def words() -> list[list[str]]:
@@ -30,7 +34,15 @@ def words() -> list[list[str]]:
         found.append([f"recipe={recipe}"])
         for group in ONE:
             options = [f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))]
-            found += [[f"recipe={recipe}", option, *NEEDS.get(option, [])] for option in options]
+            found += [
+                [
+                    f"recipe={recipe}",
+                    option,
+                    *NEEDS.get(option, []),
+                    *(["~retriever.fold"] * ((recipe, option) in FOLDED)),
+                ]
+                for option in options
+            ]
         variants = sorted((ROOT / "variant" / recipe).glob("*.yaml"))
         found += [[f"recipe={recipe}", f"variant={path.stem}"] for path in variants]
         used = load_sources(recipe)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
+import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
@@ -125,4 +127,96 @@ def test_picklable_before_and_equal_after_opening_again(tmp_path):
     again.open({"passages": Table.of(rows, Passage)})
     assert list(again.map(candidate(), {})) == list(made.map(candidate(), {}))
     assert made.fingerprint() == again.fingerprint()
-    assert "rank-bm25" in made.fingerprint()
+    assert "jieba" in made.fingerprint()
+
+
+def fates_of(made, table):
+    """What `map` says of each row: line, slot, fate, reason, detail."""
+    lines, kept = [], []
+    for place, row in enumerate(table):
+        for fate in made.map(row, {}):
+            if isinstance(fate, Kept):
+                lines.append((place, fate.slot, "kept", "", ""))
+                kept.append(fate.row)
+            else:
+                lines.append((place, fate.slot, "dropped", fate.reason, fate.detail))
+    return lines, kept
+
+
+def lines_of(tickets):
+    columns = (tickets.row, tickets.slots, tickets.fates, tickets.reasons, tickets.details)
+    return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def candidates():
+    asked = [
+        "孕早期补充叶酸预防的是什么？",
+        "",
+        "产后应当何时开奶？",
+        "孕早期补充叶酸预防的是什么？",
+        "胎盘？",
+        "Zebra",
+    ]
+    answers = ["神经管缺陷。", "x", "尽早。", "神经管缺陷。", "器官。", "“引号”\\n" * 40]
+    return [
+        candidate(question=question, answer=answer, answer_wrong=f"{number}", parents=("question-1", f"fact-{number}"))
+        for number, (question, answer) in enumerate(zip(asked, answers, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("query", [("question", "answer"), ("context",), ("context", "answer")])
+@pytest.mark.parametrize("cuts", [(), (3,), (1, 2, 6)])
+def test_by_the_column_as_row_by_row(tmp_path, query, cuts):
+    """With passages in several chunks, bases in any order, and ancestors of passages that are a candidate's too."""
+    rows = [passage("wiki", n, text) for n, text in enumerate(WIKI, 1)]
+    rows[1] = rows[1].model_copy(update={"parents": ("page-1", "fact-0", "page-0")})
+    rows += [passage("textbook", n, text).model_copy(update={"parents": (f"page-{n}",)}) for n, text in enumerate(BOOK)]
+    rows += [passage("wiki", 9, "孕妇需要补充叶酸。")]
+    whole = Table.of(rows, Passage).arrow
+    ends = [0, *cuts, len(rows)]
+    parts = [whole.slice(start, end - start) for start, end in pairwise(ends)]
+    made = stage(tmp_path, query)
+    made.open({"passages": Table(pa.concat_tables(parts), Passage)})
+    table = Table.of(candidates(), Candidate)
+    tickets = made.map_columns(table)
+    lines, kept = fates_of(made, table)
+    assert lines_of(tickets) == lines
+    assert {line[2] for line in lines} >= {"kept"}
+    assert list(tickets.rows) == kept
+    assert tickets.rows.arrow.equals(Table.of(kept, type(kept[0])).arrow)
+    some = made.map_columns(Table(table.arrow.slice(2, 2), Candidate))
+    assert lines_of(some) == [(row - 2, *rest) for row, *rest in lines if row in (2, 3)]
+
+
+def test_no_candidates_and_no_passages_by_the_column(tmp_path):
+    made, _ = opened(tmp_path)
+    nothing = made.map_columns(Table.of([], Candidate))
+    assert (lines_of(nothing), len(nothing.rows)) == ([], 0)
+    empty = stage(tmp_path)
+    empty.open({"passages": Table.of([], Passage)})
+    table = Table.of([candidate()], Candidate)
+    assert lines_of(empty.map_columns(table)) == fates_of(empty, table)[0]
+
+
+def test_indices_are_made_once_and_only_for_bases_that_changed(tmp_path, monkeypatch):
+    cut = []
+    words = "benchbuilder.retrievers.words.Words.tokens"
+    tokens = Retrieve._make_retriever(stage(tmp_path))._words.tokens
+
+    def noted(self, text):
+        cut.append(text)
+        return tokens(text)
+
+    monkeypatch.setattr(words, noted)
+    rows = [passage("textbook", n, text) for n, text in enumerate(BOOK)]
+    wiki = [passage("wiki", n, text) for n, text in enumerate(WIKI)]
+    made = stage(tmp_path).prepare({"passages": Table.of(rows + wiki, Passage)})
+    assert cut == BOOK + WIKI
+    assert len(made) == 4  # an index and its weights for each base
+    assert all(path.exists() and path.parent == tmp_path for path in made)
+    cut.clear()
+    stage(tmp_path).open({"passages": Table.of(wiki + rows, Passage)})  # whatever stands before
+    assert cut == []
+    again = stage(tmp_path).prepare({"passages": Table.of([*rows, *wiki, passage("wiki", 9, "新的一段。")], Passage)})
+    assert cut == [*WIKI, "新的一段。"]
+    assert set(made) & set(again) == set(made[:2])

@@ -36,6 +36,26 @@ def test_a_user_dictionary_belongs_to_one_instance(tmp_path):
     assert Jieba(spec).fingerprint().items() > plain.items()
 
 
+def test_words_of_a_list_are_tokens(tmp_path):
+    listed, dictionary = tmp_path / "words.txt", tmp_path / "dictionary.txt"
+    listed.write_text("# of birth\n胎膜早破\tPROM\n子痫前期\n胎膜 早破\n", encoding="utf-8")
+    dictionary.write_text("子痫前期 1\n", encoding="utf-8")
+    text = "子痫前期与胎膜早破"
+    made = Jieba(JiebaSpec(kind="jieba", words=str(listed)))
+    assert made.tokens(text) == ["子痫前期", "与", "胎膜早破"] != Jieba(JiebaSpec(kind="jieba")).tokens(text)
+    both = Jieba(JiebaSpec(kind="jieba", words=str(listed), user_dictionary=str(dictionary)))
+    assert both._own() == (("子痫前期", 1), ("胎膜早破", None))
+    assert len({tuple(one.fingerprint().values()) for one in (made, both, Jieba(JiebaSpec(kind="jieba")))}) == 3
+
+
+def test_comments_and_glosses_of_a_list_do_not_count(tmp_path):
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_text("# birth\n胎膜早破\tPROM\n", encoding="utf-8")
+    second.write_text("胎膜早破\n", encoding="utf-8")
+    made = [Jieba(JiebaSpec(kind="jieba", words=str(path))).fingerprint() for path in (first, second)]
+    assert made[0] == made[1]
+
+
 def test_hmm_guesses_words_that_no_dictionary_has():
     guessed = Jieba(JiebaSpec(kind="jieba")).tokens("他来到了网易杭研大厦")
     plain = Jieba(JiebaSpec(kind="jieba", hmm=False)).tokens("他来到了网易杭研大厦")

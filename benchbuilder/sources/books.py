@@ -1,0 +1,172 @@
+"""The source kind `books`: textbooks as text, PDF or EPUB, a passage a page or chapter."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.errors import DataError
+from benchbuilder.ports.source import SourceSpec
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Dropped, EndOfFile, Unit
+from benchbuilder.records.passage import Passage
+from benchbuilder.sources.epub import Epub
+from benchbuilder.sources.files import Found, find_files
+from benchbuilder.sources.lines import Encoding
+from benchbuilder.sources.page_lines import paragraphs, without_running_lines
+from benchbuilder.sources.pdf_book import Locked, printed_pages
+from benchbuilder.sources.pdf_text import NO_TEXT
+from benchbuilder.sources.plain_text import text_rows
+from benchbuilder.sources.reading import Column, RawRow
+from benchbuilder.sources.units import READING_REASONS, UnitSource
+from benchbuilder.spec.base import FileRef
+
+_PDF, _EPUB, _TEXT = ".pdf", ".epub", ".txt"
+_HEAD_PAGES = 5
+
+
+class BooksSpec(SourceSpec):
+    """Books in PDF, EPUB (2 or 3) and plain text, by the suffixes .pdf, .epub and .txt."""
+
+    path: FileRef
+    """A file, a folder or a glob."""
+    files: str = ""
+    """Which files of a folder: a name with ``*``."""
+    encoding: Encoding = "utf-8"
+    """Of the texts."""
+    unit: Literal["line", "block", "file"] = "line"
+    """What a unit of a plain text is: a line, a block between blank lines, or the whole file."""
+    running_lines: Literal["drop", "keep"]
+    """What becomes of lines that stand at the top or bottom of nearly every page of a PDF, and of page numbers."""
+    join_hyphens: bool
+    """Whether a word that a hyphen parts at the end of a line of a PDF becomes one."""
+
+
+class Books(UnitSource[BooksSpec]):
+    """Passages of textbooks: pages of a PDF, chapters of an EPUB, lines of a text, with a paragraph a line.
+
+    The document is the title of the book: an EPUB names it, for others it is the name of the file. The title is the
+    chapter, where the book's table of contents or its first heading tells it, or else the book's. Units are numbered
+    from 1: the page of the PDF, the document in the order of the EPUB, the line on which a text begins. Running heads
+    and page numbers that were left out of a PDF are counted at its end, as ``FILE (running lines)``.
+    """
+
+    kind: ClassVar[str] = "books"
+    spec_class: ClassVar[type[SourceSpec]] = BooksSpec
+    output: ClassVar[type[Row]] = Passage
+    reasons: ClassVar[Mapping[str, str]] = {
+        **READING_REASONS,
+        NO_TEXT: "The page or chapter holds no text: it may be a picture of some.",
+        "locked": "The book or chapter cannot be read without a password or a licence.",
+        "no_chapter": "The document is a table of contents, or holds no text by its type.",
+    }
+    shape_reasons: ClassVar[frozenset[str]] = frozenset({"malformed", "undecodable"})
+    shape_hint: ClassVar[str] = "check the file, and give it the suffix of what it is"
+
+    def __init__(self, spec: Any, name: str, language: str) -> None:
+        super().__init__(spec, name, language)
+        self._left_out: dict[str, int] = {}
+
+    def columns(self) -> Sequence[Column]:
+        """What a unit has."""
+        return ("document", "title", "text")
+
+    def selected(self) -> tuple[list[Found], list[Found]]:
+        """The books, by their suffixes."""
+        return find_files(self.spec.path, self.key("path"), (_PDF, _EPUB, _TEXT), self.spec.files), []
+
+    def small(self, found: Found) -> bool:
+        """Only texts: the others are looked at by `check` itself."""
+        return self._suffix(found) == _TEXT
+
+    def check(self) -> None:
+        """Look at the head of each text, at the first pages of each PDF, and at what each EPUB says of itself."""
+        super().check()
+        for found in self.selected()[0]:
+            if self._suffix(found) == _EPUB:
+                Epub(found.at, found.name, self.key("path")).close()
+            elif self._suffix(found) == _PDF:
+                for _ in self._printed(found, _HEAD_PAGES):
+                    pass
+
+    def read(self) -> Iterator[Unit | EndOfFile]:
+        """The units of all books, and behind each PDF how many running lines it had."""
+        for unit in super().read():
+            yield unit
+            if isinstance(unit, EndOfFile) and (count := self._left_out.pop(unit.file, 0)):
+                yield EndOfFile(f"{unit.file} (running lines)", count, {"left out": count})
+
+    def units(self, found: Found) -> Iterator[RawRow]:
+        """The pages, chapters or lines of one book."""
+        suffix = self._suffix(found)
+        if suffix == _PDF:
+            return self._pages(found)
+        if suffix == _EPUB:
+            return self._chapters(found)
+        return self._texts(found)
+
+    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+        """The passage of one unit."""
+        document, title, text = (_encodable(value) for value in values)
+        if not text:
+            return Dropped("missing_field", "text")
+        return Passage.build(
+            base=self.name, document=document, title=title, text=text, **self.envelope(found, line)
+        )  # fmt: skip
+
+    def content(self, row: Row) -> Hashable:
+        """The same text in the same place of the same book."""
+        return row.id
+
+    def _suffix(self, found: Found) -> str:
+        suffix = found.at.suffix.lower()
+        if suffix not in (_PDF, _EPUB, _TEXT):
+            raise DataError(
+                f"{self.key('path')}: the format of {found.name} is not known", where=found.name,
+                why=f"the suffix {found.at.suffix!r} is none of {_PDF}, {_EPUB}, {_TEXT}",
+                next="give the file the suffix of what it is, or leave it out by `files`",
+            )  # fmt: skip
+        return suffix
+
+    def _printed(self, found: Found, most: int | None = None) -> Iterator[Any]:
+        try:
+            yield from printed_pages(found.at, found.name, self.key("path"), most)
+        except Locked:
+            yield None
+
+    def _pages(self, found: Found) -> Iterator[RawRow]:
+        pages = list(self._printed(found))
+        if None in pages:
+            yield RawRow(1, (), "locked", f"{found.at.name}: a password is needed")
+            return
+        lines = [page.lines for page in pages]
+        if self.spec.running_lines == "drop":
+            lines, self._left_out[found.name] = without_running_lines(lines)
+        book = found.at.stem
+        for number, (page, left) in enumerate(zip(pages, lines, strict=True), 1):
+            text = paragraphs([line.strip() for line in left if line.strip()], self.spec.join_hyphens)
+            if page.problem:
+                yield RawRow(number, (), "malformed", f"page {number}: {page.problem}")
+            elif not text:
+                yield RawRow(number, (), NO_TEXT, f"page {number}")
+            else:
+                yield RawRow(number, (book, page.chapter or book, text))
+
+    def _chapters(self, found: Found) -> Iterator[RawRow]:
+        epub = Epub(found.at, found.name, self.key("path"))
+        book = epub.title or found.at.stem
+        for number, chapter in enumerate(epub.chapters(), 1):
+            if chapter.reason:
+                yield RawRow(number, (), chapter.reason, chapter.detail)
+            else:
+                yield RawRow(number, (book, chapter.title or book, chapter.text))
+
+    def _texts(self, found: Found) -> Iterator[RawRow]:
+        book = found.at.stem
+        for raw in text_rows(found.at, self.spec.encoding, self.spec.unit, 1):
+            yield raw if raw.reason else RawRow(raw.line, (book, book, raw.values[0]))
+
+
+def _encodable(text: str) -> str:
+    """`text` without halves of characters, which PDFs may hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

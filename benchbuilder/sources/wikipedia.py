@@ -1,0 +1,274 @@
+"""The source kind `wikipedia`: the articles of a dump of a MediaWiki, as clean pages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from benchbuilder import kinds
+from benchbuilder.errors import DataError, InstallationError
+from benchbuilder.ports.source import SourceSpec
+from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.records.envelope import Row
+from benchbuilder.records.fates import Dropped
+from benchbuilder.records.passage import Passage
+from benchbuilder.sources.dump_pages import Head, NoExport, Page, cut, pages_of
+from benchbuilder.sources.files import Found, find_files, wrong_shape
+from benchbuilder.sources.ordered import cores, in_order
+from benchbuilder.sources.reading import Column, RawRow
+from benchbuilder.sources.topic_words import TopicWords
+from benchbuilder.sources.units import HEAD_ROWS, READING_REASONS, UnitSource
+from benchbuilder.sources.unpacking import Damaged, unpacked
+from benchbuilder.sources.wikitext import Markup, Unreadable
+from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, Spec
+from benchbuilder.text.normalise import Fold
+from benchbuilder.text.script import Conversion, script_version
+from benchbuilder.text.wordlist import load_words
+
+SUFFIXES = (".bz2", ".xml", ".gz")
+_SMALL_BYTES = 4_000_000
+_FILES, _CATEGORIES = 6, 14
+_CANONICAL = ("File", "Image", "Media", "Category")
+
+
+class ShownTemplate(Spec):
+    """Templates of which a parameter stands in the text: the first of `parameters` that is filled."""
+
+    names: Annotated[tuple[str, ...], Field(min_length=1)]
+    parameters: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class WikipediaSpec(SourceSpec):
+    """A dump ``pages-articles``, plain, .gz or .bz2 (of several streams too), in one file or in parts.
+
+    With a word list `words`, only pages whose title or text holds a word are kept: anywhere (`match` ``contains``) or
+    as whole tokens of the `tokenizer` (``words``). What `fold` names does not count; `convert` names the OpenCC
+    configuration for the comparison alone (the text is converted later, by the step `paragraphs`).
+    """
+
+    path: FileRef
+    """A file, a folder or a glob."""
+    files: str = ""
+    """Which files of a folder: a name with ``*``."""
+    disambiguation: tuple[str, ...]
+    """Names of templates that mark a page that only tells what its title may mean."""
+    sections: tuple[str, ...]
+    """Titles of sections that are left out with all below them: references, external links."""
+    headings: bool
+    """Whether titles of the other sections are kept, as lines of their own."""
+    file_namespaces: tuple[str, ...] = ()
+    """Names of the namespaces of files and categories, whose links show no text, besides those that the dump tells."""
+    shown_templates: dict[str, ShownTemplate] = {}
+    """Templates that are not left out whole, under names of the recipe's own."""
+    variants: tuple[Annotated[str, Field(pattern=r"^[A-Za-z]+(-[A-Za-z]+)*$")], ...] = ()
+    """The variants of the language that ``-{...}-`` is resolved to, the best first (``zh-hans``)."""
+    words: FileRef | None = None
+    match: Literal["contains", "words"] = "contains"
+    fold: tuple[Fold, ...] = ()
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+    convert: Conversion | None = None
+    workers: Annotated[int | None, Field(ge=1), Knob()] = None
+    """Processes that clean pages; ``null``: one for each processor, none for small dumps."""
+
+    @model_validator(mode="after")
+    def _words_are_there(self) -> WikipediaSpec:
+        if self.words is None and (self.fold or self.match == "words"):
+            raise ValueError("`match` and `fold` need the word list `words`")
+        return self
+
+    def tokens(self) -> Tokenizer | None:
+        """What cuts words, where whole words are looked for."""
+        wanted = self.words is not None and self.match == "words" and self.tokenizer is not None
+        return kinds.create("tokenizer", self.tokenizer) if wanted else None
+
+
+class Cleaning:
+    """Makes units of a part of a dump; it can be pickled, and is opened where it is used."""
+
+    def __init__(self, spec: WikipediaSpec, head: Head) -> None:
+        self._spec, self._markup = spec, markup_of(spec, head)
+        self._words: TopicWords | None = None
+        self._is_open = False
+
+    def __call__(self, data: bytes) -> tuple[list[RawRow], str, str]:
+        """The units of `data`, numbered from 1, the title of the last, and what is wrong behind them."""
+        if not self._is_open:
+            self._open()
+        part = pages_of(data)
+        rows = [self._unit(number, page) for number, page in enumerate(part.pages, 1)]
+        return rows, part.pages[-1].title if part.pages else "", part.problem
+
+    def _open(self) -> None:
+        spec = self._spec
+        if spec.words is not None:
+            tokenizer = spec.tokens()
+            if tokenizer is not None:
+                tokenizer.open()
+            tokens = None if tokenizer is None else tokenizer.tokens
+            self._words = TopicWords(load_words(spec.words.file), spec.fold, spec.convert, tokens)
+        self._is_open = True
+
+    def _unit(self, number: int, page: Page) -> RawRow:
+        title = page.title
+        if reason := self._refused(page):
+            return RawRow(number, (), reason, title)
+        try:
+            text, named = self._markup.clean(page.text)
+        except Unreadable as error:
+            return RawRow(number, (), "unreadable_markup", f"{title}: {error}")
+        if not text:
+            return RawRow(number, (), "empty", title)
+        shown = named or title
+        if self._words is not None and not self._words.in_text(shown, text):
+            return RawRow(number, (), "off_topic", title)
+        return RawRow(number, (title, shown, text))
+
+    def _refused(self, page: Page) -> str:
+        """Why a page is dropped before it is parsed, "" if it is not."""
+        if page.namespace != "0":
+            return "other_namespace" if page.namespace else "malformed"
+        if page.redirect:
+            return "redirect"
+        if page.model not in ("", "wikitext"):
+            return "no_wikitext"
+        if not page.title:
+            return "malformed"
+        if self._markup.is_disambiguation(page.text):
+            return "disambiguation"
+        perhaps = self._words is None or self._words.perhaps_in(page.title, page.text)
+        return "" if perhaps else "off_topic"
+
+
+def markup_of(spec: WikipediaSpec, head: Head) -> Markup:
+    """What is known of the markup of a dump."""
+    told = (head.namespaces.get(key, "") for key in (_FILES, _CATEGORIES))
+    return Markup(
+        variants=spec.variants,
+        files=tuple(filter(None, (*_CANONICAL, *told, *spec.file_namespaces))),
+        sections=spec.sections,
+        headings=spec.headings,
+        shown=tuple((one.names, one.parameters) for one in spec.shown_templates.values()),
+        disambiguation=spec.disambiguation,
+    )
+
+
+class Wikipedia(UnitSource[WikipediaSpec]):
+    """The articles of one wiki, a passage a page, a paragraph a line.
+
+    A unit is a page of the dump, numbered from 1 in each file. Left out of a page: templates (but for parameters that
+    the recipe shows), tables, references, images, categories, formulas, comments, and the sections that the recipe
+    names. A page's document is its title in the dump, its title that which it shows.
+    """
+
+    kind: ClassVar[str] = "wikipedia"
+    spec_class: ClassVar[type[SourceSpec]] = WikipediaSpec
+    output: ClassVar[type[Row]] = Passage
+    reasons: ClassVar[Mapping[str, str]] = {
+        "malformed": READING_REASONS["malformed"],
+        "duplicate": READING_REASONS["duplicate"],
+        "other_namespace": "The page is no article: a talk page, a template, a category, a file.",
+        "redirect": "The page only leads to another one.",
+        "no_wikitext": "The page is not written in wikitext.",
+        "disambiguation": "The page only tells what its title may mean.",
+        "off_topic": "No word of the word list stands on the page.",
+        "unreadable_markup": "The markup of the page is too broken to be read.",
+        "empty": "Nothing is left of the page without its markup.",
+    }
+    shape_reasons: ClassVar[frozenset[str]] = frozenset({"malformed"})
+    shape_hint: ClassVar[str] = "take the dump `pages-articles` of a wiki"
+    at_once: ClassVar[int] = 500
+
+    def columns(self) -> Sequence[Column]:
+        """What a page has."""
+        return ("title", "shown title", "text")
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The word list, and the versions of what shapes text and comparison."""
+        spec = self.spec
+        found = {"mwparserfromhell": version("mwparserfromhell")} if _library() else {}
+        if spec.words is not None:
+            words = "\n".join(load_words(spec.words.file))
+            found["word list"] = hashlib.sha256(words.encode()).hexdigest()
+            if spec.convert is not None:
+                found["opencc"] = script_version()
+        tokenizer = spec.tokens()
+        return found if tokenizer is None else found | dict(tokenizer.fingerprint())
+
+    def selected(self) -> tuple[list[Found], list[Found]]:
+        """The parts of the dump; of a folder, not the index of a dump of several streams."""
+        found = find_files(self.spec.path, self.key("path"), SUFFIXES, self.spec.files)
+        return [one for one in found if len(found) == 1 or ".xml" in one.at.name], []
+
+    def check(self) -> None:
+        """Look at the first pages of each file, and at the word list."""
+        for found in self.selected()[0]:
+            self._judge(list(islice(self._rows(found, 1), HEAD_ROWS)), found)
+
+    def units(self, found: Found) -> Iterator[RawRow]:
+        """The pages of one file."""
+        small = found.at.stat().st_size < _SMALL_BYTES
+        return self._rows(found, 1 if small else self.spec.workers or cores())
+
+    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+        """The passage of one page."""
+        document, title, text = values
+        return Passage.build(
+            base=self.name, document=document, title=title, text=text, **self.envelope(found, line)
+        )  # fmt: skip
+
+    def content(self, row: Row) -> Hashable:
+        """The page as a whole: parts that overlap hold it twice."""
+        return row.id
+
+    def _rows(self, found: Found, workers: int) -> Iterator[RawRow]:
+        _need_library(self.key("kind"))
+        key, number, last, problem = self.key("path"), 0, "", ""
+        pieces = unpacked(found.at, found.name, key, workers)
+
+        def parts() -> Iterator[bytes]:
+            nonlocal problem
+            try:
+                yield from (part for part in whole if isinstance(part, bytes))
+            except Damaged as error:
+                problem = str(error)
+
+        try:
+            whole = cut(pieces)
+            cleaning = Cleaning(self.spec, next(one for one in whole if isinstance(one, Head)))
+            for rows, title, wrong in in_order(cleaning, parts(), workers, self.key("workers")):
+                for row in rows:
+                    number += 1
+                    yield row._replace(line=number)
+                last = title or last
+                if wrong:
+                    raise Damaged(wrong)
+            if problem:
+                raise Damaged(problem)
+        except NoExport as error:
+            raise wrong_shape(key, found.name, expected="a dump of a MediaWiki (XML)", found=str(error),
+                              next=self.shape_hint) from error  # fmt: skip
+        except Damaged as error:
+            seen = f"the last page that could be read is number {number}, {last!r}" if number else "no page can be read"
+            raise DataError(
+                f"{key}: {found.name} is damaged", where=f"{found.name}:{number}", why=f"{error}; {seen}",
+                next="download the file again, and compare its checksum with the one that is published",
+            ) from error  # fmt: skip
+
+
+def _need_library(where: str) -> None:
+    if not _library():
+        raise InstallationError(
+            "sources of the kind `wikipedia` need a library that is not installed",
+            where=where, why="there is no module mwparserfromhell", next="pip install 'benchbuilder[wikipedia]'",
+        )  # fmt: skip
+
+
+def _library() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("mwparserfromhell") is not None

@@ -1,0 +1,133 @@
+"""The words that jieba knows: its dictionary and a recipe's own, with the frequencies that jieba would give them."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property
+from math import log
+from pathlib import Path
+from typing import Any
+
+OwnWords = tuple[tuple[str, int | None], ...]
+"""Words of a recipe, in order, each with its frequency; ``None``: as often as it takes for it to be cut as one."""
+Cut = Callable[[str], list[str]]
+Route = Callable[[str], list[int]]
+"""For each place of a text, where the word that begins there ends (its last character) on the likeliest way."""
+
+_JOINED = "[\u4e00-\u9fd5a-zA-Z0-9+#&._%\\-]+"
+_WORD = re.compile(_JOINED)
+_SINGLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+
+pieces: Callable[[str], list[str]] = re.compile(rf"{_JOINED}|\r\n|.", re.DOTALL).findall
+"""What jieba cuts a text into before it looks for words: runs of characters that it may join, and single others."""
+
+
+def may_be_a_word(text: str) -> bool:
+    """Whether jieba can ever make one token of `text`.
+
+    >>> may_be_a_word("B12"), may_be_a_word("two words")
+    (True, False)
+    """
+    return _WORD.fullmatch(text) is not None
+
+
+@cache
+def jieba_module() -> Any:
+    """The module jieba, imported without the warnings of its own source and without its log lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = importlib.import_module("jieba")
+    module.setLogLevel(logging.WARNING)
+    return module
+
+
+class Words:
+    """Words with their frequencies, and what jieba holds to be the sum of them."""
+
+    def __init__(self, frequencies: dict[str, int], total: int) -> None:
+        self.frequencies = frequencies
+        self.total = total
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest word."""
+        return max(map(len, self.frequencies))
+
+    def with_own(self, own: OwnWords) -> Words:
+        """These words and `own`, with the frequencies that jieba's `add_word` gives them one after another."""
+        grown = Words(dict(self.frequencies), self.total)
+        beginnings = _beginnings(grown.frequencies)
+        longest = max([self.longest, *(len(word) for word, _ in own)])
+        for word, count in own:
+            frequency = grown._suggested(word, beginnings, longest) if count is None else count
+            grown.frequencies[word] = frequency
+            grown.total += frequency
+            beginnings.update(_begins(word))
+        return grown
+
+    def route(self, text: str, longest: int) -> list[int]:
+        """The likeliest way through `text`, with one element more than it has characters; of equal ones the longer
+        word wins."""
+        known, all_words, size = self.frequencies, log(self.total), len(text)
+        score, ends = [0.0] * (size + 1), [0] * (size + 1)
+        for start in range(size - 1, -1, -1):
+            stops = range(start, min(size, start + longest))
+            found = [(count, end) for end in stops if (count := known.get(text[start : end + 1]))] or [(1, start)]
+            score[start], ends[start] = max((log(count) - all_words + score[end + 1], end) for count, end in found)
+        return ends
+
+    def _suggested(self, word: str, beginnings: set[str], longest: int) -> int:
+        """How often `word` must occur for it to be likelier than what it is cut into without it."""
+        total, known = float(self.total), self.frequencies
+        share = 1.0
+        for piece in cut_plain(word, lambda text: self.route(text, longest)):
+            share *= known.get(piece, 0 if piece in beginnings else 1) / total
+        return max(int(share * self.total) + 1, known.get(word, 1))
+
+
+def cut_plain(text: str, route: Route) -> list[str]:
+    """The tokens of `text` by the dictionary alone; letters and digits that no word takes in stay together."""
+    found: list[str] = []
+    for piece in pieces(text):
+        size = len(piece)
+        if size == 1 or piece == "\r\n":
+            found.append(piece)
+            continue
+        ends, at, left = route(piece), 0, 0
+        while at < size:
+            end = ends[at] + 1
+            if end - at > 1 or piece[at] not in _SINGLE:
+                if left < at:
+                    found.append(piece[left:at])
+                found.append(piece[at:end])
+                left = end
+            at = end
+        if left < size:
+            found.append(piece[left:])
+    return found
+
+
+@cache
+def dictionary() -> Words:
+    """The words of jieba's dictionary, parsed once a process (as fast as they could be read from a cache)."""
+    path = Path(jieba_module().__file__).with_name("dict.txt")
+    cells = path.read_text(encoding="utf-8").split()  # a word, its frequency, its part of speech
+    counts = list(map(int, cells[1::3]))
+    return Words(dict(zip(cells[0::3], counts, strict=True)), sum(counts))
+
+
+def _beginnings(words: Iterable[str]) -> set[str]:
+    """What words begin with, of that which a cut may leave over: single characters, and runs of letters and digits."""
+    found = {word[0] for word in words}
+    for word in words:
+        if word[0] in _SINGLE:
+            found.update(_begins(word))
+    return found
+
+
+def _begins(word: str) -> Iterable[str]:
+    return (word[:size] for size in range(1, len(word)))

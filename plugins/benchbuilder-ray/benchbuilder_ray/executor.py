@@ -1,0 +1,83 @@
+"""The executor kind `ray`: shards made by workers on the machines of a Ray cluster."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.ports.executor import Executor, Work
+
+from benchbuilder_ray.cluster import Cluster, one_machine_only
+from benchbuilder_ray.crew import Crew
+from benchbuilder_ray.depot import Depot
+from benchbuilder_ray.rounds import Round, movers_of
+from benchbuilder_ray.spec import RaySpec
+from benchbuilder_ray.storage import StoragePlace
+from benchbuilder_ray.versions import Versions
+
+
+class RayExecutor(Executor):
+    """Connects when the first shards are asked for; lets everything go at `close`."""
+
+    kind = "ray"
+    spec_class = RaySpec
+    spec: RaySpec
+
+    def __init__(self, spec: Any, workers: int) -> None:
+        super().__init__(spec, workers)
+        self._open: tuple[Cluster, Depot, Crew] | None = None
+        self._closing = ExitStack()
+        self._running: list[Generator[int]] = []
+
+    def map(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+        """As the port says. InstallationError if a machine has other versions, RecipeError if it lacks a storage."""
+        if not indices:
+            return
+        cluster, depot, crew = self._opened()
+        workers = min(self.spec.workers or 10_000, max(1, cluster.room(self.spec.needs(work.step))), len(indices))
+        movers = ThreadPoolExecutor(movers_of(workers), thread_name_prefix="benchbuilder-ray")
+        running = Round(self.spec, crew, depot, movers, work, indices, folder, workers).run()
+        self._running.append(running)
+        try:
+            yield from running
+        finally:
+            self._running.remove(running)
+            movers.shutdown(wait=True, cancel_futures=True)
+
+    def _opened(self) -> tuple[Cluster, Depot, Crew]:
+        if self._open is None:
+            with ExitStack() as stack:
+                cluster = Cluster(self.spec, self.workers)
+                stack.callback(cluster.close)
+                place = self._place(cluster, stack)
+                depot = Depot(place)
+                stack.callback(depot.close)
+                depot.open()
+                versions = Versions.found()
+                cluster.check(versions, place, depot.token)
+                crew = Crew(place, depot.run, versions)
+                stack.callback(crew.close)
+                self._closing, self._open = stack.pop_all(), (cluster, depot, crew)
+        return self._open
+
+    def _place(self, cluster: Cluster, stack: ExitStack) -> StoragePlace:
+        """The storage; a temporary folder, if all machines are this one and none is named."""
+        if self.spec.storage is not None:
+            return StoragePlace(self.spec.storage, self.spec.storage_options)
+        if not cluster.alone():
+            raise one_machine_only()
+        folder = tempfile.mkdtemp(prefix="benchbuilder-ray-storage-")
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        return StoragePlace(f"file://{folder}", {})
+
+    def close(self) -> None:
+        """End the workers, remove this run's folder from the storage, leave the cluster."""
+        for running in tuple(self._running):
+            running.close()
+        self._open = None
+        self._closing.close()
