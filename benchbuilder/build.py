@@ -11,12 +11,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchbuilder import __version__
 from benchbuilder.errors import ServiceError, TooManyFailures, Waiting
 from benchbuilder.former import keep_words
-from benchbuilder.gateway import Gateway
 from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
 from benchbuilder.ledger import account_of, write_ledger
@@ -34,6 +33,9 @@ from benchbuilder.store.folder import Store, point
 from benchbuilder.store.manifest import Manifest
 from benchbuilder.store.outputs import hashes, mark_of
 from benchbuilder.store.outputs import written as written_before
+
+if TYPE_CHECKING:
+    from benchbuilder.gateway import Gateway
 
 
 @dataclass
@@ -101,6 +103,8 @@ def open_gateway(plan: Plan, store: Store, notice: Callable[[str], None]) -> Gen
     if not any(node.asks for node in plan.nodes.values()):
         yield None
         return
+    from benchbuilder.gateway import Gateway  # which most builds do without
+
     budget = plan.recipe.budget
     with Gateway(store.journal, usd=budget.usd, tokens=budget.tokens, notice=notice) as gateway:
         yield gateway

@@ -81,9 +81,9 @@ class Books:
                     of_fates.feed(shard.fates)
                 else:
                     other.result()
-        unique.check(node.name)
         if files is not None:
             files.check(shards)
+        unique.check(node.name)
         books.digest, books.fates = of_rows.done(), of_fates.done()
         return books
 

@@ -30,7 +30,7 @@ class Term(NamedTuple):
 
 
 class Bm25Index:
-    """The postings and weights of one knowledge base, memory-mapped."""
+    """The postings and weights of one knowledge base, memory-mapped. Serves one thread."""
 
     def __init__(self, index: dict[str, Array], weighed: dict[str, Array], formula: Formula) -> None:
         self._count = len(index["lengths"])
@@ -40,6 +40,8 @@ class Bm25Index:
         self._weights, self._idf, self._best = weighed["weights"], weighed["idf"], weighed["best"]
         self._plus, self._delta = formula.variant == "plus", formula.delta
         self._known: dict[str, Term | None] = {}
+        # room that is used again for each query: to ask the system for it would take longer than the sums
+        self._held, self._added, self._scores = np.empty(0, np.intp), np.empty(0), np.empty(0)
 
     def best(self, tokens: Sequence[str], count: int, last: bool) -> list[tuple[int, float]]:
         """Places and scores of the best texts, best first, of equal ones the earlier first, or the later if `last`.
@@ -74,14 +76,21 @@ class Bm25Index:
 
     def _found(self, terms: Sequence[Term]) -> tuple[Array | None, Array]:
         """What the terms of each text add up to, in the order of `terms`; for all texts, or for some (their places)."""
-        documents = np.concatenate([self._documents[term.start : term.end] for term in terms], dtype=np.intp)
-        weights = np.concatenate([self._weights[term.start : term.end] for term in terms])
+        size = sum(term.end - term.start for term in terms)
+        if size > len(self._held):
+            self._held, self._added = np.empty(2 * size, np.intp), np.empty(2 * size)
+        documents, weights = self._held[:size], self._added[:size]
+        np.concatenate([self._documents[term.start : term.end] for term in terms], out=documents)
+        np.concatenate([self._weights[term.start : term.end] for term in terms], out=weights)
         if self._plus:
             weights *= np.repeat([term.idf for term in terms], [term.end - term.start for term in terms])
-        if len(documents) * _SPARSE >= self._count:
-            return None, np.bincount(documents, weights)
-        places, back = np.unique(documents, return_inverse=True)
-        return places, np.bincount(back.reshape(-1), weights)
+        if size * _SPARSE < self._count:
+            places, back = np.unique(documents, return_inverse=True)
+            return places, np.bincount(back.reshape(-1), weights)
+        self._scores = np.zeros(self._count) if len(self._scores) != self._count else self._scores
+        self._scores.fill(0.0)
+        np.add.at(self._scores, documents, weights)  # one after the other, as they stand there
+        return None, self._scores
 
     def _scored(self, terms: Sequence[Term], places: Array) -> Array:
         """The scores of the texts at `places` where each term adds to all texts: term after term, as the query has

@@ -31,7 +31,7 @@ _MOST_OPEN = 400
 _QUOTES = re.compile(r"'{2,}")
 _MAGIC = re.compile(r"__[^\W_]+__")
 _LEFT = re.compile(r"\[\[|\]\]|\{\{|\}\}|</?[A-Za-z][^<>]*>")
-_LEFT_LINE = re.compile(r"\s*(?:\{\||\|\}|\||\{\{|\}\})")
+_LEFT_LINE = re.compile(r"\s*(?:\{\||\|\}|\||\{\{|\}\}|!(?=.*!!))")
 """How a line of a template or table that was never closed begins."""
 _SET_ASIDE = {ord(mark): 0x10F000 + ord(mark) for mark in "<>[]{}|_'"}
 _SET_BACK = {code: mark for mark, code in _SET_ASIDE.items()}

@@ -130,17 +130,17 @@ class Screen(Filter):
 
     def screen(self, table: Table[Any]) -> Screened:
         """The first failed check of each row; tallies ``checks`` count what was found, by form."""
-        screened = Screened([], [])
-        tallies: Counter[tuple[str, str, str]] = screened.tallies
+        reasons, details = list[str | None](), list[str]()
+        tallies = Counter[tuple[str, str, str]]()
         for row in table:
             reason, detail = self._judge(row.payload.texts())
-            screened.reasons.append(reason)
-            screened.details.append(detail)
+            reasons.append(reason)
+            details.append(detail)
             if reason is not None:
                 tallies[
                     "checks", row.partition, f"{reason}: {detail}" if self._checks[reason].patterns else reason
                 ] += 1
-        return screened
+        return Screened(reasons, details, tallies)
 
     def _judge(self, texts: Mapping[str, tuple[str, ...]]) -> tuple[str | None, str]:
         for name, check in self._checks.items():

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import pytest
 from scale import machine, plots, table
 from scale.fits import growing, power, with_constant
-from scale.sizes import QUICK
 from scale.watch import Opened, run
 
 ROOT = Path(__file__).parents[2]
@@ -148,13 +147,12 @@ def test_a_run_goes_on_only_where_machine_program_and_sizes_are_the_same():
 
 @pytest.mark.slow
 def test_the_whole_command_at_tiny_sizes(tmp_path: Path):
-    some = ["start", "retrieval.plain.50", "retrieval.ours.50", "triples.1000", "real.care_mi"]
+    some = ["start", "triples.1000", "real.care_mi"]
     command = [sys.executable, str(ROOT / "benchmarks" / "all.py"), "--quick", "--data", str(tmp_path / "data"),
                "--output", str(tmp_path / "results.json"), "--only"]  # fmt: skip
     done = subprocess.run([*command, *some], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["tasks"]
-    assert found["retrieval.ours.50"]["equal"] == QUICK.plain_queries
     assert found["triples.1000"]["candidates"] > 0
     assert "skipped" in found["real.care_mi.ours"]
-    assert "equal on 5 of 5" in done.stdout
+    assert "nothing changed" in done.stdout

@@ -101,7 +101,7 @@ def test_items_and_tasks_exclude_each_other(here: Path) -> None:
         load_recipe(["recipe=two", "items=items"])
     loaded = load_recipe(["recipe=two", "tasks.verdicts.items=clsoed"])
     with pytest.raises(RecipeError, match=r"tasks.verdicts.items"):
-        check(loaded, sources=False)
+        check(loaded, sources=())
 
 
 def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -> None:

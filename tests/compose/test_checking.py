@@ -64,7 +64,7 @@ def test_wrong_sources_alone_are_data_errors(garden: Any) -> None:
         check(load_recipe(words))
     assert "sources.plants.path: no.tsv is missing" in str(caught.value)
     assert "sources.quiz.path: none.tsv is missing" in str(caught.value)
-    check(load_recipe(words), sources=False)
+    check(load_recipe(words), sources=())
 
 
 def test_wrong_sources_stand_beside_other_problems(garden: Any) -> None:

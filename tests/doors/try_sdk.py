@@ -33,6 +33,6 @@ for folder in map(Path, sys.argv[1:]):
                     wrong.append(f"{where} {part}: not valid")
     if len(set(ids)) < len(ids):
         wrong.append(f"{folder.name}: ids of results are not unique")
-    converter = Converter(config, str(folder), download_resources=False)
+    converter = Converter(config, str(folder), download_resources=())
     converter.convert_to_json_min(str(folder / "export.json"), str(folder / "min"), is_dir=False)
 print(json.dumps(wrong))

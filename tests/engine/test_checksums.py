@@ -45,8 +45,8 @@ def exam(tmp_path: Path) -> Path:
 
 
 def words(tmp_path: Path, exam: Path) -> list[str]:
-    return ["recipe=care_mi", "source=[medqa,textbook]", f"paths.medqa={exam}", "annotation=none", f"run.dir={tmp_path / 'b'}",
-            "evaluation=[]", "review=[]"]  # fmt: skip
+    chosen = ["source=[medqa,textbook]", "evaluation=[]", "review=[]"]
+    return ["recipe=care_mi", *chosen, f"paths.medqa={exam}", "annotation=none", f"run.dir={tmp_path / 'b'}"]
 
 
 def test_a_source_that_is_as_it_was_is_not_opened(tmp_path: Path, exam: Path) -> None:

@@ -272,7 +272,7 @@ def test_the_bundled_recipe_of_prompted_judges_is_whole():
               "evaluation.judges.prompted_correctness.model.name=J"]  # fmt: skip
     for more in ([], chosen):
         loaded = load_recipe([*words, *more], recipes=[str(ROOT / "recipes")])
-        check(loaded, sources=False)
+        check(loaded, sources=())
         assert loaded.recipe.evaluation is not None
         for name in ("prompted_correctness", "prompted_interpretability"):
             spec = loaded.recipe.evaluation.judges[name]

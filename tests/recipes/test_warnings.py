@@ -14,6 +14,6 @@ from benchbuilder.loading import load_recipe
 def test_more_evidence_than_is_looked_up_is_warned_of(least: int, warned: bool, tmp_path: Path):
     """Three paragraphs each from two sources of passages."""
     loaded = load_recipe(["recipe=care_mi", f"annotation.min_evidence={least}"], cwd=tmp_path, environ={})
-    found = [str(warning) for warning in check(loaded, sources=False) if warning.key == "annotation.min_evidence"]
+    found = [str(warning) for warning in check(loaded, sources=()) if warning.key == "annotation.min_evidence"]
     assert bool(found) == warned
     assert all("at most 6: 3 from each of 2 sources of passages" in text for text in found)

@@ -45,10 +45,10 @@ def asker(prompt: str, model: str = "null") -> list[str]:
 
 def test_its_prompt_may_use_what_the_scorer_gives_it_and_nothing_else() -> None:
     words = asker("Is {{ said }} the same as {{ wanted }}?")
-    check(load_recipe(words), sources=False)
+    check(load_recipe(words), sources=())
     Path("prompts/en/asker.j2").write_text("Is {{ said }} an answer to {{ question }}?", encoding="utf-8")
     with pytest.raises(RecipeError) as caught:
-        check(load_recipe(words), sources=False)
+        check(load_recipe(words), sources=())
     (problem,) = caught.value.problems
     assert problem.key == "evaluation.scorers.asker.prompt"
     assert problem.found == "question"

@@ -56,7 +56,7 @@ def test_variants_of_another_language():
     ("{{{1|a}}}{{{2}}}", "a"),
     ("a<ref>b<ref>c</ref></ref>d<ref name=x/>e", "ade"),
     ("a<!-- b -->c<!-- d", "ac"),
-    ("[[a]] | b\n| c\nd | e", "a | b\nd | e"),
+    ("[[a]] | b\n| c\n! f !! g\n! h\nd | e", "a | b\n! h\nd | e"),
     ("a__NOTOC__b__无目录__ snake_case", "ab snake_case"),
     ("; a : b\n: c\n** d\n#e", "a b\nc\nd\ne"),
     ("a ({{x}}, ) b（；）", "a b"),
@@ -71,7 +71,8 @@ def test_what_is_shown_of_markup(markup, text):
 
 
 @pytest.mark.parametrize("markup", [
-    "{{disambig}}", "{{ Disambig|x}}", "{{Template:disambig\n|x}}", "{{letter-number_disambig}}", "__DISAMBIG__", "{{消歧义}}",
+    "{{disambig}}", "{{ Disambig|x}}", "{{Template:disambig\n|x}}", "{{letter-number_disambig}}",
+    "__DISAMBIG__", "{{消歧义}}",
 ])  # fmt: skip
 def test_marks_of_disambiguation(markup):
     assert MARKUP.is_disambiguation(f"a\n{markup}")
