@@ -36,8 +36,8 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
     for name, table in ((part_name(index), shard.rows.arrow), (fates_name(index), shard.fates)):
         path = folder / name
         temporary = path.with_suffix(".tmp")
-        # without dictionaries the files are smaller (ids and texts are all different), and written and read faster
-        pq.write_table(table, temporary, compression="zstd", use_dictionary=False)
+        # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
+        pq.write_table(table, temporary, compression="lz4", use_dictionary=False)
         temporary.replace(path)
     receipt = {
         "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
@@ -61,7 +61,7 @@ def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
 def read_part(path: Path, schema: pa.Schema) -> pa.Table:
     """A Parquet file of just this schema; StoreError if it is damaged."""
     with _damage(path):
-        return pq.read_table(path, schema=schema, memory_map=True, partitioning=None)
+        return _fitting(pq.ParquetFile(path, memory_map=True).read(use_threads=False), schema)
 
 
 def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
@@ -76,13 +76,17 @@ def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Tabl
                 first = first if groups else at
                 groups.append(group)
             at = end
-        return reader.read_row_groups(groups).cast(schema).slice(start - first, count)
+        return _fitting(reader.read_row_groups(groups, use_threads=False), schema).slice(start - first, count)
+
+
+def _fitting(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    return table if table.schema.equals(schema) else table.cast(schema)
 
 
 def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
     """Some columns of a Parquet file; StoreError if it is damaged."""
     with _damage(path):
-        return pq.read_table(path, columns=list(names), memory_map=True, partitioning=None)
+        return pq.ParquetFile(path, memory_map=True).read(columns=list(names), use_threads=False)
 
 
 def footer(path: Path) -> pq.FileMetaData:
@@ -101,7 +105,7 @@ def _damage(path: Path) -> Generator[None]:
     """Tell whoever reads a file of a sealed step what to do if it is damaged."""
     try:
         yield
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise damaged(path.parent, str(error)) from error
 
 

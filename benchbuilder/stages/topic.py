@@ -62,6 +62,8 @@ class Topic(Filter):
     def __init__(self, spec: Any, context: Any) -> None:
         super().__init__(spec, context)
         self._words: tuple[str, ...] = ()
+        self._keys: Any = None
+        """The words as they are compared."""
         self._tokenizer: Tokenizer | None = None
         self._scanner: Scanner | None = None
         self._finder: WordFinder | None = None
@@ -79,6 +81,7 @@ class Topic(Filter):
     def look_for(self, words: Iterable[str]) -> None:
         """Get ready to look for `words`, in the place of the word list."""
         self._words = tuple(words)
+        self._keys = pa.array([folded(word, self.spec.fold) for word in self._words], pa.string())
         self._scanner = self._finder = None
         if self._tokenizer is not None:
             self._tokenizer.open()
@@ -102,8 +105,7 @@ class Topic(Filter):
             for at, _ in hits:
                 group[at] = False
             missing |= group.astype(np.int64) << bit
-        codes = np.unique(missing)
-        which: Any = pa.array(np.searchsorted(codes, missing))
+        codes, which = _coded(missing, len(groups))
         reasons = pa.array([("off_topic" if code else None) for code in codes.tolist()], pa.string())
         details = pa.array([self._detail(code) for code in codes.tolist()], pa.string())
         screened = Screened(reasons.take(which), details.take(which))
@@ -112,23 +114,32 @@ class Topic(Filter):
 
     def found(self, table: Table[Any]) -> dict[str, list[Hits]]:
         """What each group hits, field by field; words are numbered as they stand in the list."""
-        find = self._exact if self.spec.match == "exact" else self._contained
-        return {name: [find(*_values(table, field)) for field in fields] for name, fields in self.spec.groups.items()}
+        known: list[tuple[Any, Any]] = []
+        exact = self.spec.match == "exact"
+        found: dict[str, list[Hits]] = {}
+        for name, fields in self.spec.groups.items():
+            texts = [_values(table, field) for field in fields]
+            found[name] = [self._exact(*both, known) if exact else self._contained(*both) for both in texts]
+        return found
 
     def _detail(self, code: int) -> str:
         """Where no word was found, for the groups whose bits are set in `code`."""
         fields = [f for bit, names in enumerate(self.spec.groups.values()) if code >> bit & 1 for f in names]
         return f"no word in {', '.join(fields)}" if fields else ""
 
-    def _exact(self, at: Any, values: Any) -> Hits:
-        keys = pa.array([folded(word, self.spec.fold) for word in self._words], pa.string())
-        found: Any = pc.index_in(in_compared_form(values, self.spec.fold), value_set=keys)
-        words = found.fill_null(-1).to_numpy(zero_copy_only=False)
+    def _exact(self, at: Any, values: Any, known: list[tuple[Any, Any]]) -> Hits:
+        """`known` holds the texts that were looked up for these rows, and their words: where an end of a triple is its
+        own only term, both fields hold the same."""
+        words = next((words for texts, words in known if len(texts) == len(values) and texts.equals(values)), None)
+        if words is None:
+            found: Any = pc.index_in(in_compared_form(values, self.spec.fold), value_set=self._keys)
+            words = found.fill_null(-1).to_numpy(zero_copy_only=False)
+            known.append((values, words))
         return at[words >= 0], words[words >= 0]
 
     def _contained(self, at: Any, values: Any) -> Hits:
         if self._scanner is None:
-            self._scanner = Scanner([folded(word, self.spec.fold) for word in self._words])
+            self._scanner = Scanner(self._keys.to_pylist())
         compared: list[Any] = in_compared_form(values, self.spec.fold).to_pylist()
         texts, words = self._scanner.scan(compared)
         if self._tokenizer is None:
@@ -157,6 +168,20 @@ class Topic(Filter):
         for name, row in zip(names, counts.tolist(), strict=True):
             for word, count in zip(self._words, row, strict=True):
                 screened.tallies["words", name, word] = count
+
+
+_FEW_GROUPS = 16
+
+
+def _coded(values: Any, bits: int) -> tuple[Any, Any]:
+    """The different numbers of so many bits among `values`, rising, and the place of each value among them."""
+    if bits > _FEW_GROUPS:
+        codes, places = np.unique(values, return_inverse=True)
+        return codes, pa.array(places)
+    codes = np.flatnonzero(np.bincount(values, minlength=1 << bits))
+    place = np.zeros(1 << bits, np.int32)
+    place[codes] = np.arange(len(codes), dtype=np.int32)
+    return codes, pa.array(place[values])
 
 
 def _values(table: Table[Any], field: str) -> tuple[Any, Any]:

@@ -68,7 +68,8 @@ def generated(bios: Path, cpubmed: Path, paragraphs: Path) -> tuple[list[str], l
 def edges(table: Path) -> list[str]:
     """The words of a recipe that reads a plain table of triples."""
     source = _SHAPE % (table, _ENDS)
-    return [*RECIPE, "source=[textbook]", f"+sources.edges={source}"]
+    ends = [f"steps.triples_on_topic.groups.{end}=[{end}]" for end in ("head", "tail")]
+    return [*RECIPE, "source=[textbook]", f"+sources.edges={source}", *ends]
 
 
 def real(folder: Path, prepared: Path, words: Path | None) -> list[str]:

@@ -184,7 +184,7 @@ def test_the_hits_are_those_of_the_recipes_own_steps(here: Path):
             table = store.rows(report.manifests[node.inputs["each"][0]])
             stage = Topic(node.maker.spec, node.maker.context)
             stage.look_for(other for other in shown if other != word)
-            lost += report.manifests[step].rows - stage.screen(table).reasons.count(None)
+            lost += report.manifests[step].rows - stage.screen(table).reasons.null_count
         assert int(shown[word]["alone"]) == lost, word
 
 
