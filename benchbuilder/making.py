@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,9 +92,9 @@ class Workshop:
         if isinstance(node.maker, Source):
             return self._read(node, node.maker)
         observed = dict(node.maker.observes())  # before it is read: what comes in later is told as late
-        if isinstance(node.maker, Gather):
+        if isinstance(stage := _stage(node), Gather):
             draft = self._draft(node, 0)
-            return self._seal(node, draft, Shards.held(self._gather(node, node.maker, draft)), observed=observed)
+            return self._seal(node, draft, Shards.held(self._gather(node, stage, draft)), observed=observed)
         return self._seal(node, *self._run(node), observed=observed)
 
     def _draft(self, node: Node, rows: int) -> Draft:
@@ -250,7 +251,8 @@ class Workshop:
             now = {
                 name: part for name, part in spec_parts(node.maker.spec, memory.of).items() if name.startswith("file ")
             }
-        changed = [name for name, part in now.items() if node.asked.get(name) != part]
+        gone = [name for name, part in node.asked.items() if name.startswith("file ") and part and name not in now]
+        changed = gone + [name for name, part in now.items() if node.asked.get(name) != part]
         if changed:
             raise DataError(
                 f"{', '.join(changed)} of {node.name!r} changed while it was read",
@@ -273,9 +275,10 @@ def port_files(node: Node, port: str, store: Store, manifests: Mapping[str, Mani
 
 
 def _stage(node: Node) -> Stage:
+    """The stage of a step, to be opened: a copy, as the plan lives on and what a stage opens goes with it."""
     if isinstance(node.maker, Source):
         raise TypeError(f"{node.name} is a source")
-    return node.maker
+    return copy.copy(node.maker)
 
 
 def _drafted(draft: Draft, count: int, node: Node) -> Shards:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,10 @@ from benchbuilder.accounts import FATES, Shard
 from benchbuilder.errors import StoreError
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table, schema_of
+
+TABLE_COPY = "table-"
+"""How the names of copies of tables begin that lie in a cache to be memory-mapped; they last as long as a build."""
+_BATCH_ROWS = 65_536
 
 
 def part_name(index: int) -> str:
@@ -49,13 +54,21 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
 
 def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
     """A shard that was written."""
-    receipt = json.loads((folder / receipt_name(index)).read_text(encoding="utf-8"))
+    receipt = _read_receipt(folder / receipt_name(index))
     rows = read_part(folder / part_name(index), schema_of(row))
     fates = read_part(folder / fates_name(index), FATES)
     shard = Shard(Table(rows, row), fates, notes=receipt["notes"])
     for *names, n in receipt["tallies"]:
         shard.tallies[(names[0], names[1], names[2])] = n
     return shard
+
+
+def _read_receipt(path: Path) -> dict[str, Any]:
+    try:
+        receipt: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise damaged(path.parent, f"{path.name}: {error}") from error
+    return receipt
 
 
 def read_part(path: Path, schema: pa.Schema) -> pa.Table:
@@ -81,6 +94,18 @@ def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Tabl
 
 def _fitting(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table if table.schema.equals(schema) else table.cast(schema)
+
+
+def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """The rows of a Parquet file of this schema, or some columns of them, piece by piece; StoreError if it is damaged.
+
+    Columns in structs may be named by dots.
+    """
+    with _damage(path):
+        reader = pq.ParquetFile(path, memory_map=True)
+        for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
+            table = pa.Table.from_batches([batch])
+            yield table.cast(schema) if names is None else table
 
 
 def read_columns(path: Path, names: Sequence[str]) -> pa.Table:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from filelock import FileLock
 
 from benchbuilder.accounts import Shard, settle_filter, settle_map, settle_tickets
@@ -19,12 +19,13 @@ from benchbuilder.kinds import row_class
 from benchbuilder.ports.stage import Conversation, Filter, Map, Prompted, Stage
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Failed, Fate
+from benchbuilder.records.places import Places
 from benchbuilder.records.table import Table, schema_of
-from benchbuilder.shard_files import read_columns, read_part, rows_of
+from benchbuilder.records.texts import taken
+from benchbuilder.shard_files import TABLE_COPY, read_batches, read_columns, read_part, rows_of
 
 _FEW_ROWS = 20_000
 """A table of so many rows is simply loaded."""
-_BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,7 @@ class StoredTable(Table[Any]):
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The rows, or some columns of them, from the files; columns in structs may be named by dots."""
         for part in self._parts:
-            reader = pq.ParquetFile(part, memory_map=True)
-            schema = schema_of(self.row)
-            for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
-                table = pa.Table.from_batches([batch])
-                yield table.cast(schema) if names is None else table
+            yield from read_batches(part, schema_of(self.row), names)
 
     def find(self, ids: Collection[str]) -> Table[Any]:
         """The rows of these ids; of files that have none, nothing but the ids is read."""
@@ -91,7 +88,7 @@ class StoredTable(Table[Any]):
 
     def _map(self) -> pa.Table:
         marks = [(str(part), (stat := part.stat()).st_size, stat.st_mtime_ns) for part in self._parts]
-        path = self._cache / f"table-{hashlib.sha256(repr(marks).encode()).hexdigest()[:20]}.arrow"
+        path = self._cache / f"{TABLE_COPY}{hashlib.sha256(repr(marks).encode()).hexdigest()[:20]}.arrow"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
@@ -210,15 +207,24 @@ class Parents:
 
     def __init__(self, table: Table[Any]) -> None:
         self._table = table
-        self._index = {row_id: position for position, row_id in enumerate(table.ids())}
+        self._places = Places(table.arrow.column("id").chunks)
 
     def find(self, rows: Sequence[Row]) -> list[Row | None]:
         """For each row the nearest of itself and its ancestors that is in the table."""
-        places = [self._place(row) for row in rows]
+        places = self._nearest(rows)
         needed = sorted({place for place in places if place is not None})
-        there = Table(self._table.arrow.take(pa.array(needed, pa.int64())), self._table.row)
+        there = Table(taken(self._table.arrow, np.array(needed, np.int64)), self._table.row)
         found = dict(zip(needed, there, strict=True))
         return [None if place is None else found[place] for place in places]
 
-    def _place(self, row: Row) -> int | None:
-        return next((place for i in (row.id, *row.parents) if (place := self._index.get(i)) is not None), None)
+    def _nearest(self, rows: Sequence[Row]) -> list[int | None]:
+        """Where they stand: the rows themselves are looked for, then the nearest ancestors of those that are left."""
+        places: list[int | None] = [None] * len(rows)
+        left, distance = list(range(len(rows))), 0
+        while left:
+            ids = [rows[at].parents[distance - 1] if distance else rows[at].id for at in left]
+            for at, place in zip(left, self._places.find(ids), strict=True):
+                places[at] = place
+            distance += 1
+            left = [at for at in left if places[at] is None and distance <= len(rows[at].parents)]
+        return places

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from benchbuilder.errors import ServiceError
 from benchbuilder.ports.executor import Executor, Work
@@ -42,6 +46,9 @@ class LocalExecutor(Executor):
             return
         try:
             yield from self._spread(work, indices, folder)
+        except KeyboardInterrupt:
+            self._stop()
+            raise
         except BrokenProcessPool as error:
             self._pool = None
             raise ServiceError(
@@ -53,6 +60,12 @@ class LocalExecutor(Executor):
     def processes(self) -> tuple[int, ...]:
         """The worker processes that there are."""
         return () if self._pool is None else tuple(self._pool._processes)  # pyright: ignore[reportPrivateUsage]
+
+    def _stop(self) -> None:
+        """End the worker processes in the middle of their shards: what they had not written is made again."""
+        for process in [] if self._pool is None else list(self._pool._processes.values()):  # pyright: ignore[reportPrivateUsage]
+            process.terminate()
+        self.close()
 
     def close(self) -> None:
         """End the worker processes."""
@@ -74,6 +87,8 @@ class LocalExecutor(Executor):
                     yield _done(*pending.popleft())
             while pending:
                 yield _done(*pending.popleft())
+            for _ in self.processes():
+                self._pool.submit(_forget, self._jobs)
         finally:
             for _, future in pending:
                 future.cancel()
@@ -84,6 +99,8 @@ def _done(index: int, future: Future[None]) -> int:
     return index
 
 
+_FORGETTING_S = 0.05
+"""So long a worker is busy with forgetting, so that each of them gets at it."""
 _opened: dict[int, Work] = {}
 """The work that this process is at, by its number."""
 
@@ -106,3 +123,11 @@ def _make(job: int, packed: bytes, index: int, folder: Path) -> None:
         _opened.clear()
         _opened[job] = pickle.loads(packed)
     _opened[job].make(index, folder)
+
+
+def _forget(job: int) -> None:
+    """Let go of what work that is over has opened: the next steps may need the memory."""
+    if _opened.pop(job, None) is not None:
+        gc.collect()
+        pa.default_memory_pool().release_unused()
+    time.sleep(_FORGETTING_S)

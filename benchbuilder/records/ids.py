@@ -22,6 +22,7 @@ _ESCAPED = r'[\x00-\x1f"\\]'
 _SPECIAL = bytes(range(0x20)) + b'"\\'
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 _ID_BYTES = 10
+_MOST_BYTES = 2**31 - 1
 
 
 def column_ids(
@@ -103,6 +104,8 @@ def column(table: pa.Table, name: str) -> pa.Array[Any]:
 def same(value: str, count: int) -> pa.Array[Any]:
     """A column that holds the same text `count` times."""
     data = value.encode()
+    if len(data) * count > _MOST_BYTES:
+        raise OverflowError(f"{count} texts of {len(data)} bytes do not fit a column in one piece")
     offsets = np.arange(count + 1, dtype=np.int32) * len(data)
     buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data * count)]
     return pa.StringArray.from_buffers(count, *buffers[1:])  # pyright: ignore[reportArgumentType]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,29 +38,28 @@ class Unique:
         for piece in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
             if not len(piece):
                 continue
-            if (alike := _alike(piece)) is not None:
-                self._keep(*alike)
+            if (found := alike(piece)) is not None:
+                self._keep(*found)
             else:
                 self._sort_out([str(row) for row in piece.to_pylist()])
 
     def _keep(self, name: str, digits: Any) -> None:
         """`digits` holds the values of the digits, a line for each id."""
-        octets = digits[:, 0::2] << 4 | digits[:, 1::2]
+        high, low = numbers(digits)
         self._names.append(name)
-        self._sizes.append(len(octets))
-        self._high.append(np.ascontiguousarray(octets[:, :8]).view(">u8").ravel().astype(np.uint64))
-        self._low.append(np.ascontiguousarray(octets[:, 8:]).view(">u2").ravel().astype(np.uint16))
+        self._sizes.append(len(high))
+        self._high.append(high)
+        self._low.append(low)
 
     def _sort_out(self, ids: list[str]) -> None:
         by_name: dict[str, list[str]] = {}
         for row in ids:
-            if (match := _ID.fullmatch(row)) is None:
+            if (parts := name_and_digits(row)) is None:
                 self._others[row] += 1
             else:
-                by_name.setdefault(match[1], []).append(match[2])
+                by_name.setdefault(parts[0], []).append(parts[1])
         for name, digits in by_name.items():
-            written = np.frombuffer("".join(digits).encode(), np.uint8)
-            self._keep(name, _VALUES[written].reshape(-1, _DIGITS))
+            self._keep(name, values(digits))
 
     def twice(self) -> list[str]:
         """The ids that stood there more than once."""
@@ -92,7 +92,25 @@ class Unique:
             )
 
 
-def _alike(ids: Any) -> tuple[str, Any] | None:
+def name_and_digits(row: str) -> tuple[str, str] | None:
+    """The name and the digits of an id that a row computes for itself; ``None`` of others."""
+    match = _ID.fullmatch(row)
+    return None if match is None else (match[1], match[2])
+
+
+def values(digits: Sequence[str]) -> Any:
+    """The values of the digits of some ids, a line for each."""
+    return _VALUES[np.frombuffer("".join(digits).encode(), np.uint8)].reshape(-1, _DIGITS)
+
+
+def numbers(digits: Any) -> tuple[Any, Any]:
+    """The first sixteen digits of each line as one number, and the last four as another."""
+    octets = digits[:, 0::2] << 4 | digits[:, 1::2]
+    high = np.ascontiguousarray(octets[:, :8]).view(">u8").ravel().astype(np.uint64)
+    return high, np.ascontiguousarray(octets[:, 8:]).view(">u2").ravel().astype(np.uint16)
+
+
+def alike(ids: Any) -> tuple[str, Any] | None:
     """The name and the values of the digits of ids that all have one name; ``None`` if they have not."""
     if ids.null_count or not pa.types.is_string(ids.type):
         return None

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from benchbuilder.kinds import row_class
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.table import Table, schema_of
 from benchbuilder.shard_files import (
+    TABLE_COPY,
     damaged,
     fates_name,
     part_name,
@@ -34,6 +35,7 @@ from benchbuilder.store.manifest import Manifest
 
 _DRAFT, _OLD = ".draft", ".old"
 _SCRATCH = "scratch-"
+_MARK = "draft.json"
 
 
 class Store:
@@ -68,7 +70,14 @@ class Store:
             self._recover()
             yield
         finally:
+            self._forget_copies()
             lock.release()
+
+    def _forget_copies(self) -> None:
+        """Remove the copies of tables that the steps of a build looked things up in: other rows make other copies."""
+        for path in self.cache.glob(f"{TABLE_COPY}*"):
+            with suppress(OSError):  # some systems let nobody remove what somebody still reads
+                path.unlink()
 
     @contextmanager
     def scratch(self) -> Generator[Store]:
@@ -160,7 +169,7 @@ class Draft:
     def __init__(self, place: Path, shape: Mapping[str, Any]) -> None:
         self.place = place
         self.folder = place.with_name(place.name + _DRAFT)
-        mark = self.folder / "draft.json"
+        mark = self.folder / _MARK
         text = json.dumps(shape, sort_keys=True)
         if not mark.exists() or mark.read_text(encoding="utf-8") != text:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -187,6 +196,7 @@ class Draft:
 
     def seal(self, manifest: Manifest) -> None:
         """Write the manifest and put the folder in its place: from here on the step is there."""
+        self._tidy(manifest.shards)
         write_bytes(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
         old = self.place.with_name(self.place.name + _OLD)
         if self.place.exists():
@@ -194,6 +204,14 @@ class Draft:
         self.folder.rename(self.place)
         shutil.rmtree(old, ignore_errors=True)
         point(self.place)
+
+
+    def _tidy(self, shards: int) -> None:
+        """Remove what is no part of the step: shards of an interrupted build that were cut otherwise, half a file."""
+        names = {name(index) for index in range(shards) for name in (part_name, fates_name, receipt_name)}
+        for path in self.folder.iterdir():
+            if path.name not in names | {_MARK}:
+                path.unlink()
 
 
 def point(place: Path) -> None:

@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).parents[1] / "stages"))
 
 from claim_rows import RULES, choice, envelope, kept, make, model_made, reason, statement, tokenizer
 
+from benchbuilder.accounts import settle_gather
 from benchbuilder.kinds import create, find
 from benchbuilder.prompting import Fault
 from benchbuilder.records.envelope import MadeBy
@@ -144,7 +145,7 @@ def test_words_of_the_list_are_found_whole_or_anywhere(match, fold, kept_rows, t
     apart = find("tokenizer", "whitespace").load().spec_class(kind="whitespace", punctuation="apart")
     stage = make("topic", {**spec, "tokenizer": apart})
     texts = ("Labour, then birth", "the laboured breath", "when labour begins.", "a labo\u0301ur")
-    found = stage.screen(quiz(*texts)).reasons
+    found = stage.screen(quiz(*texts)).reasons.to_pylist()
     assert [n for n, reason_ in enumerate(found) if reason_ is None] == kept_rows
 
 
@@ -213,5 +214,6 @@ def test_what_depends_on_the_language_has_no_default(lacking):
 
 def test_duplicates_in_two_forms_of_unicode_are_one():
     stage = make("deduplicate", {"fields": {"question": "payload.question"}})
-    fates = stage.gather({"each": quiz("Kí ni \u1ecdm\u1ecd", "Ki\u0301 ni o\u0323mo\u0323", "Kí ni omo")}).fates
-    assert [type(one).__name__ for _, (one,) in fates] == ["Kept", "Dropped", "Kept"]
+    tables = {"each": quiz("Kí ni \u1ecdm\u1ecd", "Ki\u0301 ni o\u0323mo\u0323", "Kí ni omo")}
+    fates = settle_gather(stage, tables, stage.gather(tables), tables["each"].row).fates
+    assert fates.column("fate").to_pylist() == ["kept", "dropped", "kept"]

@@ -6,9 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from benchbuilder import kinds
+from benchbuilder.accounts import settle_gather
 from benchbuilder.loading import load_recipe
 from benchbuilder.ports.stage import Context
 from benchbuilder.records.envelope import MadeBy, Origin, Span
@@ -82,13 +84,14 @@ def question_after(made: Any, question: str) -> str:
 
 
 def screened(made: Any, *rows: Fact[Choice]) -> list[str | None]:
-    return made.screen(Table.of(rows, FACT)).reasons
+    return list(pa.array(made.screen(Table.of(rows, FACT)).reasons, pa.string()).to_pylist())
 
 
 def gathered(made: Any, *rows: Fact[Choice]) -> list[str]:
     """For each row whether the deduplication kept it."""
-    fates = made.gather({"each": Table.of(rows, FACT)}).fates
-    return ["kept" if isinstance(fate, Kept) else fate.reason for _, [fate] in fates]
+    tables = {"each": Table.of(rows, FACT)}
+    fates = settle_gather(made, tables, made.gather(tables), FACT).fates
+    return [fate["reason"] or fate["fate"] for fate in fates.to_pylist()]
 
 
 def said(question: str, answer: str, *wrong: str) -> tuple[Fact[Choice], Statement]:
