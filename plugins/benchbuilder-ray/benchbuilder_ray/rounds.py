@@ -42,6 +42,8 @@ class Round:
         self._false_starts = 0
         self._begun: tuple[Any, ...] = ()
         self._on: dict[Future[Any], Callable[[Future[Any]], int | None]] = {}
+        self._calls: dict[int, Future[Any]] = {}
+        """What was asked of workers last, by shard."""
 
     def run(self) -> Generator[int]:
         """Each index when its files are in the folder. However it ends, no worker goes on."""
@@ -126,6 +128,7 @@ class Round:
             index, inputs = self._staged.popleft()
             hand.given.append(index)
             future: Future[Any] = hand.actor.make.remote(index, inputs).future()
+            self._calls[index] = future
             self._on[future] = lambda done, hand=hand, index=index: self._made(hand, index, done)
 
     def _made(self, hand: Hand, index: int, done: Future[list[tuple[str, Stored]]]) -> None:
@@ -135,6 +138,10 @@ class Round:
         if loss is not None:
             self._lose(hand, loss)
             return
+        self._take(hand, index, done)
+
+    def _take(self, hand: Hand, index: int, done: Future[list[tuple[str, Stored]]]) -> None:
+        """Fetch what a worker made."""
         hand.given.remove(index)
         self._inputs.pop(index, None)
         self._moving += 1
@@ -152,7 +159,15 @@ class Round:
         return index
 
     def _lose(self, hand: Hand, loss: BaseException) -> None:
-        """A worker is lost: what it was given is made by others; what it worked on may have been the reason."""
+        """A worker is lost: what it was given is made by others; what it worked on may have been the reason.
+
+        What it had made before is taken: its end may be told before its results are.
+        """
+        wait([self._calls[index] for index in hand.given], timeout=self._spec.patience_s)
+        for index in list(hand.given):
+            call = self._calls[index]
+            if call.done() and _outcome(call) is None:
+                self._take(hand, index, call)
         self._hands.remove(hand)
         self._crew.fire(hand)
         first = hand.given[0]
