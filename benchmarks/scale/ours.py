@@ -47,6 +47,11 @@ class Texts(Sequence[str]):
                 writer.write_batch(pa.record_batch([array], schema=schema))
         return cls(file)
 
+    @classmethod
+    def of_tokens(cls, file: Path, documents: Sequence[Sequence[str]]) -> Texts:
+        """Texts that are cut already, with a space between tokens."""
+        return cls.write(file, iter([pa.array([" ".join(tokens) for tokens in documents], pa.string())]))
+
     @property
     def column(self) -> Any:
         """All of them."""
@@ -76,6 +81,12 @@ def workers() -> int:
 def retriever() -> Retriever:
     """BM25 as the bundled recipe has it."""
     return kinds.create("retriever", load_recipe(RECIPE).recipe.retriever)
+
+
+def over_spaces() -> Retriever:
+    """The same for texts that are cut already, and whose stop words are gone."""
+    words = ["tokenizer=whitespace", "tokenizer.punctuation=attached", "retriever.stop_words=null"]
+    return kinds.create("retriever", load_recipe([*RECIPE, *words]).recipe.retriever)
 
 
 def tokenizer() -> Tokenizer:

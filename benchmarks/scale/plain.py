@@ -37,6 +37,14 @@ def tokens(texts: Sequence[str], stop: Collection[str]) -> list[list[str]]:
     return [[token for token in jieba.lcut(text) if token.strip() and token not in stop] for text in texts]
 
 
+def simplified(texts: Sequence[str]) -> list[str]:
+    """Each text in simplified characters."""
+    from opencc import OpenCC
+
+    converter = OpenCC("t2s")
+    return [converter.convert(text) for text in texts]
+
+
 class Bm25:
     """`rank_bm25`: every paragraph is scored for every query, then all are sorted."""
 

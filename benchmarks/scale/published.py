@@ -14,7 +14,8 @@ from scale.words import all_stop_words, topic_words
 
 
 def whole(real: Path, prepared: Path, build: Path, broad: bool, queries: int) -> dict[str, Any]:
-    """Filter by pandas and by loops, tokenise all paragraphs, index, and search for a few of the candidates of `build`.
+    """Filter by pandas and by loops, convert and tokenise all paragraphs, index, and search for a few of the candidates
+    of `build`.
 
     `queries_s` is for all candidates, worked out from those that were searched for. Statements and questions are left
     out: with the released scripts they take little beside the rest.
@@ -28,7 +29,12 @@ def whole(real: Path, prepared: Path, build: Path, broad: bool, queries: int) ->
     cut, bases = 0.0, []
     for texts in (generated, pages):
         took, documents = _tokens(texts, stop, prepared.parent)
-        cut += took
+        converted, simplified = plain.timed(plain.simplified, texts)
+        changed = [at for at, (text, other) in enumerate(zip(texts, simplified, strict=True)) if text != other]
+        for at, tokens in zip(changed, plain.tokens([simplified[at] for at in changed], stop), strict=True):
+            documents[at] = tokens
+        texts[:] = simplified
+        cut += took + converted
         bases.append(documents)
     indexed, models = plain.timed(lambda: [plain.Bm25(documents) for documents in bases])
     items = list(lines_of(build / "items.jsonl"))
