@@ -17,7 +17,7 @@ from benchbuilder.accounts import FATES, Shard, failed_rows, settle_gather, too_
 from benchbuilder.errors import DataError, Problem, RecipeError
 from benchbuilder.identity import spec_parts
 from benchbuilder.intake import take_in
-from benchbuilder.kinds import create
+from benchbuilder.kinds import create, row_class
 from benchbuilder.plan import Node, workers_of
 from benchbuilder.ports.asker import Asker
 from benchbuilder.ports.executor import Executor
@@ -69,8 +69,8 @@ def executor_of(run: RunSpec) -> Executor:
     return executor
 
 
-Chooser = Callable[[Worker | None, pa.Table], pa.Table]
-"""Takes some of the rows of the `each` port; there is a worker where a step puts prompts."""
+Chooser = Callable[[Worker | None, Iterable[pa.Table]], list[pa.Table]]
+"""Takes some of the rows of the `each` port, which come piece by piece; a step that puts prompts has a worker."""
 
 
 @dataclass
@@ -134,7 +134,9 @@ class Workshop:
     def _chosen(self, node: Node, cut: Cut, choose: Chooser, draft: Draft) -> Cut:
         """Some of the rows alone."""
         asking = None if node.asks is None else Worker(job_of(node, self.store, self.manifests))
-        return _filed(choose(asking, cut.whole()), draft.folder / "chosen.parquet", cut.row, self._rows_a_shard(node))
+        chosen = choose(asking, (cut.table(index) for index in range(len(cut))))
+        table = pa.concat_tables([schema_of(row_class(cut.row)).empty_table(), *chosen])
+        return _filed(table, draft.folder / "chosen.parquet", cut.row, self._rows_a_shard(node))
 
     def _run(self, node: Node) -> tuple[Draft, Shards]:
         cut = self._cut(node)
@@ -214,7 +216,8 @@ class Workshop:
         failed = failed_rows(old_fates)
         files = self._files(node, "each")
         each = cut_rows(files.row, files.parts, self.limits.shard_rows, self.limits.shard_bytes)
-        again = each.whole().filter(pc.is_in(each.whole().column("id"), pa.array(sorted(failed), pa.string())))
+        wanted, tables = pa.array(sorted(failed), pa.string()), (each.table(index) for index in range(len(each)))
+        again = pa.concat_tables([table.filter(pc.is_in(table.column("id"), wanted)) for table in tables])
         self.watcher.begin(node.name, again.num_rows, "rows")
         tallies = Counter({(tally, partition, key): n for tally, partition, key, n in before.tallies})
         old = Shard(old_rows, old_fates, tallies, before.notes)

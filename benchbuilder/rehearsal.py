@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,25 +119,39 @@ def _chooser(rows: int | None) -> Chooser | None:
     if rows is None:
         return None
 
-    def choose(worker: Worker | None, table: pa.Table) -> pa.Table:
+    def choose(worker: Worker | None, tables: Iterable[pa.Table]) -> list[pa.Table]:
         """The first rows that ask, and others where these are too few, in their order."""
         if worker is None:
-            return table.slice(0, rows)
-        asking: list[int] = []
-        others: list[int] = []
-        for place, conversation in worker.talk(table).conversations():
-            try:
-                next(conversation)
-            except StopIteration:
-                others.append(place)
-                continue
-            conversation.close()
-            asking.append(place)
-            if len(asking) == rows:
-                break
-        return table.take(pa.array(sorted((asking + others)[:rows]), pa.int64()))
+            return _first(tables, rows)
+        asking: list[_Chosen] = []
+        others: list[_Chosen] = []
+        for number, table in enumerate(tables):
+            for place, conversation in worker.talk(table).conversations():
+                asks = next(conversation, None) is not None
+                conversation.close()
+                held = asking if asks else others
+                if len(held) < rows:
+                    held.append(((number, place), table.slice(place, 1).combine_chunks()))
+                if len(asking) == rows:
+                    return [row for _, row in asking]
+        return [row for _, row in sorted((asking + others)[:rows], key=lambda one: one[0])]
 
     return choose
+
+
+_Chosen = tuple[tuple[int, int], pa.Table]
+"""The number of a table, a place in it, and the row that stands there."""
+
+
+def _first(tables: Iterable[pa.Table], rows: int) -> list[pa.Table]:
+    """The first rows of all."""
+    found: list[pa.Table] = []
+    for table in tables:
+        found.append(table.slice(0, rows))
+        rows -= found[-1].num_rows
+        if not rows:
+            break
+    return found
 
 
 def _link(source: Path, target: Path) -> None:

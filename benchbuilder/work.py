@@ -50,11 +50,6 @@ class Cut:
         schema = schema_of(row_class(self.row))
         return pa.concat_tables([schema.empty_table(), *(_read(piece, schema) for piece in self.shards[index])])
 
-    def whole(self) -> pa.Table:
-        """All rows."""
-        schema = schema_of(row_class(self.row))
-        return pa.concat_tables([schema.empty_table(), *(self.table(index) for index in range(len(self)))])
-
     def columns(self, *names: str) -> Iterator[pa.Table]:
         """Some columns of all rows, file by file."""
         for path in dict.fromkeys(piece.path for shard in self.shards for piece in shard):

@@ -53,7 +53,7 @@ class LocalExecutor(Executor):
             self._pool = None
             raise ServiceError(
                 f"a worker process of step {work.step!r} died",
-                why="usually the machine ran out of memory",
+                why="usually the machine ran out of memory; or a script builds outside of `if __name__ == '__main__':`",
                 next="the same command goes on where it stopped; run.workers=1 or a smaller run.memory_mb needs less",
             ) from error
 

@@ -20,14 +20,17 @@ class _Alike:
     low: Any
     places: Any
 
-    def find(self, digits: Sequence[str]) -> list[int | None]:
-        """The place of each."""
-        high, low = numbers(values(digits))
-        first, after = (np.searchsorted(self.high, high, side=side).tolist() for side in ("left", "right"))
-        found: list[int | None] = []
-        for one, start, end in zip(low.tolist(), first, after, strict=True):
-            there = next((at for at in range(start, end) if int(self.low[at]) == one), None)
-            found.append(None if there is None else int(self.places[there]))
+    def find(self, digits: Any) -> list[int | None]:
+        """The place of each id; `digits` holds the values of its digits, a line for each."""
+        high, low = numbers(digits)
+        first, after = (np.searchsorted(self.high, high, side=side) for side in ("left", "right"))
+        # the first of those that begin alike is nearly always the one
+        at = np.minimum(first, len(self.high) - 1)
+        right = (first < after) & (self.low[at] == low)
+        found: list[int | None] = np.where(right, self.places[at], -1).tolist()
+        for one in np.flatnonzero(~right).tolist():
+            run = range(int(first[one]), int(after[one]))
+            found[one] = next((int(self.places[place]) for place in run if self.low[place] == low[one]), None)
         return found
 
 
@@ -54,6 +57,9 @@ class Places:
 
     def find(self, ids: Sequence[str]) -> list[int | None]:
         """The place of each of these ids; ``None`` where it is not there."""
+        if not self._others and (same := alike(pa.array(ids, pa.string())) if ids else None) is not None:
+            held = self._alike.get(same[0])
+            return [None] * len(ids) if held is None else held.find(same[1])
         found = [self._others.get(row) for row in ids]
         by_name: dict[str, list[tuple[int, str]]] = {}
         for at, row in enumerate(ids):
@@ -61,7 +67,8 @@ class Places:
             if parts is not None and parts[0] in self._alike:
                 by_name.setdefault(parts[0], []).append((at, parts[1]))
         for name, wanted in by_name.items():
-            for (at, _), place in zip(wanted, self._alike[name].find([digits for _, digits in wanted]), strict=True):
+            there = self._alike[name].find(values([digits for _, digits in wanted]))
+            for (at, _), place in zip(wanted, there, strict=True):
                 found[at] = found[at] if place is None else place
         return found
 

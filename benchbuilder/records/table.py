@@ -97,12 +97,10 @@ class Table(Generic[R]):
     def column(self, name: str) -> list[Any]:
         """One column as a list; `name` may go into structs by dots (``payload.head``)."""
         head, *rest = name.split(".")
-        column = self.arrow.column(head)
-        if rest:
-            values = column.combine_chunks()
-            for part in rest:
-                values = values.field(part)  # pyright: ignore[reportAttributeAccessIssue]
-            return list(values.to_pylist())
+        column: Any = self.arrow.column(head)
+        compute: Any = pc
+        for part in rest:
+            column = compute.struct_field(column, part)
         return list(column.to_pylist())
 
     def ids(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ _GROUP = 64
 """Texts of which only the best one is looked at first."""
 _SPARSE = 64
 """With fewer postings than this part of the texts, scores are kept for the texts that were found alone."""
+_AT_ONCE = 1 << 22
+"""Postings that are added up at a time: a long query may name words that every text holds, again and again."""
 _REMEMBERED = 1 << 17
 """Terms whose place is remembered."""
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -76,6 +78,18 @@ class Bm25Index:
 
     def _found(self, terms: Sequence[Term]) -> tuple[Array | None, Array]:
         """What the terms of each text add up to, in the order of `terms`; for all texts, or for some (their places)."""
+        if sum(term.end - term.start for term in terms) * _SPARSE < self._count:
+            documents, weights = self._postings(terms)
+            places, back = np.unique(documents, return_inverse=True)
+            return places, np.bincount(back.reshape(-1), weights)
+        self._scores = np.zeros(self._count) if len(self._scores) != self._count else self._scores
+        self._scores.fill(0.0)
+        for some in _runs(terms):
+            np.add.at(self._scores, *self._postings(some))  # one after the other, as they stand there
+        return None, self._scores
+
+    def _postings(self, terms: Sequence[Term]) -> tuple[Array, Array]:
+        """The texts that hold each term, term after term, and what it adds to them."""
         size = sum(term.end - term.start for term in terms)
         if size > len(self._held):
             self._held, self._added = np.empty(2 * size, np.intp), np.empty(2 * size)
@@ -84,17 +98,16 @@ class Bm25Index:
         np.concatenate([self._weights[term.start : term.end] for term in terms], out=weights)
         if self._plus:
             weights *= np.repeat([term.idf for term in terms], [term.end - term.start for term in terms])
-        if size * _SPARSE < self._count:
-            places, back = np.unique(documents, return_inverse=True)
-            return places, np.bincount(back.reshape(-1), weights)
-        self._scores = np.zeros(self._count) if len(self._scores) != self._count else self._scores
-        self._scores.fill(0.0)
-        np.add.at(self._scores, documents, weights)  # one after the other, as they stand there
-        return None, self._scores
+        return documents, weights
 
     def _scored(self, terms: Sequence[Term], places: Array) -> Array:
         """The scores of the texts at `places` where each term adds to all texts: term after term, as the query has
         them."""
+        step = max(1, _AT_ONCE // len(terms))
+        some = [self._scored_once(terms, places[at : at + step]) for at in range(0, len(places), step)]
+        return np.concatenate([np.zeros(0), *some])
+
+    def _scored_once(self, terms: Sequence[Term], places: Array) -> Array:
         starts = np.array([[term.start] for term in terms])
         ends = np.array([[term.end] for term in terms])
         at = np.array([self._documents[term.start : term.end].searchsorted(places) for term in terms]) + starts
@@ -122,6 +135,21 @@ class Bm25Index:
                 start, end = self._starts[number : number + 2].tolist()
                 return Term(start, end, float(self._idf[number]), float(self._best[number]))
         return None
+
+
+def _runs(terms: Sequence[Term]) -> Iterator[list[Term]]:
+    """The postings of `terms` in order, not too many at a time: whole terms, and pieces of long ones."""
+    held, size = list[Term](), 0
+    for term in terms:
+        for start in range(term.start, term.end, _AT_ONCE):
+            piece = term._replace(start=start, end=min(term.end, start + _AT_ONCE))
+            if held and size + piece.end - piece.start > _AT_ONCE:
+                yield held
+                held, size = [], 0
+            held.append(piece)
+            size += piece.end - piece.start
+    if held:
+        yield held
 
 
 def _bound(scores: Array, count: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -76,10 +77,12 @@ class Hybrid(Retriever):
         return [self._fused({name: found[at] for name, found in lists.items()}) for at in range(len(queries))]
 
     def _fused(self, lists: Mapping[str, Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
-        spec, scores = self.spec, dict[int, float]()
+        spec, shares = self.spec, dict[int, list[float]]()
         for name, hits in lists.items():
             weight = spec.weights.get(name, 1.0)
             for rank, (place, _) in enumerate(hits, 1):
-                scores[place] = scores.get(place, 0.0) + weight / (spec.k + rank)
+                shares.setdefault(place, []).append(weight / (spec.k + rank))
         later = -1 if spec.ties == "last" else 1
+        # rounded once: what is equal stays equal, whichever list comes first
+        scores = {place: math.fsum(own) for place, own in shares.items()}
         return sorted(scores.items(), key=lambda hit: (-hit[1], later * hit[0]))[: spec.top_k]

@@ -14,6 +14,9 @@ from benchbuilder.spec.base import FileRef, KindSpec
 from benchbuilder.text.normalise import Fold, compose, folded
 from benchbuilder.text.wordlist import load_words
 
+_FOLDING = 2
+"""Which way to fold an index was made with: since 2, tokens of which nothing is left are none."""
+
 
 class Words:
     """Cuts texts into the tokens that count: composed, folded, and none that is blank or a stop word.
@@ -40,7 +43,7 @@ class Words:
         """A checksum of what shapes the tokens."""
         tokenizer = self._tokenizer
         asked: list[Any] = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
-        asked += [sorted(self._fold)] if self._fold else []
+        asked += [sorted(self._fold), _FOLDING] if self._fold else []
         text = json.dumps(asked, ensure_ascii=False, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -49,7 +52,7 @@ class Words:
         if not self._opened:
             self._tokenizer.open()
             self._opened = True
-        tokens = [token for token in self._tokenizer.tokens(compose(text)) if token.strip()]
+        tokens = self._tokenizer.tokens(compose(text))
         if self._fold:
             tokens = [folded(token, self._fold) for token in tokens]
-        return [token for token in tokens if token not in self._stop]
+        return [token for token in tokens if token.strip() and token not in self._stop]

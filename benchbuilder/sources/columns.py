@@ -25,6 +25,8 @@ BLOCK_BYTES = 2_000_000
 """About how much of a file is looked at in one go."""
 CHUNK_ROWS = 10_000
 """How many rows are made columns of where they are read row by row."""
+CHUNK_CHARACTERS = 1 << 25
+"""How many characters they may have, so that many books, a row each, take no more memory than many lines."""
 
 _BY_BLOCK = frozenset({"utf-8", "ascii", "iso8859-1", "cp1252", "gb18030", "gbk", "gb2312", "big5", "euc_jp", "euc_kr"})
 """Encodings in which a character is never more than its own bytes and no part of one looks like a line feed."""
@@ -79,7 +81,7 @@ def parquet_columns(path: Path, name: str, key: str, columns: Sequence[Column]) 
 
 def row_columns(raws: Iterator[RawRow], count: int) -> Iterator[Columns]:
     """Rows that are read one by one, as columns; `count` is the number of columns."""
-    while chunk := list(islice(raws, CHUNK_ROWS)):
+    while chunk := _chunk(raws):
         bad = {place: (raw.reason, raw.detail) for place, raw in enumerate(chunk) if raw.reason}
         good = [place for place, raw in enumerate(chunk) if not raw.reason]
         values = [[chunk[place].values[number] for place in good] for number in range(count)]
@@ -96,6 +98,18 @@ def row_columns(raws: Iterator[RawRow], count: int) -> Iterator[Columns]:
             [Cells.of(pa.array(held, pa.string())) for held in texts],
             odd,
         )
+
+
+def _chunk(raws: Iterator[RawRow]) -> list[RawRow]:
+    """The next rows, fewer where they are long."""
+    chunk: list[RawRow] = []
+    size = 0
+    for raw in islice(raws, CHUNK_ROWS):
+        chunk.append(raw)
+        size += sum([len(value) for value in raw.values if isinstance(value, str)])
+        if size >= CHUNK_CHARACTERS:
+            break
+    return chunk
 
 
 def _is_text(column: Any) -> bool:

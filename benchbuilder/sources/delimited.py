@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchbuilder.errors import DataError
 from benchbuilder.sources.files import wrong_shape
 from benchbuilder.sources.lines import Line, read_lines
 from benchbuilder.sources.reading import Column, RawRow
+
+_LARGEST_CELL = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -144,11 +147,16 @@ def _quoted(path: Path, cut: Cut) -> Iterator[RowCells]:
                 problems[line.number] = line.problem
             yield line.text + "\n"
 
+    if len(cut.delimiter) != 1:
+        raise DataError(
+            f"{cut.key}: cells in quotation marks cannot be cut at {cut.delimiter!r}", where=path.name,
+            why="their delimiter is one character", next="set quoting: false, or another delimiter",
+        )  # fmt: skip
     reader = csv.reader(texts(), delimiter=cut.delimiter, strict=True)
     while True:
         start = reader.line_num + 1
         try:
-            cells = next(reader)
+            cells = _next(reader)
         except StopIteration:
             return
         except csv.Error as error:
@@ -161,3 +169,12 @@ def _quoted(path: Path, cut: Cut) -> Iterator[RowCells]:
             yield RowCells(start, [], "undecodable", problem)
         elif any(cell.strip(" ") for cell in cells) or len(cells) > 1:
             yield RowCells(start, cells)
+
+
+def _next(reader: Iterator[list[str]]) -> list[str]:
+    """The next record, whose cells may be longer than the library's limit, which holds for the whole process."""
+    before = csv.field_size_limit(_LARGEST_CELL)
+    try:
+        return next(reader)
+    finally:
+        csv.field_size_limit(before)

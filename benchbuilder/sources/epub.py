@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import posixpath
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.entities import html5
@@ -40,6 +42,16 @@ class _Bad(Exception):
     """The file is no book that can be read; the message says why."""
 
 
+class _CutShort(_Bad):
+    """A document was read up to a limit, and not further."""
+
+
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, _Bad, EOFError, OSError, NotImplementedError, RuntimeError,
+    ValueError,
+)  # fmt: skip
+
+
 class Epub:
     """An open book. DataError if it is none, or names files outside itself, or unpacks to more than any book holds."""
 
@@ -57,7 +69,7 @@ class Epub:
             package = self._package()
             self._folder = posixpath.dirname(package)
             self._read_package(package)
-        except (zipfile.BadZipFile, _Bad, OSError, NotImplementedError, RuntimeError) as error:
+        except _BROKEN as error:
             raise self._wrong(error) from error
 
     def chapters(self) -> Iterator[Chapter]:
@@ -67,7 +79,7 @@ class Epub:
                 labels, locked = self._labels(), self._locked()
                 for place, media, navigates in self._spine:
                     yield self._chapter(place, media, navigates, labels.get(place, ""), place in locked)
-            except (zipfile.BadZipFile, _Bad, OSError, NotImplementedError, RuntimeError) as error:
+            except _BROKEN as error:
                 raise self._wrong(error) from error
 
     def close(self) -> None:
@@ -89,7 +101,10 @@ class Epub:
             return Chapter(label, "", "no_chapter", f"{place}: {media}")
         if place not in self._names:
             return Chapter(label, "", "malformed", f"{place} is not in the book")
-        root = _tree(self._data(place), lenient=True)
+        try:
+            root = _tree(self._data(place), lenient=True)
+        except _CutShort as error:
+            return Chapter(label, "", "malformed", f"{place}: {error}")
         text = "" if root is None else chapter_text(root)
         title = label or ("" if root is None else first_heading(root)) or self.title
         return Chapter(title, text) if text else Chapter(title, "", "no_text", place)
@@ -124,12 +139,15 @@ class Epub:
         """What the table of contents calls each document; the first label counts."""
         found: dict[str, str] = {}
         for place in self._contents:
-            root = _tree(self._data(place), lenient=True) if place in self._names else None
+            try:
+                root = _tree(self._data(place), lenient=True) if place in self._names else None
+            except _CutShort:
+                continue
             if root is None:
                 continue
             folder = posixpath.dirname(place)
             for link, label in _links(root):
-                if label and not urlsplit(link).scheme:
+                if label and not _leads_out(link):
                     found.setdefault(self._inside(folder, link), label)
         return found
 
@@ -154,6 +172,14 @@ class Epub:
         if len(data) > MEMBER_BYTES or self._left < 0:
             raise _Bad(f"{place}, which unpacks to more than any book holds")
         return data
+
+
+def _leads_out(link: str) -> bool:
+    """Whether a link is an address of the web, or nothing that can be read as one."""
+    try:
+        return bool(urlsplit(link).scheme)
+    except ValueError:
+        return True
 
 
 def _links(root: Any) -> Iterator[tuple[str, str]]:
@@ -183,6 +209,8 @@ def _tree(data: bytes, lenient: bool = False) -> Any:
         if lenient:
             return None
         raise _Bad(str(error)) from error
+    if any("huge" in entry.message.lower() for entry in parser.error_log):  # what a limit of libxml2 says
+        raise _CutShort("nested too deeply, or a text too long, to be read whole")
     if root is None and not lenient:
         raise _Bad("an empty document")
     return root

@@ -133,7 +133,8 @@ def _inside(element: Any, column: str) -> Any:
 
 def _shape(data: Any) -> str:
     if isinstance(data, dict):
-        return f"a mapping with the keys {', '.join(map(str, list(data)[:8]))}" if data else "an empty mapping"
+        keys = ", ".join(list(data)[:8]).encode(errors="backslashreplace").decode()
+        return f"a mapping with the keys {keys}" if data else "an empty mapping"
     if isinstance(data, list):
         return f"a list of {len(data)}"
     return f"{type(data).__name__} {str(data)[:60]!r}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -13,6 +15,11 @@ from benchbuilder.errors import InstallationError
 from benchbuilder.sources.files import wrong_shape
 
 _DEEPEST = 20
+BROKEN = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, EOFError, RuntimeError,
+    struct.error, zlib.error,
+)  # fmt: skip
+"""What pypdf raises, besides its own errors, for files that are damaged or use what it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +42,14 @@ def printed_pages(path: Path, name: str, key: str, most: int | None = None) -> I
     """
     try:
         import pypdf
-        from pypdf.errors import PyPdfError
+        from pypdf.errors import DependencyError, PyPdfError
     except ImportError as error:
         raise InstallationError(
             "reading PDF files needs the library pypdf", where=name, why=str(error),
             next="pip install 'benchbuilder[pdf]'",
         ) from error  # fmt: skip
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it tells of every oddity of a file that it can read
-    broken = (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+    broken = (PyPdfError, *BROKEN)
     try:
         with path.open("rb") as handle:
             reader: Any = pypdf.PdfReader(handle)
@@ -52,9 +59,19 @@ def printed_pages(path: Path, name: str, key: str, most: int | None = None) -> I
             chapters = _chapters(reader, count, broken)
             for number in range(count if most is None else min(most, count)):
                 yield _page(reader, number, chapters[number], broken)
+    except DependencyError as error:
+        raise unreadable_encryption(name, error) from error
     except broken as error:
         raise wrong_shape(key, name, expected="a PDF", found=str(error)[:200] or type(error).__name__,
                           next="open it and save it again, or give its text as a text file") from error  # fmt: skip
+
+
+def unreadable_encryption(name: str, error: Exception) -> InstallationError:
+    """What to say of a PDF for whose encryption pypdf lacks a library."""
+    return InstallationError(
+        "this PDF is encrypted in a way that needs another library", where=name, why=str(error),
+        next="pip install 'pypdf[crypto]'",
+    )  # fmt: skip
 
 
 def _page(reader: Any, number: int, chapter: str, broken: tuple[type[Exception], ...]) -> PrintedPage:

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchbuilder.errors import DataError, InstallationError
 from benchbuilder.sources.files import wrong_shape
+from benchbuilder.sources.pdf_book import BROKEN, unreadable_encryption
 from benchbuilder.sources.reading import RawRow
 
 NO_TEXT = "no_text"
@@ -41,7 +42,7 @@ def pdf_rows(path: Path, name: str, key: str, columns: int) -> Iterator[RawRow]:
 def _pages(path: Path, name: str, key: str) -> Iterator[str]:
     try:
         import pypdf
-        from pypdf.errors import PyPdfError
+        from pypdf.errors import DependencyError, PyPdfError
     except ImportError as error:
         raise InstallationError(
             "reading PDF files needs the library pypdf", where=name, why=str(error),
@@ -54,6 +55,8 @@ def _pages(path: Path, name: str, key: str) -> Iterator[str]:
             raise DataError(f"{key}: {name} is locked by a password", where=name, next="save it without one")
         for page in reader.pages:
             yield str(page.extract_text())
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except DependencyError as error:
+        raise unreadable_encryption(name, error) from error
+    except (PyPdfError, *BROKEN) as error:
         raise wrong_shape(key, name, expected="a PDF", found=str(error)[:200] or type(error).__name__,
                           next="open it and save it again, or give its text as a text file") from error  # fmt: skip

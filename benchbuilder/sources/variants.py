@@ -20,7 +20,7 @@ def _rules(variants: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]
     languages = "|".join(sorted({re.escape(variant.partition("-")[0]) for variant in variants}))
     code = rf"(?:{languages})(?:-[A-Za-z]+)*"
     part = re.compile(rf";(?=\s*{code}\s*:|[^;]*?=>\s*{code}\s*:|\s*$)", re.IGNORECASE)
-    return part, re.compile(rf"\s*(?:(.*?)=>)?\s*({code})\s*:(.*)", re.IGNORECASE | re.DOTALL)
+    return part, re.compile(rf"\s*+(?:(.*?)=>)?\s*+({code})\s*:(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def resolve(text: str, variants: Sequence[str]) -> tuple[str, str]:

@@ -23,11 +23,14 @@ _LINE_TAGS = frozenset({"br", "hr", "p", "div", "li", "dd", "dt", "ul", "ol", "d
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _ALONE = "br|hr|wbr|img|meta|link|li|dd|dt|td|th|tr|tbody|thead|tfoot|colgroup|col|p"
 _BRACKETS = re.compile(
-    rf"(?P<open>\{{\{{|^[\s:*#]*\{{\||\[\[|<(?!(?:{_ALONE})\b)(?=[A-Za-z][^<>]*(?<!/)>))|"
-    r"(?P<close>\}\}|^\s*\|\}(?!\})|\]\]|</)",
+    rf"(?P<open>\{{\{{|^(?:(?!\n)[\s:*#])*+\{{\||\[\[|<(?!(?:{_ALONE})\b)(?=[A-Za-z][^<>]*(?<!/)>))|"
+    r"(?P<close>\}\}|^(?:(?!\n)\s)*+\|\}(?!\})|\]\]|</)",
     re.MULTILINE | re.IGNORECASE,
 )
+_TORN = re.compile(r"<(?=[A-Za-z][^<>]*+(?:<|\Z))")
+"""An element that the next one, or the end of the page, cuts short."""
 _MOST_OPEN = 400
+_MOST_ADDRESSES = 4000
 _QUOTES = re.compile(r"'{2,}")
 _MAGIC = re.compile(r"__[^\W_]+__")
 _LEFT = re.compile(r"\[\[|\]\]|\{\{|\}\}|</?[A-Za-z][^<>]*>")
@@ -77,7 +80,7 @@ class Markup:
     @cached_property
     def _marks(self) -> re.Pattern[str]:
         names = "|".join(sorted(re.escape(_name(name)).replace(r"\ ", r"[\s_]+") for name in self.disambiguation))
-        template = rf"|\{{\{{\s*(?:[^{{}}|:\n]+:)?\s*(?:{names})\s*(?:[|}}\n])" if names else ""
+        template = rf"|\{{\{{\s*+(?:[^{{}}|:\n]++:)?\s*+(?:{names})\s*(?:[|}}\n])" if names else ""
         return re.compile(rf"__DISAMBIG__{template}", re.IGNORECASE)
 
     def is_disambiguation(self, wikitext: str) -> bool:
@@ -100,8 +103,12 @@ class Markup:
 
 def too_open(text: str) -> bool:
     """Whether so much is opened and never closed that no parser gets through in reasonable time."""
+    if text.count("[") - text.count("]") > _MOST_ADDRESSES:
+        return True
     if max(text.count("{{"), text.count("{|"), text.count("[["), text.count("<")) <= _MOST_OPEN:
         return False
+    if sum(1 for _ in _TORN.finditer(text)) > _MOST_OPEN:
+        return True
     depths = dict.fromkeys("{|[<", 0)
     for mark in _BRACKETS.finditer(text):
         found = mark[0].strip(" \t\n\r\v\f:*#")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -70,12 +71,15 @@ class ReplaceTriple(Map):
             return ()
         near = triples_near(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
         self.context.cache.mkdir(parents=True, exist_ok=True)
-        draft = self.context.cache / f"known-{self.context.step}.draft"
-        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, near.schema) as writer:
-            writer.write_table(near)
-        with draft.open("rb") as file:
-            self._near = f"known-{hashlib.file_digest(file, 'sha256').hexdigest()[:20]}.arrow"
-        return (draft.replace(self.context.cache / self._near),)
+        draft = self.context.cache / f"known-{self.context.step}.{os.getpid()}.draft"
+        try:
+            with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, near.schema) as writer:
+                writer.write_table(near)
+            with draft.open("rb") as file:
+                self._near = f"known-{hashlib.file_digest(file, 'sha256').hexdigest()[:20]}.arrow"
+            return (draft.replace(self.context.cache / self._near),)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Collect the entities of the pool by type and the known ends of each concept and relation."""

@@ -205,7 +205,6 @@ class Draft:
         shutil.rmtree(old, ignore_errors=True)
         point(self.place)
 
-
     def _tidy(self, shards: int) -> None:
         """Remove what is no part of the step: shards of an interrupted build that were cut otherwise, half a file."""
         names = {name(index) for index in range(shards) for name in (part_name, fates_name, receipt_name)}

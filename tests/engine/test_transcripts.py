@@ -18,7 +18,9 @@ from benchbuilder.previewing import Preview, preview
 from benchbuilder.recording import record
 from benchbuilder.records.fates import Dropped, Kept
 from benchbuilder.retelling import row_text
+from benchbuilder.store.folder import Store
 from benchbuilder.transcripts import Desk, looking
+from benchbuilder.work import Cut
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +106,32 @@ def test_a_preview_tells_every_fate_and_its_replies_are_kept(tmp_path: Path) -> 
     bench(tmp_path).build()
     repeated = before & (asked(tmp_path / "log.txt") - before)
     assert set(repeated) <= {"Louder: zebra"}
+
+
+@pytest.mark.parametrize(("rows", "pieces"), [(1, 1), (3, 3), (5, 4), (20, 4)])
+def test_a_preview_reads_no_more_than_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, pieces: int
+) -> None:
+    """Rows that ask come first, in their order; the rows of a step are looked at piece by piece."""
+    lines = ["ox", "cat", "it", "late night", "zebra", "so", "far out", "no"]
+    read: list[int] = []
+    monkeypatch.setattr(Cut, "table", _noting(read))
+    done = preview(bench(tmp_path, lines=lines, run={"shard_rows": 2}).plan(), Store(tmp_path / "out"), rows, Quiet())
+    asking = [line for line in lines if len(line) > 2][:rows]
+    others = [line for line in lines if len(line) < 3][: max(0, rows - len(asking))]
+    assert list(shown(done, "loud")) == [line for line in lines if line in {*asking, *others}]
+    assert max(read) <= pieces
+
+
+def _noting(read: list[int]) -> object:
+    """The reading of shards that notes how many pieces of what comes into the first prompts were read."""
+    table = Cut.table
+
+    def noted(self: Cut, index: int) -> object:
+        read.extend(index + 1 for piece in self.shards[index] if piece.path.parts[-3] == "short")
+        return table(self, index)
+
+    return noted
 
 
 def test_a_page_holds_no_markup_of_models(tmp_path: Path) -> None:

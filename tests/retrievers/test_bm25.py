@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from math import log
 
 import numpy as np
@@ -88,19 +89,21 @@ def ranked(scores, shared, ties, count):
     query=st.lists(st.sampled_from("abcz") | st.integers(0, 22).map("w{}".format), max_size=8),
     chosen=SETTINGS, ties=st.sampled_from(["first", "last"]), top_k=st.sampled_from([1, 2, 3, 100]),
     grouped=st.sampled_from([2, 64]), sparse=st.sampled_from([1, 64]), postings=st.sampled_from([1, 7, 1 << 21]),
+    at_once=st.sampled_from([1, 5, 1 << 22]),
 )  # fmt: skip
 @example(
-    documents=[["a"]], query=["a", "a"], ties="first", top_k=3, grouped=64, sparse=64, postings=1,
+    documents=[["a"]], query=["a", "a"], ties="first", top_k=3, grouped=64, sparse=64, postings=1, at_once=1,
     chosen={"variant": "okapi", "k1": 1.5, "b": 0.75, "epsilon": 0.25, "delta": 0.5},
 )  # fmt: skip
 def test_the_very_scores_of_rank_bm25(
-    tmp_path, monkeypatch, documents, query, chosen, ties, top_k, grouped, sparse, postings
+    tmp_path, monkeypatch, documents, query, chosen, ties, top_k, grouped, sparse, postings, at_once
 ):
     """Bit by bit, whichever way the best are found, in however many ranges of terms the index is made."""
     with monkeypatch.context() as patch:
         patch.setattr(bm25_index, "_GROUP", grouped)
         patch.setattr(bm25_index, "_SPARSE", sparse)
         patch.setattr(bm25_build, "_RANGE", postings)
+        patch.setattr(bm25_index, "_AT_ONCE", at_once)
         texts = [" ".join(document) for document in documents]
         cache = tmp_path / f"range-{postings}"
         hits = indexed(texts, cache, ties=ties, top_k=top_k, **chosen).search(" ".join(query))
@@ -163,6 +166,30 @@ def test_ties(tmp_path):
 
 def test_more_asked_for_than_there_is(tmp_path):
     assert len(indexed(TEXTS, tmp_path, top_k=50).search("placenta milk back")) == 4
+
+
+@pytest.mark.parametrize("variant", ["okapi", "plus"])
+def test_a_long_query_of_words_that_every_text_holds(tmp_path, variant):
+    """Its memory does not grow with how often the query says them."""
+    texts = [f"the {'of ' * (number % 7)}w{number}" for number in range(5000)]
+    settings = {"variant": variant, "epsilon": 0.25, "top_k": 3}
+    retriever, query = indexed(texts, tmp_path, **settings), "the of " * 4000 + "w7 " * 40
+    tracemalloc.start()
+    hits = retriever.search(query)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400_000_000
+    few = "the of " * 20 + "w7 " * 40
+    assert len(hits) == 3
+    assert retriever.search(few) == oracle(texts, tmp_path, **settings).search(few)
+
+
+def test_a_token_of_marks_alone_is_none_where_marks_do_not_count(tmp_path):
+    texts = ["\u0301 milk", "\u0301 tea", "\u0302 water \u0301", "juice", "bread"]
+    tokenizer = WhitespaceSpec(kind="whitespace", punctuation="apart")
+    for make in (indexed, oracle):
+        assert make(texts, tmp_path, tokenizer=tokenizer, fold=["marks"]).search("\u0301") == []
+        assert [at for at, _ in make(texts, tmp_path, tokenizer=tokenizer).search("\u0302")] == [2]
 
 
 def test_stop_words_are_not_searched(tmp_path):

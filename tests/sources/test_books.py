@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import io
 import sys
+import zipfile
 from typing import Any
 
 import pypdf
 import pytest
 from epub_book import CONTAINER, epub
 from pdf_pages import pdf
+from pypdf.errors import DependencyError
 
 from benchbuilder.errors import DataError, InstallationError
 from benchbuilder.records.fates import EndOfFile
@@ -192,3 +194,62 @@ def test_a_book_that_unpacks_to_more_than_any(write, make_source, monkeypatch):
 def test_a_file_of_another_sort(write, make_source):
     with pytest.raises(DataError, match=r"the format of a\.doc is not known"):
         make_source("books", path=write("a.doc", b"x"), **SETTINGS).check()
+
+
+# --- damage
+
+
+def damaged(data: bytes, name: str, how: int) -> bytes:
+    """A book whose file `name` is compressed by `how`, and broken inside."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w", how) as new:
+        for one in old.namelist():
+            new.writestr(one, old.read(one))
+        info = new.getinfo(name)
+    start = info.header_offset + 30 + len(info.filename.encode()) + 20
+    made = bytearray(buffer.getvalue())
+    made[start : start + 30] = b"\xff" * 30
+    return bytes(made)
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_chapter_that_cannot_be_unpacked(write, make_source, how):
+    text = "".join(f"<p>Labour has stages, {number * 7919 % 10007}.</p>" for number in range(900))
+    write("a.epub", damaged(epub("Birth", {"Labour": text}), "OPS/text/chapter 1.xhtml", how))
+    with pytest.raises(DataError, match="wrong shape"):
+        list(make_source("books", path="a.epub", **SETTINGS).read())
+
+
+def changed(data: bytes, name: str, old: bytes, new: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(buffer, "w") as after:
+        for one in before.namelist():
+            held = before.read(one)
+            after.writestr(one, held.replace(old, new, 1) if one == name else held)
+    return buffer.getvalue()
+
+
+def test_an_address_that_is_none_in_a_table_of_contents(write, read_source):
+    book = changed(epub("Birth", {"Labour": "<p>It has stages.</p>"}), "OPS/nav.xhtml", b'href="', b'href="http://[')
+    assert [row.text for row in read_source("books", path=write("a.epub", book), **SETTINGS).rows] == ["It has stages."]
+
+
+@pytest.mark.parametrize("text", ["<div>" * 3000 + "deep" + "</div>" * 3000, f"<p>{'long ' * 2_100_000}</p>"])
+def test_a_chapter_that_would_be_cut_short_is_none(write, read_source, text):
+    path = write("a.epub", epub("Birth", {"One": f"<p>Before.</p>{text}<p>After.</p>", "Two": "<p>It has stages.</p>"}))
+    result = read_source("books", path=path, **SETTINGS)
+    assert [row.text for row in result.rows] == ["It has stages."]
+    assert (2, "malformed") in result.dropped()
+
+
+def test_a_pdf_whose_encryption_needs_a_library(write, make_source, monkeypatch):
+    def decrypt(*_: Any) -> None:
+        raise DependencyError("cryptography>=3.1 is required for AES algorithm")
+
+    writer, buffer = pypdf.PdfWriter(), io.BytesIO()
+    writer.add_blank_page(100, 100)
+    writer.encrypt("", "owner", algorithm="RC4-128")
+    writer.write(buffer)
+    monkeypatch.setattr(pypdf.PdfReader, "decrypt", decrypt)
+    with pytest.raises(InstallationError, match="needs another library"):
+        make_source("books", path=write("a.pdf", buffer.getvalue()), **SETTINGS).check()

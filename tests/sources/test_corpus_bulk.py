@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +17,7 @@ from benchbuilder.ports.source import unpacked
 from benchbuilder.records.fates import EndOfFile
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.table import schema_of
-from benchbuilder.sources import columns
+from benchbuilder.sources import columns, parquet
 
 PARTS = [
     "胎盘",
@@ -52,6 +54,7 @@ def tried(read):
 @pytest.fixture
 def both_ways(make_source, monkeypatch):
     """Reads a source unit by unit and by the column, in chunks of different sizes; both must say the same."""
+    monkeypatch.setattr(columns, "CHUNK_CHARACTERS", 40)
 
     def read(**spec):
         source = make_source("corpus", "wiki", **spec)
@@ -136,3 +139,70 @@ def test_delimited_tables(both_ways, write):
     read = both_ways(path=path, columns={"text": "body", "title": "name"})
     assert [unit.fate.row.text for unit in (read[0], read[3])] == ["胎盘, 脐带", "羊水"]
     both_ways(path=write("pages.tsv", "name\tbody\n胎盘\t 胎盘\nx\ty\tz\n\u3000\t\n"), columns={"text": 1, "title": 0})
+
+
+def test_rows_that_are_long_come_few_at_a_time(make_source, write, monkeypatch):
+    monkeypatch.setattr(columns, "CHUNK_CHARACTERS", 1000)
+    monkeypatch.setattr(parquet, "_BATCH_BYTES", 1000)
+    texts = [f"{number} {'胎盘' * 100}" for number in range(40)]
+    write("books.jsonl", "".join(json.dumps({"body": text}) + "\n" for text in texts))
+    pq.write_table(pa.table({"body": texts}), "books.parquet")
+    for path in ("books.jsonl", "books.parquet"):
+        read = list(make_source("corpus", "wiki", path=path, columns={"text": "body"}).bulk())
+        sizes = [len(units.lines) for units in read if not isinstance(units, EndOfFile)]
+        assert sum(sizes) == 40
+        assert max(sizes) <= 5
+
+
+def test_text_of_parquet_that_is_no_utf8(both_ways, write):
+    whole, broken = "胎盘".encode(), "胎盘".encode()[:4]
+    ends = np.cumsum([0, len(whole), len(broken), 0, len(whole)]).astype("<i4").tobytes()
+    data = pa.py_buffer(whole + broken + whole)
+    text = pa.StringArray.from_buffers(4, pa.py_buffer(ends), data, pa.py_buffer(b"\x0b"), 1)
+    names = pa.array(["a", "b", "c", "d"])
+    write("a.parquet", b"")
+    pq.write_table(pa.table({"body": text, "name": names}), "a.parquet")
+    read = both_ways(path="a.parquet", columns={"text": "body", "title": "name"})
+    assert [getattr(unit.fate, "detail", "kept") for unit in read[:-1]] == ["kept", "text is no text", "text", "kept"]
+
+
+@pytest.mark.parametrize("compression", ["snappy", "gzip", "zstd"])
+def test_parquet_that_is_damaged_inside(make_source, write, compression):
+    path = write("a.parquet", b"")
+    texts = [f"text {number * 7919 % 1009} " * 9 for number in range(20_000)]
+    pq.write_table(pa.table({"body": texts}), path, row_group_size=5000, compression=compression)
+    data = bytearray(Path(path).read_bytes())
+    half = len(data) // 2
+    data[half : half + 400] = bytes(byte ^ 0x5A for byte in data[half : half + 400])
+    Path(path).write_bytes(data)
+    source = make_source("corpus", "wiki", path=path, columns={"text": "body"})
+    for read in (source.read, source.bulk):
+        with pytest.raises(DataError, match="is damaged"):
+            list(read())
+
+
+def test_two_columns_of_one_name(make_source, write):
+    path = write("a.parquet", b"")
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["body", "body"]), path)
+    with pytest.raises(DataError, match="wrong shape"):
+        make_source("corpus", "wiki", path=path, columns={"text": "body"}).check()
+
+
+def test_a_key_that_is_half_a_character(both_ways, write):
+    data = '{"data": [{"p": [{"body": "a"}]}, {"\\ud800": 1}, {"p": [{"body": "c"}]}]}'
+    read = both_ways(path=write("a.json", data), records="data[].p[]", columns={"text": "body"})
+    assert [getattr(unit.fate, "reason", "") for unit in read[:-1]] == ["", "malformed", ""]
+
+
+def test_a_long_cell_in_quotation_marks(both_ways, write):
+    text = "line of it\n" * 20_000
+    path = write("a.csv", f'text,title\n"{text}",a\nb,c\n')
+    read = both_ways(path=path, columns={"text": "text", "title": "title"})
+    assert [unit.fate.row.text for unit in read[:-1]] == [text.strip(), "b"]
+
+
+def test_quotation_marks_need_a_delimiter_of_one_character(make_source, write):
+    path = write("a.csv", "text||title\na||b\n")
+    source = make_source("corpus", "wiki", path=path, delimiter="||", columns={"text": "text"})
+    with pytest.raises(DataError, match="quotation marks"):
+        source.check()

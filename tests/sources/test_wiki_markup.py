@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,8 +91,12 @@ def test_what_is_never_closed():
         assert too_open(text)
         with pytest.raises(Unreadable):
             MARKUP.clean(text)
+    for text in ("<a " * 500, '<a b="' * 500, "x <b y. " * 20_000, "[http://a " * 20_000):
+        assert too_open(text)
     for text in (
         "a<br>" * 500,
+        "x <3 y. " * 500,
+        "[http://a b] c " * 9000,
         "{{a|b=|}}" * 500,
         "{|\n|}\n" * 500,
         "<li>a" * 500,
@@ -98,6 +104,16 @@ def test_what_is_never_closed():
         "[[a]]" * 900,
     ):
         assert not too_open(text)
+
+
+def test_blanks_without_end_take_no_time():
+    before = perf_counter()
+    assert not too_open("{|\n|}\n" * 500 + "\n" * 200_000)
+    assert not MARKUP.is_disambiguation("{{" + " " * 200_000)
+    assert MARKUP.is_disambiguation("{{" + " " * 200_000 + "disambig }}")
+    assert resolve("-{" + " " * 200_000 + "x}-", MARKUP.variants)[0].strip() == "x"
+    assert resolve("-{" + " " * 200_000 + "zh-hans : a}-", MARKUP.variants)[0] == "a"
+    assert perf_counter() - before < 10
 
 
 WORDS = ("母乳", "母乳喂养", "奶", "breast milk", "β-hCG", "Crohn's")

@@ -137,6 +137,17 @@ def test_what_was_prepared_is_not_looked_up_again(tmp_path):
     assert not set(told(stage, rows)) - {"甲：丙", "甲：丁", "丙：甲", "丙：乙"}
 
 
+def test_what_cannot_be_prepared_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError("no space left on device")
+
+    rows = facts([("甲", "治", "乙", [], [])])
+    monkeypatch.setattr("hashlib.file_digest", full)
+    with pytest.raises(OSError, match="no space"):
+        made(ReplaceTriple, tmp_path).prepare({name: Table.of(rows, Fact[Triple]) for name in ("pool", "known")})
+    assert list(tmp_path.iterdir()) == []
+
+
 @given(
     st.lists(st.text(st.sampled_from("甲aA1.0~-–～ 　。，Ａe\u0301٣ﬁ"), max_size=6), max_size=6),
     st.sampled_from(["", "。", "。，甲a"]),
