@@ -20,7 +20,7 @@ from benchbuilder.identity import kind_parts, spec_parts
 from benchbuilder.kinds import create
 from benchbuilder.ledger import account_of, write_ledger
 from benchbuilder.making import Limits, Workshop, executor_of
-from benchbuilder.memory import forget_peak, peak_mb
+from benchbuilder.memory import forget_peak, give_back, peak_mb
 from benchbuilder.plan import Node, Plan, Status
 from benchbuilder.ports.exporter import Exporter, Finished
 from benchbuilder.ports.model import Receipt
@@ -170,6 +170,7 @@ class _Run:
                 "seconds": round(time.perf_counter() - begin, 4),
                 "peak_memory_mb": peak_mb(self.shop.executor.processes()),
             }
+            give_back()
 
     def outputs(self, recipe_yaml: str) -> None:
         """Write what can be written, unless it was written for just these results."""
