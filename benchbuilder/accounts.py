@@ -138,7 +138,7 @@ def _lines(table: pa.Table, kept: Any, out: Any, said: Mapping[str, Any]) -> pa.
 def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard:
     """The balanced shard of a filter: one verdict a row."""
     step, count = stage.context.step, len(table)
-    reasons, details = screened.reasons, screened.details
+    reasons, details = _decoded(screened.reasons), _decoded(screened.details)
     if len(reasons) != count or len(details) != count:
         raise refuse(step, f"{count} rows but {len(reasons)} verdicts", "a filter gives one verdict a row")
     given = reasons.unique().to_pylist() if isinstance(reasons, pa.Array) else reasons
@@ -160,6 +160,11 @@ def settle_filter(stage: Filter, table: Table[Any], screened: Screened) -> Shard
     }
     lines = _lines(table.arrow, kept.to_numpy(zero_copy_only=False), column(rows, "id"), said)
     return Shard(Table(rows, table.row), lines, screened.tallies)
+
+
+def _decoded(texts: Any) -> Any:
+    """Texts themselves, where they are given by their places in a dictionary."""
+    return texts.dictionary_decode() if isinstance(texts, pa.DictionaryArray) else texts
 
 
 def settle_gather(

@@ -21,6 +21,10 @@ TABLE_COPY = "table-"
 _BATCH_ROWS = 65_536
 
 
+_PARTITION = "partition"
+"""The column of which a file holds few values."""
+
+
 def part_name(index: int) -> str:
     """The file of a shard's rows."""
     return f"part-{index:05d}.parquet"
@@ -42,7 +46,7 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
         path = folder / name
         temporary = path.with_suffix(".tmp")
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
-        pq.write_table(table, temporary, compression="lz4", use_dictionary=False)
+        pq.write_table(table, temporary, compression="lz4", use_dictionary=[_PARTITION])  # pyright: ignore[reportArgumentType]
         temporary.replace(path)
     receipt = {
         "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
@@ -108,10 +112,11 @@ def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = No
             yield table.cast(schema) if names is None else table
 
 
-def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
-    """Some columns of a Parquet file; StoreError if it is damaged."""
+def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = False) -> pa.Table:
+    """Some columns of a Parquet file, the partition `by_dictionary` if wanted; StoreError if it is damaged."""
     with _damage(path):
-        return pq.ParquetFile(path, memory_map=True).read(columns=list(names), use_threads=False)
+        reader = pq.ParquetFile(path, memory_map=True, read_dictionary=[_PARTITION] if by_dictionary else None)
+        return reader.read(columns=list(names), use_threads=False)
 
 
 def footer(path: Path) -> pq.FileMetaData:

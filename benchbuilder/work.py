@@ -133,8 +133,11 @@ class ShardWork:
 
     def moved(self, places: Mapping[Path, Path]) -> ShardWork:
         """The same work where files and folders lie elsewhere: those of `shared`, of `inputs`, and `cache`."""
+        # those of a rehearsal are not that of its stages
+        caches = {files.cache for files in self.job.ports.values() if files.cache is not None}
+        there = dict.fromkeys(caches, places[self.cache]) if self.cache in places else {}
         sink = io.BytesIO()
-        _Mover(sink, places).dump(self)
+        _Mover(sink, {**there, **places}).dump(self)
         work: ShardWork = pickle.loads(sink.getvalue())
         return work
 

@@ -52,7 +52,7 @@ Fate = Kept | Dropped | NotApplicable | Failed
 class Screened:
     """What a filter says of a table: for each row ``None`` (kept) or a reason, and a detail ("" where kept).
 
-    Both may be lists or Arrow arrays of strings (null for ``None``).
+    Both may be lists or Arrow arrays of strings (null for ``None``), plain or by a dictionary.
 
     `tallies` counts (tally, partition, key), for instance ("words", "medqa", "infant"), over all rows.
     """

@@ -17,6 +17,7 @@ from benchbuilder.ports.tokenizer import Tokenizer, not_of_words
 from benchbuilder.records.columns import text_names
 from benchbuilder.records.envelope import Row
 from benchbuilder.records.fates import Screened
+from benchbuilder.records.ids import column
 from benchbuilder.records.passage import Passage
 from benchbuilder.records.table import Table
 from benchbuilder.spec.base import FileRef, KindSpec, Slot, StepSpec
@@ -106,9 +107,10 @@ class Topic(Filter):
                 group[at] = False
             missing |= group.astype(np.int64) << bit
         codes, which = _coded(missing, len(groups))
-        reasons = pa.array([("off_topic" if code else None) for code in codes.tolist()], pa.string())
+        lost = pa.array(np.zeros(len(table), np.int8), mask=missing == 0)
+        reasons = pa.DictionaryArray.from_arrays(lost, pa.array(["off_topic"]))
         details = pa.array([self._detail(code) for code in codes.tolist()], pa.string())
-        screened = Screened(reasons.take(which), details.take(which))
+        screened = Screened(reasons, pa.DictionaryArray.from_arrays(which, details))
         self._tally(screened, table, [hit for hits in groups.values() for hit in hits])
         return screened
 
@@ -135,7 +137,8 @@ class Topic(Filter):
             found: Any = pc.index_in(in_compared_form(values, self.spec.fold), value_set=self._keys)
             words = found.fill_null(-1).to_numpy(zero_copy_only=False)
             known.append((values, words))
-        return at[words >= 0], words[words >= 0]
+        there = np.flatnonzero(words >= 0)
+        return at[there], words[there]
 
     def _contained(self, at: Any, values: Any) -> Hits:
         if self._scanner is None:
@@ -158,11 +161,12 @@ class Topic(Filter):
 
     def _tally(self, screened: Screened, table: Table[Any], hits: list[Hits]) -> None:
         """Count each word once a row, however many fields and groups it hits."""
-        partition = table.arrow.column("partition").combine_chunks().dictionary_encode()
-        names = [str(name) for name in partition.dictionary.to_pylist()]
-        codes = partition.indices.to_numpy(zero_copy_only=False)
-        size = len(self._words)
+        partition: Any = column(table.arrow, "partition")
+        if not isinstance(partition, pa.DictionaryArray):
+            partition = partition.dictionary_encode()
+        names, size = [str(name) for name in partition.dictionary.to_pylist()], len(self._words)
         pairs = np.unique(np.concatenate([at.astype(np.int64) * size + word for at, word in hits]))
+        codes = partition.indices.to_numpy(zero_copy_only=False)
         counts = np.zeros((len(names), size), dtype=np.int64)
         np.add.at(counts, (codes[pairs // size], pairs % size), 1)
         for name, row in zip(names, counts.tolist(), strict=True):
@@ -187,11 +191,11 @@ def _coded(values: Any, bits: int) -> tuple[Any, Any]:
 def _values(table: Table[Any], field: str) -> tuple[Any, Any]:
     """The texts of `field` as an Arrow array, beside the row number of each."""
     rows = np.arange(len(table), dtype=np.int64)
-    column = _column(table, field)
-    if column is not None and pa.types.is_string(column.type):
-        return rows, column
-    if column is not None and pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
-        return pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64), pc.list_flatten(column)
+    held = _column(table, field)
+    if held is not None and pa.types.is_string(held.type):
+        return rows, held
+    if held is not None and pa.types.is_list(held.type) and pa.types.is_string(held.type.value_type):
+        return pc.list_parent_indices(held).to_numpy(zero_copy_only=False).astype(np.int64), pc.list_flatten(held)
     pairs = [(number, text) for number, row in enumerate(table) for text in _texts(row, field)]
     return np.array([number for number, _ in pairs], dtype=np.int64), pa.array([t for _, t in pairs], pa.string())
 
@@ -199,9 +203,9 @@ def _values(table: Table[Any], field: str) -> tuple[Any, Any]:
 def _column(table: Table[Any], field: str) -> Any:
     """The Arrow column of `field`, in the payload if there is one; ``None`` if the payload makes the text itself."""
     if "payload" not in table.arrow.schema.names:
-        return table.arrow.column(field).combine_chunks() if field in table.arrow.schema.names else None
-    payload: Any = table.arrow.column("payload").combine_chunks()
-    return payload.field(field) if payload.type.get_field_index(field) >= 0 else None
+        return column(table.arrow, field) if field in table.arrow.schema.names else None
+    known: Any = table.arrow.schema.field("payload").type
+    return column(table.arrow, f"payload.{field}") if known.get_field_index(field) >= 0 else None
 
 
 def _texts(row: Any, field: str) -> tuple[str, ...]:

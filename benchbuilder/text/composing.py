@@ -19,7 +19,7 @@ _OTHER[:0xC0] = _OTHER[0xE4:0xEA] = False
 
 Of these no character is part of a longer one: a text of nothing else is composed.
 """
-_BLOCK = 1 << 16
+_BLOCK = 1 << 18
 _SPACE = ord(" ")
 """No byte above is ASCII's white space; that of all other scripts begins with one of `_OTHER`."""
 

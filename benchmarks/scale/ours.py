@@ -133,9 +133,9 @@ def on_topic(made: Plan, folder: Path) -> int:
     stage.open({})
 
     def kept(part: Path) -> int:
-        return kept_by(stage, Table(read_columns(part, COLUMNS), node.row))
+        return kept_by(stage, Table(read_columns(part, COLUMNS, by_dictionary=True), node.row))
 
-    with ThreadPoolExecutor(workers()) as pool:
+    with ThreadPoolExecutor(workers_of(made.recipe.run)) as pool:
         return sum(pool.map(kept, sorted(folder.glob("part-*.parquet"))))
 
 
