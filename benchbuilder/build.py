@@ -7,11 +7,13 @@ import json
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from benchbuilder import __version__
 from benchbuilder.errors import ServiceError, TooManyFailures, Waiting
@@ -315,10 +317,14 @@ class Tables(Mapping[str, Table[Any]]):
 
     def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
         self._store, self._manifests = store, manifests
+        self._held: dict[str, Table[Any]] = {}
 
     def __getitem__(self, name: str) -> Table[Any]:
-        manifest = self._manifests[name]
-        return TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
+        if name not in self._held:
+            manifest = self._manifests[name]
+            table = TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
+            self._held[name] = _HeldTable(table) if len(table) <= _HELD_ROWS else table
+        return self._held[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._manifests  # without reading it
@@ -328,6 +334,40 @@ class Tables(Mapping[str, Table[Any]]):
 
     def __len__(self) -> int:
         return len(self._manifests)
+
+
+_HELD_ROWS = 50_000
+"""Rows of a table that are kept for the next output."""
+
+
+class _HeldTable(Table[Any]):
+    """A table that one output after the other goes through: its rows are made once."""
+
+    def __init__(self, table: Table[Any]) -> None:
+        self.row = table.row
+        self._table = table
+        self._rows: list[Any] | None = None
+
+    @property
+    def arrow(self) -> pa.Table:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """As the table has it."""
+        return self._table.arrow
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._rows is None:
+            self._rows = list(self._table)
+        return iter(self._rows)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """As the table gives them."""
+        return self._table.batches(names)
+
+    def find(self, ids: Collection[str]) -> Table[Any]:
+        """As the table finds them."""
+        return self._table.find(ids)
 
 
 _TELLING_S = 5.0

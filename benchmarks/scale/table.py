@@ -180,7 +180,7 @@ def measured_on(run: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {found}" for name, found in run["versions"].items())
     return (
         f"Measured on {run['date']} on {run['machine']} ({run['cores']} cores{memory}), Python {run['python']}, "
-        f"{versions}; load before it began: {run['load']}."
+        f"{versions}; load before it began: {run['load']}." + (f" {run['note']}" if "note" in run else "")
     )
 
 
