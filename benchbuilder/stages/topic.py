@@ -107,7 +107,7 @@ class Topic(Filter):
                 group[at] = False
             missing |= group.astype(np.int64) << bit
         codes, which = _coded(missing, len(groups))
-        lost = pa.array(np.zeros(len(table), np.int8), mask=missing == 0)
+        lost: Any = pa.array(np.zeros(len(table), np.int8), mask=missing == 0)
         reasons = pa.DictionaryArray.from_arrays(lost, pa.array(["off_topic"]))
         details = pa.array([self._detail(code) for code in codes.tolist()], pa.string())
         screened = Screened(reasons, pa.DictionaryArray.from_arrays(which, details))
