@@ -13,7 +13,7 @@ from markupsafe import Markup
 from benchbuilder.exporters.svg import tag
 from scale.fits import Fit, Points, growing
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 70, 20, 20, 50
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 70, 40, 20, 50
 COLOURS = ("#1b6ca8", "#c8553d", "#2f8f5b", "#8a5fb0")
 INK, GRID = "#333333", "#dddddd"
 FONT = "font-family:sans-serif;font-size:12px"
