@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import pickle
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -18,6 +15,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from benchbuilder import worker_process
 from benchbuilder.errors import ServiceError
 from benchbuilder.ports.executor import Executor, Work
 from benchbuilder.spec.base import KindSpec
@@ -77,7 +75,7 @@ class LocalExecutor(Executor):
         """Over processes, with few shards on the way at a time, so that an error stops the others soon."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin)
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=worker_process.begin)
         self._jobs += 1
         packed, pending = pickle.dumps(work), deque[tuple[int, Future[None]]]()
         try:
@@ -103,19 +101,6 @@ _FORGETTING_S = 0.05
 """So long a worker is busy with forgetting, so that each of them gets at it."""
 _opened: dict[int, Work] = {}
 """The work that this process is at, by its number."""
-
-
-def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts a build means its coordinator, which ends its workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A build that is killed leaves no workers behind."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _make(job: int, packed: bytes, index: int, folder: Path) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -17,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchbuilder import worker_process
 from benchbuilder.errors import ServiceError
 from benchbuilder.retrievers.kept import Array, encoded_blocks, mapped
 from benchbuilder.retrievers.words import Words
@@ -130,17 +128,8 @@ _given: list[tuple[_Spilled, Words]] = []
 
 
 def _begin(texts: _Spilled, words: Words) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts a build means its coordinator, which ends its workers
+    worker_process.begin()
     _given[:] = [(texts, words)]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A build that is killed leaves no workers behind."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _write(start: int, stop: int) -> Path:

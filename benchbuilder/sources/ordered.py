@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
+from benchbuilder import worker_process
 from benchbuilder.errors import ServiceError
 
 Done = TypeVar("Done")
@@ -55,17 +54,8 @@ _work: list[Callable[[bytes], Any]] = []
 
 
 def _begin(work: Callable[[bytes], Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts a build means its coordinator, which ends its workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    worker_process.begin()
     _work[:] = [work]
-
-
-def _end_with_parent() -> None:
-    """A build that is killed leaves no process behind."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _do(piece: bytes) -> Any:

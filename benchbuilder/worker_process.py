@@ -1,0 +1,21 @@
+"""What every worker process does first, whoever started it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+
+
+def begin() -> None:
+    """Leave Ctrl-C to the coordinator, which ends its workers, and end with it: a build that is killed leaves none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
