@@ -96,7 +96,7 @@ _KEYS = re.compile(r"`((?:steps|annotation|reviews|retriever|sources|outputs|car
 
 
 def test_keys_named_in_the_how_tos_exist() -> None:
-    for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):
+    for page in sorted((ROOT / "docs" / "how-to").rglob("*.md")):
         keys = _KEYS.findall(page.read_text(encoding="utf-8"))
         real = ["source=[medqa,books,wikipedia_zh]", "paths.books=b", "paths.wikipedia=w"]
         for words in ([], ["annotation=app"], real):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from installed_plugins import ROOT, Environment
 
-PAGE = ROOT / "docs" / "how-to" / "write-a-plugin.md"
+PAGE = ROOT / "docs" / "how-to" / "extend" / "write-a-plugin.md"
 _FILE = re.compile(r"^cat > (?P<name>\S+) <<'(?P<end>[A-Z]+)'\n(?P<text>.*?)^(?P=end)$", re.MULTILINE | re.DOTALL)
 
 

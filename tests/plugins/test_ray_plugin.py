@@ -11,7 +11,7 @@ import pytest
 from doc_blocks import ROOT, blocks, script
 from installed_plugins import Environment
 
-PAGE = ROOT / "docs" / "how-to" / "run-on-a-cluster.md"
+PAGE = ROOT / "docs" / "how-to" / "build" / "run-on-a-cluster.md"
 
 
 @pytest.fixture(scope="module")
