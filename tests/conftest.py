@@ -14,7 +14,8 @@ from once import Once
 from toy_kinds import TOY_KINDS
 from warm import warm
 
-from benchbuilder import kinds, roots
+from benchbuilder.config import search_path
+from benchbuilder.core import registry
 
 
 @pytest.hookimpl(trylast=True)
@@ -43,10 +44,10 @@ def once(tmp_path_factory: pytest.TempPathFactory, warm_folder: Path) -> Once:
 @pytest.fixture
 def toy_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kinds that do nothing stand in for the built-in ones."""
-    monkeypatch.setattr(kinds, "BUILT_IN", TOY_KINDS)
-    kinds.known.cache_clear()
+    monkeypatch.setattr(registry, "BUILT_IN", TOY_KINDS)
+    registry.known.cache_clear()
     yield
-    kinds.known.cache_clear()
+    registry.known.cache_clear()
 
 
 class Garden:
@@ -72,7 +73,7 @@ def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_kinds: None) -> 
     folder = tmp_path / "project"
     shutil.copytree(Path(__file__).parent / "toy", folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(roots, "bundled", lambda name: tmp_path / "nothing" / name)
+    monkeypatch.setattr(search_path, "bundled", lambda name: tmp_path / "nothing" / name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.delenv(roots.ENV, raising=False)
+    monkeypatch.delenv(search_path.ENV, raising=False)
     return Garden(folder)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.ballots.definitions import FILE as REVIEW_FILE
-from benchbuilder.build import BuildReport, build, open_gateway
+from benchbuilder.annotation.backends.app import AppSpec
+from benchbuilder.annotation.database.project_setup import FILE as REVIEW_FILE
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
-from benchbuilder.errors import ServiceError, TooManyFailures
-from benchbuilder.progress import Bars, Lines, Watcher
-from benchbuilder.spec.recipe import Recipe
-from benchbuilder.votes.app import AppSpec
+from benchbuilder.config.spec.recipe import Recipe
+from benchbuilder.core.errors import ServiceError, TooManyFailures
+from benchbuilder.pipeline.build import BuildReport, build, open_gateway
+from benchbuilder.pipeline.progress import Bars, Lines, Watcher
 
 _MANY = 500
 """Judgements of which people may want to know how to ask for fewer."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from benchbuilder.checking import check, require_libraries
-from benchbuilder.cloning.leftovers import Leftovers
-from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.loading import load_recipe
-from benchbuilder.roots import find_roots
+from benchbuilder.authoring.clone.leftovers import Leftovers
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.search_path import find_roots
+from benchbuilder.core.errors import DataError, Problem, RecipeError
+from benchbuilder.pipeline.check import check, require_libraries
 
 
 def register(parser: argparse.ArgumentParser) -> None:

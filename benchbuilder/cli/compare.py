@@ -15,15 +15,15 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from benchbuilder.authoring.dry_run.compare import Candidate, Comparison, compare, prompted
+from benchbuilder.authoring.dry_run.compare_files import Filed, file_comparison
 from benchbuilder.cli.preview import taken_rows
 from benchbuilder.cli.session import Session, add_overrides, open_session, watching
-from benchbuilder.comparing import Candidate, Comparison, compare, prompted
-from benchbuilder.comparison_files import Filed, file_comparison
-from benchbuilder.errors import Problem, RecipeError, ServiceError
-from benchbuilder.kinds import create
-from benchbuilder.ports.stage import Prompted
-from benchbuilder.prompting import WriterSpec
-from benchbuilder.retelling import counted, harmless, shortened
+from benchbuilder.core.display import counted, harmless, shortened
+from benchbuilder.core.errors import Problem, RecipeError, ServiceError
+from benchbuilder.core.registry import create
+from benchbuilder.steps.base import Prompted
+from benchbuilder.steps.writer import WriterSpec
 
 _ROWS = 50
 _LISTED = 10

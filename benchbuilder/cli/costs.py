@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
-from benchbuilder.exporters.wording import dollars
-from benchbuilder.ports.model import Receipt
-from benchbuilder.quote import Quote, Range, StepQuote
-from benchbuilder.spec.recipe import Budget
+from benchbuilder.authoring.dry_run.estimate_cost import Quote, Range, StepQuote
+from benchbuilder.config.spec.recipe import Budget
+from benchbuilder.exporters.render.i18n import dollars
+from benchbuilder.models.base import Receipt
 
 # --- what was paid
 

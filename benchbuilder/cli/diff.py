@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cloning.record import find_record
-from benchbuilder.differing import Built, Differences, KeyChange, differences, file_changes, recipe_differences
-from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.retelling import clipped, counted, harmless
-from benchbuilder.roots import find_roots
+from benchbuilder.authoring.clone.provenance import find_record
+from benchbuilder.authoring.diff import Built, Differences, KeyChange, differences, file_changes, recipe_differences
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.search_path import find_roots
+from benchbuilder.core.display import clipped, counted, harmless
+from benchbuilder.core.errors import Problem, RecipeError
 
 _LISTED = 20
 _WIDTH = 60

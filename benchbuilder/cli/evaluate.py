@@ -10,20 +10,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.baselines.people import PeopleSpec, sheet_for
-from benchbuilder.build import BuildReport, build, open_gateway
-from benchbuilder.checking import check
+from benchbuilder.authoring.dry_run.estimate_cost import quote
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
 from benchbuilder.cli.session import add_overrides, add_refresh
-from benchbuilder.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures
-from benchbuilder.evaluating import Evaluation, asked_words, items_of, plan_evaluation, tables_of
-from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.progress import Bars, Lines, Watcher
-from benchbuilder.quote import quote
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.roots import shown
-from benchbuilder.scorers.ratings import Ratings
-from benchbuilder.stages.score import ScoreAnswers
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures
+from benchbuilder.evaluation.baselines.people import PeopleSpec, sheet_for
+from benchbuilder.evaluation.plan import Evaluation, asked_words, items_of, plan_evaluation, tables_of
+from benchbuilder.evaluation.scorers.ratings import Ratings
+from benchbuilder.evaluation.steps.score import ScoreAnswers
+from benchbuilder.pipeline.build import BuildReport, build, open_gateway
+from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.progress import Bars, Lines, Watcher
 
 _SHOWN = 12
 """Files of one folder that are named one by one."""

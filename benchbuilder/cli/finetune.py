@@ -12,21 +12,30 @@ from typing import Any
 from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_task, single_task
-from benchbuilder.cli.rated import RatedTables, rated_tables
-from benchbuilder.errors import DataError, Problem, RecipeError, ServiceError, Waiting
-from benchbuilder.evaluating import judges_folder
-from benchbuilder.exporters.wording import dollars
-from benchbuilder.gateway import Gateway
-from benchbuilder.judges.openai_finetuned import OpenAIFinetunedSpec
-from benchbuilder.library import did_you_mean
-from benchbuilder.loading import Loaded
-from benchbuilder.models.openai import OFFICIAL, OpenAI, OpenAISpec
-from benchbuilder.models.openai_tuning import CLOSING
-from benchbuilder.proving.tuning_files import Checked, tokens_of_job
-from benchbuilder.proving.tuning_jobs import JobBook, JobDesk, Standing, wait_for
-from benchbuilder.proving.tuning_judge import EVERYTHING, TRIAL, Tuning, adopt, checked, export, tuning_of, wanted_job
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.roots import shown
+from benchbuilder.cli.rated_answers import RatedTables, rated_tables
+from benchbuilder.config.load import Loaded
+from benchbuilder.config.recipe_index import did_you_mean
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, Waiting
+from benchbuilder.evaluation.judge_training.finetune import (
+    EVERYTHING,
+    TRIAL,
+    Tuning,
+    adopt,
+    checked,
+    export,
+    tuning_of,
+    wanted_job,
+)
+from benchbuilder.evaluation.judge_training.finetune_files import Checked, tokens_of_job
+from benchbuilder.evaluation.judge_training.finetune_jobs import JobBook, JobDesk, Standing, wait_for
+from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedSpec
+from benchbuilder.evaluation.plan import judges_folder
+from benchbuilder.exporters.render.i18n import dollars
+from benchbuilder.models.gateway import Gateway
+from benchbuilder.models.providers.openai import OFFICIAL, OpenAI, OpenAISpec
+from benchbuilder.models.providers.openai_tuning import CLOSING
 
 _ACTIONS = ("export", "check", "submit", "status", "cancel")
 _HELP = (

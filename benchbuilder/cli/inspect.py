@@ -12,16 +12,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.authoring.dry_run.transcripts import Desk, Turn, looking
+from benchbuilder.authoring.trace import Inspector
 from benchbuilder.cli.session import Session, add_overrides, open_session
-from benchbuilder.errors import DataError
-from benchbuilder.former import former_words
-from benchbuilder.inspection import Inspector
-from benchbuilder.kinds import create
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.payload import Payload
-from benchbuilder.retelling import counted, harmless, shortened
-from benchbuilder.spec.base import KindSpec
-from benchbuilder.transcripts import Desk, Turn, looking
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.display import counted, harmless, shortened
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import create
+from benchbuilder.pipeline.last_command import former_words
 
 _LINES, _CHARACTERS = 8, 240
 _LONG = 20

@@ -11,15 +11,23 @@ from typing import Any
 from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_benchmark, single_task
-from benchbuilder.cli.rated import RatedTables, gathered, rated_tables
-from benchbuilder.errors import BenchbuilderError, DataError, Problem, RecipeError
-from benchbuilder.evaluating import judges_folder, plan_evaluation
-from benchbuilder.exporters.wording import OWN, languages
-from benchbuilder.kinds import create, find
-from benchbuilder.library import did_you_mean
-from benchbuilder.loading import Loaded
-from benchbuilder.ports.judge import JudgeSpec, ScoringJudge, TrainedJudge
-from benchbuilder.ports.judge_card import (
+from benchbuilder.cli.rated_answers import RatedTables, gathered, rated_tables
+from benchbuilder.config.load import Loaded
+from benchbuilder.config.recipe_index import did_you_mean
+from benchbuilder.config.search_path import shown
+from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.errors import BenchbuilderError, DataError, Problem, RecipeError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Score
+from benchbuilder.core.registry import create, find
+from benchbuilder.evaluation.judge_training.predictions import Trial
+from benchbuilder.evaluation.judge_training.score_file import SUFFIXES, cases_of, read_records, scored, write_records
+from benchbuilder.evaluation.judge_training.storage import clean, load_trial, spec_of
+from benchbuilder.evaluation.judge_training.train import train_judge
+from benchbuilder.evaluation.judge_training.untrained import trial_of_scores
+from benchbuilder.evaluation.judges.base import JudgeSpec, ScoringJudge, TrainedJudge
+from benchbuilder.evaluation.judges.card import (
     CARD,
     FINAL,
     misfits,
@@ -30,17 +38,9 @@ from benchbuilder.ports.judge_card import (
     trained,
     verify,
 )
-from benchbuilder.proving.records import Trial
-from benchbuilder.proving.scoring import SUFFIXES, cases_of, read_records, scored, write_records
-from benchbuilder.proving.storing import clean, load_trial, spec_of
-from benchbuilder.proving.training import train_judge
-from benchbuilder.proving.trying import trial_of_scores
-from benchbuilder.records.item import Item
-from benchbuilder.records.score import Score
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.roots import shown
-from benchbuilder.spec.evaluation import EvaluationSpec
-from benchbuilder.store.folder import Store
+from benchbuilder.evaluation.plan import judges_folder, plan_evaluation
+from benchbuilder.exporters.render.i18n import OWN, languages
+from benchbuilder.pipeline.store.folder import Store
 
 _ACTIONS = ("train", "score", "report")
 Say = Callable[[str], None]
@@ -209,7 +209,7 @@ def _items(bench: _Bench) -> dict[str, Item[Any]]:
 
 
 def _report(bench: _Bench, names: list[str], args: argparse.Namespace, say: Say) -> int:
-    from benchbuilder.proving.report import STEM, write_report
+    from benchbuilder.evaluation.judge_report.report import STEM, write_report
 
     wanted = _named(bench, names, "command line: judge report")
     trials = list(_trials(bench, wanted, bool(names), say))

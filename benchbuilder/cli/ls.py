@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from yaml.constructor import SafeConstructor
 
-from benchbuilder import kinds
-from benchbuilder.library import Library
-from benchbuilder.recipe_file import tree_of
-from benchbuilder.roots import find_roots, shown
+from benchbuilder.config.recipe_index import Library
+from benchbuilder.config.search_path import find_roots, shown
+from benchbuilder.config.yaml_source import tree_of
+from benchbuilder.core import registry
 
 _UNREADABLE = "(this file cannot be read: benchbuild check says why)"
 
@@ -69,7 +69,7 @@ def _sources(data: dict[str, Any], library: Library) -> list[str]:
 
 def _kinds() -> Table:
     table = Table("slot", "kind", "from", box=None, pad_edge=False, header_style="bold")
-    for slot in kinds.SLOTS:
-        for name, kind in kinds.known(slot).items():
+    for slot in registry.SLOTS:
+        for name, kind in registry.known(slot).items():
             table.add_row(slot, name, f"{kind.distribution} {kind.version}")
     return table

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cloning.clone import Clone, Wish, clone
-from benchbuilder.cloning.skeleton import SLOTS, distribution, skeleton, write_skeleton
-from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.roots import shown
+from benchbuilder.authoring.clone.clone import Clone, Wish, clone
+from benchbuilder.authoring.clone.plugin_skeleton import SLOTS, distribution, skeleton, write_skeleton
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.errors import Problem, RecipeError
 
 
 def register(parser: argparse.ArgumentParser) -> None:

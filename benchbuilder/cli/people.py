@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.ballots.records import Person
-from benchbuilder.cli.desk import app_session, open_desk
-from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.retelling import harmless
+from benchbuilder.annotation.database.models import Person
+from benchbuilder.cli.annotation_session import app_session, open_desk
+from benchbuilder.core.display import harmless
+from benchbuilder.core.errors import Problem, RecipeError
 
 _ACTIONS = ("invite", "link", "allow", "revoke", "ls")
 _ROLES = ("annotator", "adjudicator", "lead")

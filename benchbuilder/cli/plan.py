@@ -8,12 +8,12 @@ import contextlib
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.checking import require_libraries
+from benchbuilder.authoring.dry_run.estimate_cost import quote
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
-from benchbuilder.errors import InstallationError
-from benchbuilder.progress import Bars, Lines
-from benchbuilder.quote import quote
+from benchbuilder.core.errors import InstallationError
+from benchbuilder.pipeline.check import require_libraries
+from benchbuilder.pipeline.progress import Bars, Lines
 
 
 def register(parser: argparse.ArgumentParser) -> None:

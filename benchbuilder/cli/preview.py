@@ -11,13 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benchbuilder.authoring.dry_run.preview import Preview, ShownRow, ShownStep, preview, preview_page
 from benchbuilder.cli.costs import dollars
 from benchbuilder.cli.session import add_overrides, open_session, watching
-from benchbuilder.errors import Problem, RecipeError, ServiceError
-from benchbuilder.ports.model import Receipt, Reply, Request
-from benchbuilder.preview_page import preview_page
-from benchbuilder.previewing import Preview, ShownRow, ShownStep, preview
-from benchbuilder.retelling import clipped, counted, harmless, shortened
+from benchbuilder.core.display import clipped, counted, harmless, shortened
+from benchbuilder.core.errors import Problem, RecipeError, ServiceError
+from benchbuilder.models.base import Receipt, Reply, Request
 
 _LINES, _CHARACTERS = 8, 240
 _ROWS = 5

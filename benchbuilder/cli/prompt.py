@@ -8,16 +8,16 @@ import json
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.authoring.dry_run.run import rehearse
+from benchbuilder.authoring.dry_run.show_prompt import Sending, rows_called, sending, steps_called, uses
+from benchbuilder.authoring.dry_run.transcripts import Archivist, Desk, looking
 from benchbuilder.cli.session import Session, open_session, watching
-from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.ports.model import Reply
-from benchbuilder.records.fates import Kept
-from benchbuilder.rehearsal import rehearse
-from benchbuilder.retelling import counted, fate_text, harmless
-from benchbuilder.roots import shown
-from benchbuilder.sending import Sending, rows_called, sending, steps_called, uses
-from benchbuilder.transcripts import Archivist, Desk, looking
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.display import counted, fate_text, harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError
+from benchbuilder.core.records.outcomes import Kept
+from benchbuilder.models.base import Reply
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.authoring.dry_run.record_replies import record
+from benchbuilder.authoring.dry_run.transcripts import looking
 from benchbuilder.cli.session import add_overrides, open_session, watching
-from benchbuilder.errors import Problem, RecipeError
-from benchbuilder.former import former_words
-from benchbuilder.models.replay import write_replies
-from benchbuilder.recording import record
-from benchbuilder.retelling import counted
-from benchbuilder.transcripts import looking
+from benchbuilder.core.display import counted
+from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.models.providers.replay import write_replies
+from benchbuilder.pipeline.last_command import former_words
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.build import build
 from benchbuilder.cli.evaluate import add_benchmark, file_lines, single_task, tasks_of
 from benchbuilder.cli.session import add_overrides, watching
-from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.evaluating import Evaluation, asked_words, plan_evaluation
-from benchbuilder.exporters.results import ResultsSpec
-from benchbuilder.exporters.results_beside import side_by_side
-from benchbuilder.loading import Loaded
-from benchbuilder.retelling import harmless
-from benchbuilder.roots import shown
+from benchbuilder.config.load import Loaded
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.display import harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError
+from benchbuilder.evaluation.plan import Evaluation, asked_words, plan_evaluation
+from benchbuilder.evaluation.results.exporter import ResultsSpec
+from benchbuilder.evaluation.results.side_by_side import side_by_side
+from benchbuilder.pipeline.build import build
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from benchbuilder.ballots.definitions import project_of, with_gold
-from benchbuilder.ballots.opening import needs_review
-from benchbuilder.build import build
-from benchbuilder.cli.desk import Desk, app_session, open_desk
+from benchbuilder.annotation.database.open import needs_review
+from benchbuilder.annotation.database.project_setup import project_of, with_gold
+from benchbuilder.annotation.review_projects import work_list
+from benchbuilder.cli.annotation_session import Desk, app_session, open_desk
 from benchbuilder.cli.session import Session, add_overrides, watching
-from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.worklists import work_list
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError
+from benchbuilder.pipeline.build import build
 
 PORT = 8765
 
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
     """The app and what serves it; InstallationError without the extra ``review``."""
     try:
-        from benchbuilder.review.app import create_app
-        from benchbuilder.review.serving import serve
+        from benchbuilder.annotation.app.app import create_app
+        from benchbuilder.annotation.app.serving import serve
     except ModuleNotFoundError as error:
         raise needs_review(error) from error
     return create_app, serve

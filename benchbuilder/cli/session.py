@@ -10,13 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.checking import check
-from benchbuilder.errors import Problem
-from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.plan import Plan, make_plan, unread
-from benchbuilder.progress import Bars, Lines, Watcher
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.core.errors import Problem
+from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.plan import Plan, make_plan, unread
+from benchbuilder.pipeline.progress import Bars, Lines, Watcher
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import sys
 
 from rich.console import Console
 
-from benchbuilder.loading import load_recipe
-from benchbuilder.rendering import annotate, render
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.render import annotate, render
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.authoring.dry_run.estimate_cost import quote
+from benchbuilder.authoring.sweep import Run, Sweep, first_failure, runs_of, summary, write_summary
 from benchbuilder.cli.costs import quote_table
 from benchbuilder.cli.session import watching
-from benchbuilder.progress import Bars, Lines
-from benchbuilder.quote import quote
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.roots import shown
-from benchbuilder.sweeping import Run, Sweep, first_failure, runs_of, summary, write_summary
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.pipeline.progress import Bars, Lines
 
 
 def register(parser: argparse.ArgumentParser) -> None:

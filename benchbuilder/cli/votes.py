@@ -9,17 +9,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.ballots.definitions import CLAIMS
-from benchbuilder.ballots.records import Project
-from benchbuilder.cli.desk import Desk, app_session, open_desk
-from benchbuilder.doors.formats import FORMATS
-from benchbuilder.doors.gathering import material_of
-from benchbuilder.doors.people import Users, read_users
-from benchbuilder.doors.records import Brought, Material, Rater
-from benchbuilder.errors import DataError, Problem, RecipeError
-from benchbuilder.library import did_you_mean
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.roots import shown
+from benchbuilder.annotation.database.models import Project
+from benchbuilder.annotation.database.project_setup import CLAIMS
+from benchbuilder.annotation.formats.build_export import material_of
+from benchbuilder.annotation.formats.models import Brought, Material, Rater
+from benchbuilder.annotation.formats.registry import FORMATS
+from benchbuilder.annotation.formats.user_table import Users, read_users
+from benchbuilder.cli.annotation_session import Desk, app_session, open_desk
+from benchbuilder.config.recipe_index import did_you_mean
+from benchbuilder.config.search_path import shown
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError
 
 _ACTIONS = ("export", "import", "formats")
 

@@ -13,21 +13,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.build import BuildReport, build, open_gateway
-from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
-from benchbuilder.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures, Waiting
-from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.progress import Bars, Lines, Watcher
-from benchbuilder.quote import quote
-from benchbuilder.retelling import counted, harmless
-from benchbuilder.roots import shown as shown_path
-from benchbuilder.text.wordlist import load_words
-from benchbuilder.vocabulary.accepting import write_list
-from benchbuilder.vocabulary.facts import facts_of, made_terms
-from benchbuilder.vocabulary.hitting import Hits, look_for
-from benchbuilder.vocabulary.lists import list_specs, read_settings, told_apart
-from benchbuilder.vocabulary.planning import FOLDER, Making, Searched, plan_words
-from benchbuilder.vocabulary.sheet import (
+from benchbuilder.authoring.dry_run.estimate_cost import quote
+from benchbuilder.authoring.wordlists.accept import write_list
+from benchbuilder.authoring.wordlists.count_hits import Hits, look_for
+from benchbuilder.authoring.wordlists.lists import list_specs, read_settings, told_apart
+from benchbuilder.authoring.wordlists.plan import FOLDER, Making, Searched, plan_words
+from benchbuilder.authoring.wordlists.provenance import facts_of, made_terms
+from benchbuilder.authoring.wordlists.sheet import (
     Decided,
     decisions,
     find_shown,
@@ -36,6 +28,14 @@ from benchbuilder.vocabulary.sheet import (
     sheet_bytes,
     shown_rows,
 )
+from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.search_path import shown as shown_path
+from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures, Waiting
+from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.pipeline.build import BuildReport, build, open_gateway
+from benchbuilder.pipeline.progress import Bars, Lines, Watcher
 
 _MOST = 20
 """Words that are shown of a list."""

@@ -1,1 +1,1 @@
-"""Models: adapters that write what rules cannot."""
+"""Providers of models, the gateway that owns hosted calls, and prompts."""

@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.item import Claim, Item, Support
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.lines import read_lines
-from benchbuilder.sources.reading import Column, TableSpec
-from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
-from benchbuilder.spec.base import Spec
-from benchbuilder.text.cells import unescape
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.payloads import Claim, Item, Support
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.cells import unescape
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.lines import read_lines
+from benchbuilder.sources.formats.tables import Column, TableSpec
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
 
 _ITEM = Item[Claim]
 _TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe"}

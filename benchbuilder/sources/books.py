@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped, EndOfFile, Unit
-from benchbuilder.records.passage import Passage
-from benchbuilder.sources.epub import Epub
-from benchbuilder.sources.files import Found, find_files
-from benchbuilder.sources.lines import Encoding
-from benchbuilder.sources.page_lines import paragraphs, without_running_lines
-from benchbuilder.sources.pdf_book import Locked, printed_pages
-from benchbuilder.sources.pdf_text import NO_TEXT
-from benchbuilder.sources.plain_text import text_rows
-from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.units import READING_REASONS, UnitSource
-from benchbuilder.spec.base import FileRef
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Unit
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.epub import Epub
+from benchbuilder.sources.formats.files import Found, find_files
+from benchbuilder.sources.formats.lines import Encoding
+from benchbuilder.sources.formats.pdf_page_lines import paragraphs, without_running_lines
+from benchbuilder.sources.formats.pdf_pages import Locked, printed_pages
+from benchbuilder.sources.formats.pdf_text import NO_TEXT
+from benchbuilder.sources.formats.plain_text import text_rows
+from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 _PDF, _EPUB, _TEXT = ".pdf", ".epub", ".txt"
 _HEAD_PAGES = 5

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 
-from benchbuilder.kinds import row_class
-from benchbuilder.ports.source import Source, SourceSpec
-from benchbuilder.records.envelope import Origin, Row
-from benchbuilder.records.fates import EndOfFile, Kept, Unit
-from benchbuilder.records.item import Claim, Item
-from benchbuilder.records.table import Table, schema_of
-from benchbuilder.spec.base import FileRef
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.records.arrow.table import Table, schema_of
+from benchbuilder.core.records.outcomes import EndOfFile, Kept, Unit
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.core.records.row import Origin, Row
+from benchbuilder.core.registry import row_class
+from benchbuilder.sources.base import Source, SourceSpec
 
 
 class BuiltItemsSpec(SourceSpec):

@@ -12,20 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import MadeBy, Row
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.ids import column, content_digests, same, source_rows
-from benchbuilder.records.passage import Passage
-from benchbuilder.records.table import Table
-from benchbuilder.sources.cells import Cells, Mask
-from benchbuilder.sources.columns import Columns, delimited_columns, parquet_columns, row_columns
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.made import Made, id_digests
-from benchbuilder.sources.reading import Column, Format, TableSpec
-from benchbuilder.sources.rows import DELIMITED, READING_REASONS, RowSource, text_of
-from benchbuilder.sources.units import HEAD_ROWS
-from benchbuilder.spec.base import Spec
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.records.arrow.build_rows import column, content_digests, same, source_rows
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.columnar.cells import Cells, Mask
+from benchbuilder.sources.columnar.columns import Columns, delimited_columns, parquet_columns, row_columns
+from benchbuilder.sources.columnar.deduplicate import Made, id_digests
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.tables import Column, Format, TableSpec
+from benchbuilder.sources.row_source import DELIMITED, READING_REASONS, RowSource, text_of
+from benchbuilder.sources.unit_source import HEAD_ROWS
 
 _compute: Any = pc
 _DIGEST_BYTES = 16

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.sources.delimited import Cut, delimited_rows
-from benchbuilder.sources.files import Found, find_files, wrong_shape
-from benchbuilder.sources.huggingface_files import Dataset, fetched, laid_out, library, saved
-from benchbuilder.sources.json_records import json_rows, jsonl_rows, record_row
-from benchbuilder.sources.reading import SUFFIXES, RawRow
-from benchbuilder.sources.records import RecordSource, RecordSpec
-from benchbuilder.sources.rows import LARGE_JSON_BYTES
-from benchbuilder.spec.base import FileRef
-from benchbuilder.text.paths import public_name
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.paths import public_name
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.delimited import Cut, delimited_rows
+from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
+from benchbuilder.sources.formats.huggingface_files import Dataset, fetched, laid_out, library, saved
+from benchbuilder.sources.formats.json_records import json_rows, jsonl_rows, record_row
+from benchbuilder.sources.formats.tables import SUFFIXES, RawRow
+from benchbuilder.sources.record_source import RecordSource, RecordSpec
+from benchbuilder.sources.row_source import LARGE_JSON_BYTES
 
 _BATCH_ROWS = 2048
 _READ = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")

@@ -8,18 +8,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Choice, Fact, Option
-from benchbuilder.records.fates import Dropped
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.options import LETTERS, KeyAs, find_key, keyed, parse_options
-from benchbuilder.sources.reading import Column, TableSpec
-from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
-from benchbuilder.spec.base import Spec
-from benchbuilder.text.normalise import tidy_space
-from benchbuilder.text.patterns import Regex, find_all
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.payloads import Choice, Fact, Option
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.patterns import Regex, find_all
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, keyed, parse_options
+from benchbuilder.sources.formats.tables import Column, TableSpec
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
 

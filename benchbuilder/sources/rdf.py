@@ -7,18 +7,18 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact, Triple
-from benchbuilder.records.fates import Dropped, EndOfFile, Unit
-from benchbuilder.records.passage import Passage
-from benchbuilder.sources.files import Found, find_files, wrong_shape
-from benchbuilder.sources.rdf_names import Names, local_name, rank
-from benchbuilder.sources.rdf_statements import SUFFIXES, RdfFormat, Statements, Text
-from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.rows import find_surrogate, text_of
-from benchbuilder.sources.units import READING_REASONS, UnitSource
-from benchbuilder.spec.base import FileRef, Spec
+from benchbuilder.config.spec.base import FileRef, Spec
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Unit
+from benchbuilder.core.records.payloads import Fact, Triple
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
+from benchbuilder.sources.formats.rdf_names import Names, local_name, rank
+from benchbuilder.sources.formats.rdf_statements import SUFFIXES, RdfFormat, Statements, Text
+from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.row_source import find_surrogate, text_of
+from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 _FACT = Fact[Triple]
 _LARGE_BYTES = 8_000_000

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.several import SeveralChoice
-from benchbuilder.sources.files import Found
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.payloads import Fact, SeveralChoice
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.options import find_keys
 from benchbuilder.sources.multiple_choice import MultipleChoice
-from benchbuilder.sources.options import find_keys
 
 _FACT = Fact[SeveralChoice]
 

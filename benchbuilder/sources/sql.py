@@ -13,17 +13,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.sources.databases import Database
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.queries import one_select
-from benchbuilder.sources.reading import RawRow
-from benchbuilder.sources.records import RecordSource, RecordSpec
-from benchbuilder.sources.rows import find_surrogate
-from benchbuilder.sources.units import HEAD_ROWS
-from benchbuilder.spec.base import FileRef, Knob
-from benchbuilder.text.paths import public_name
+from benchbuilder.config.spec.base import FileRef, Knob
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.paths import public_name
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.sql_queries import one_select
+from benchbuilder.sources.formats.sql_rows import Database
+from benchbuilder.sources.formats.tables import RawRow
+from benchbuilder.sources.record_source import RecordSource, RecordSpec
+from benchbuilder.sources.row_source import find_surrogate
+from benchbuilder.sources.unit_source import HEAD_ROWS
 
 
 class SqlSpec(RecordSpec):

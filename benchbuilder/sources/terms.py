@@ -7,18 +7,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.term import Term
-from benchbuilder.sources.files import Found, find_files
-from benchbuilder.sources.pdf_text import NO_TEXT, pdf_rows
-from benchbuilder.sources.reading import SUFFIXES, Column, Format, RawRow, TableSpec
-from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
-from benchbuilder.spec.base import Spec
-from benchbuilder.text.normalise import compose, tidy_space
-from benchbuilder.text.patterns import Regex, find_all, found_groups
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.payloads import Fact, Term
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import compose, tidy_space
+from benchbuilder.core.text.patterns import Regex, find_all, found_groups
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found, find_files
+from benchbuilder.sources.formats.pdf_text import NO_TEXT, pdf_rows
+from benchbuilder.sources.formats.tables import SUFFIXES, Column, Format, RawRow, TableSpec
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
 
 _FACT = Fact[Term]
 _PDF = ".pdf"

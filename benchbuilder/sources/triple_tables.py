@@ -14,27 +14,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator, Field
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import Source, SourceSpec, unpacked
-from benchbuilder.records.columnar import Units
-from benchbuilder.records.envelope import MadeBy, Row
-from benchbuilder.records.fact import Fact, Triple
-from benchbuilder.records.fates import EndOfFile, Unit
-from benchbuilder.records.ids import source_rows
-from benchbuilder.records.table import Table
-from benchbuilder.sources.cells import Cells, Mask, Places
-from benchbuilder.sources.columns import Columns, delimited_columns, part
-from benchbuilder.sources.delimited import Cut, delimited_rows
-from benchbuilder.sources.files import Found, wrong_shape
-from benchbuilder.sources.joined import Joined, Typed, types_of
-from benchbuilder.sources.keys import Gathering, Keys
-from benchbuilder.sources.lines import Encoding
-from benchbuilder.sources.made import Accounts, Drops, Made, units_of
-from benchbuilder.sources.names import Names, Naming
-from benchbuilder.sources.reading import Column
-from benchbuilder.sources.units import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS
-from benchbuilder.spec.base import FileRef, Spec
-from benchbuilder.text.paths import public_name
+from benchbuilder.config.spec.base import FileRef, Spec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.batches import Units
+from benchbuilder.core.records.arrow.build_rows import source_rows
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import EndOfFile, Unit
+from benchbuilder.core.records.payloads import Fact, Triple
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.text.paths import public_name
+from benchbuilder.sources.base import Source, SourceSpec, unpacked
+from benchbuilder.sources.columnar.cells import Cells, Mask, Places
+from benchbuilder.sources.columnar.columns import Columns, delimited_columns, part
+from benchbuilder.sources.columnar.deduplicate import Accounts, Drops, Made, units_of
+from benchbuilder.sources.columnar.id_keys import Gathering, Keys
+from benchbuilder.sources.columnar.id_names import Names, Naming
+from benchbuilder.sources.columnar.join import Joined, Typed, types_of
+from benchbuilder.sources.formats.delimited import Cut, delimited_rows
+from benchbuilder.sources.formats.files import Found, wrong_shape
+from benchbuilder.sources.formats.lines import Encoding
+from benchbuilder.sources.formats.tables import Column
+from benchbuilder.sources.unit_source import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS
 
 
 def _below(name: str) -> str:

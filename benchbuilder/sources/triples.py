@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import MadeBy, Row
-from benchbuilder.records.fact import Fact, Triple
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.ids import column, same, source_rows
-from benchbuilder.records.table import Table
-from benchbuilder.sources.cells import Cells, Mask, Places
-from benchbuilder.sources.columns import Columns, delimited_columns, parquet_columns, row_columns
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.made import Drops, Made, id_digests
-from benchbuilder.sources.reading import Column, Format, TableSpec
-from benchbuilder.sources.rows import DELIMITED, READING_REASONS, RowSource, text_of
-from benchbuilder.sources.units import HEAD_ROWS
-from benchbuilder.spec.base import Spec
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.records.arrow.build_rows import column, same, source_rows
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.payloads import Fact, Triple
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.columnar.cells import Cells, Mask, Places
+from benchbuilder.sources.columnar.columns import Columns, delimited_columns, parquet_columns, row_columns
+from benchbuilder.sources.columnar.deduplicate import Drops, Made, id_digests
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.tables import Column, Format, TableSpec
+from benchbuilder.sources.row_source import DELIMITED, READING_REASONS, RowSource, text_of
+from benchbuilder.sources.unit_source import HEAD_ROWS
 
 _FACT = Fact[Triple]
 _TEXTS = ("head", "relation", "tail", "head_type", "tail_type")

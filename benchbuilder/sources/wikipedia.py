@@ -10,25 +10,25 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder import kinds
-from benchbuilder.errors import DataError, InstallationError
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.ports.tokenizer import Tokenizer
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.passage import Passage
-from benchbuilder.sources.dump_pages import Head, NoExport, Page, cut, pages_of
-from benchbuilder.sources.files import Found, find_files, wrong_shape
-from benchbuilder.sources.ordered import cores, in_order
-from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.topic_words import TopicWords
-from benchbuilder.sources.units import HEAD_ROWS, READING_REASONS, UnitSource
-from benchbuilder.sources.unpacking import Damaged, unpacked
-from benchbuilder.sources.wikitext import Markup, Unreadable
-from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, Spec
-from benchbuilder.text.normalise import Fold
-from benchbuilder.text.script import Conversion, script_version
-from benchbuilder.text.wordlist import load_words
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot, Spec
+from benchbuilder.core import registry
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import Fold
+from benchbuilder.core.text.script import Conversion, script_version
+from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.columnar.ordered_map import cores, in_order
+from benchbuilder.sources.formats.decompress import Damaged, unpacked
+from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
+from benchbuilder.sources.formats.mediawiki_dump import Head, NoExport, Page, cut, pages_of
+from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.formats.topic_words import TopicWords
+from benchbuilder.sources.formats.wikitext import Markup, Unreadable
+from benchbuilder.sources.unit_source import HEAD_ROWS, READING_REASONS, UnitSource
 
 SUFFIXES = (".bz2", ".xml", ".gz")
 _SMALL_BYTES = 4_000_000
@@ -84,7 +84,7 @@ class WikipediaSpec(SourceSpec):
     def tokens(self) -> Tokenizer | None:
         """What cuts words, where whole words are looked for."""
         wanted = self.words is not None and self.match == "words" and self.tokenizer is not None
-        return kinds.create("tokenizer", self.tokenizer) if wanted else None
+        return registry.create("tokenizer", self.tokenizer) if wanted else None
 
 
 class Cleaning:

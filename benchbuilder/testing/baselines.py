@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from benchbuilder.ports.baseline import Baseline
-from benchbuilder.records.answer import AnswerOutcome
-from benchbuilder.records.item import Item
-from benchbuilder.records.table import Table
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import elsewhere
 
@@ -41,7 +41,7 @@ def _answers(baseline: Baseline, items: Sequence[Item[Any]], workplace: Path) ->
 
 def _over(baseline: Baseline, arrow: Any, payload: str, workplace: Path) -> Answers:
     """Generic rows do not travel; their table does."""
-    from benchbuilder.kinds import row_class
+    from benchbuilder.core.registry import row_class
 
     rows: Any = list(Table(arrow, row_class(f"item[{payload}]")))
     return _answers(baseline, rows, workplace)

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.payload import Payload
-from benchbuilder.records.table import Table, schema_of
-from benchbuilder.spec.base import KindSpec
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.records.arrow.table import Table, schema_of
+from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.row import Row
 
 
 class ContractError(AssertionError):

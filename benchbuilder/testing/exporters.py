@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchbuilder.ports.exporter import Exporter, Finished
+from benchbuilder.exporters.base import Exporter, Finished
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import elsewhere
 

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchbuilder.ports.judge import Case, Example, Judge, ScoringJudge, TrainedJudge
+from benchbuilder.evaluation.judges.base import Case, Example, Judge, ScoringJudge, TrainedJudge
 from benchbuilder.testing.contract import require
 
 CLOSE = 1e-4

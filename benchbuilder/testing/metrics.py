@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.ports.metric import Metric, Scored
+from benchbuilder.evaluation.metrics.base import Metric, Scored
 from benchbuilder.testing.contract import require
 
 

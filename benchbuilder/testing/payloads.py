@@ -5,11 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 from pydantic import ValidationError
 
-from benchbuilder.records.envelope import MadeBy, Origin
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.leaves import leaves
-from benchbuilder.records.payload import Payload
-from benchbuilder.records.table import Table
+from benchbuilder.core.records.arrow.build_rows import leaves
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Fact, Payload
+from benchbuilder.core.records.row import MadeBy, Origin
 from benchbuilder.testing.contract import ContractError, check_kind, check_table, require
 
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchbuilder.ports.retriever import Retriever
+from benchbuilder.retrieval.base import Retriever
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import elsewhere
 

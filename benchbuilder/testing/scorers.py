@@ -6,9 +6,9 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchbuilder.ports.scorer import Mark, Scored, Scorer
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.item import Item
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
 from benchbuilder.testing.contract import require
 
 Pairs = Sequence[tuple[Answer, Item[Any]]]

@@ -6,11 +6,11 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchbuilder.kinds import find
-from benchbuilder.ports.solver import ANSWER, ITEM, Asked, Solver
-from benchbuilder.ports.stage import Stage
-from benchbuilder.records.answer import Answer
-from benchbuilder.spec.base import StepSpec
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.registry import find
+from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, Asked, Solver
+from benchbuilder.steps.base import Stage
 from benchbuilder.testing.contract import require
 
 

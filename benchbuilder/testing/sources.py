@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from benchbuilder.ports.source import Source, unpacked
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
-from benchbuilder.records.item import Item
-from benchbuilder.records.table import Table
-from benchbuilder.sources import columns
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.sources.base import Source, unpacked
+from benchbuilder.sources.columnar import columns
 from benchbuilder.testing.contract import check_ids, check_reasons, check_table, require
 from benchbuilder.testing.processes import elsewhere
 

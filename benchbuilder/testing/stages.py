@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.accounts import Shard, check_unique, settle_gather, settle_map, settle_tickets
-from benchbuilder.errors import AccountsError
-from benchbuilder.kinds import row_name
-from benchbuilder.ports.stage import Gather, Map, Stage
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.table import Table, schema_of
-from benchbuilder.shards import Job, TableFiles, Worker
-from benchbuilder.store.digest import digest_of
+from benchbuilder.core.errors import AccountsError
+from benchbuilder.core.records.arrow.table import Table, schema_of
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import row_name
+from benchbuilder.pipeline.accounting.shard import Shard, check_unique, settle_gather, settle_map, settle_tickets
+from benchbuilder.pipeline.shards.worker import Job, TableFiles, Worker
+from benchbuilder.pipeline.store.digest import digest_of
+from benchbuilder.steps.base import Gather, Map, Stage
 from benchbuilder.testing.contract import ContractError, check_ids, check_reasons, check_table, require
 from benchbuilder.testing.processes import elsewhere
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 
-from benchbuilder.ports.tokenizer import Tokenizer
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import elsewhere
 

@@ -8,15 +8,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from benchbuilder import kinds
-from benchbuilder.loading import load_recipe
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.ports.stage import Context, Filter, Gather, Map, Stage
-from benchbuilder.spec.base import StepSpec
-from benchbuilder.spec.evaluation import EvaluationSpec
-from benchbuilder.spec.judging import JudgingSpec
-from benchbuilder.spec.recipe import Budget, CardSpec, Recipe, RunSpec, Threshold
-from benchbuilder.spec.review import ProjectSpec, ReviewSpec
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.config.spec.recipe import Budget, CardSpec, Recipe, RunSpec, Threshold
+from benchbuilder.config.spec.review_project import ProjectSpec, ReviewSpec
+from benchbuilder.core import registry
+from benchbuilder.core.context import Context
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.steps.base import Filter, Gather, Map, Stage
 from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
 
 HEADER = ("key", "type", "default", "meaning")
@@ -60,7 +61,7 @@ TOP = {
 
 
 def _classes(slot: str) -> dict[str, type[Any]]:
-    return {name: kind.load() for name, kind in kinds.known(slot).items() if kind.distribution == "benchbuilder"}
+    return {name: kind.load() for name, kind in registry.known(slot).items() if kind.distribution == "benchbuilder"}
 
 
 def recipe_schema() -> str:
@@ -136,13 +137,15 @@ def _summary(classes: dict[str, type[Any]]) -> list[tuple[str, str]]:
 
 
 def _rows(cls: type[Any]) -> list[str]:
-    return [f"Makes rows of `{kinds.row_name(cls.output)}`."]
+    return [f"Makes rows of `{registry.row_name(cls.output)}`."]
 
 
 def _ports(cls: type[Stage]) -> list[str]:
     shape = {Map: "map", Gather: "gather", Filter: "filter"}
     kind = next(name for base, name in shape.items() if issubclass(cls, base))
-    output = f"rows of `{kinds.row_name(cls.output)}`" if cls.output is not None else "rows of the class that it reads"
+    output = (
+        f"rows of `{registry.row_name(cls.output)}`" if cls.output is not None else "rows of the class that it reads"
+    )
     slots = getattr(cls, "slots", ("",)) if kind == "map" else ("",)
     tickets = "as many tickets as the row needs" if slots == "many" else "one ticket a row"
     told = [f"A {kind}, version {cls.version}; {tickets}; makes {output}."]
@@ -150,7 +153,7 @@ def _ports(cls: type[Stage]) -> list[str]:
         table(
             ("port", "rows", "mode"),
             [
-                (f"`{name}`", f"`{kinds.row_name(port.row)}`", port.mode + (", optional" if port.optional else ""))
+                (f"`{name}`", f"`{registry.row_name(port.row)}`", port.mode + (", optional" if port.optional else ""))
                 for name, port in cls.ports.items()
             ],
         )
@@ -195,7 +198,7 @@ def drop_reasons() -> str:
     for step, spec in recipe.steps.items():
         if spec.kind in ("screen", "annotate"):
             context = Context(recipe.seed, recipe.language, step, Path(), Path())
-            stage: Stage = kinds.create("stage", spec, context)
+            stage: Stage = registry.create("stage", spec, context)
             own = {name: text for name, text in stage.reasons.items() if name not in type(stage).reasons}
             parts += [f"### step: {step}", f"Kind `{spec.kind}`.", _reasons(own)]
     return "\n\n".join(part for part in parts if part)

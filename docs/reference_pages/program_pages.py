@@ -8,7 +8,7 @@ from typing import Any
 from unittest import mock
 
 from benchbuilder.cli.main import COMMANDS, main
-from benchbuilder.errors import BenchbuilderError
+from benchbuilder.core.errors import BenchbuilderError
 from reference_pages.reading import first_paragraph, table
 
 
@@ -87,6 +87,6 @@ def exit_codes() -> str:
 def _errors(cls: type[BenchbuilderError]) -> list[type[BenchbuilderError]]:
     found = [] if cls is BenchbuilderError else [cls]
     for child in cls.__subclasses__():
-        if child.__module__ == "benchbuilder.errors":
+        if child.__module__ == "benchbuilder.core.errors":
             found += _errors(child)
     return found

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, StringConstraints
 from pydantic_core import PydanticUndefined
 
-from benchbuilder.sources.reading import Column
-from benchbuilder.spec.base import FileRef, Knob, Label, PromptRef, Slot
-from benchbuilder.text.patterns import check_regex
+from benchbuilder.config.spec.base import FileRef, Knob, Label, PromptRef, Slot
+from benchbuilder.core.text.patterns import check_regex
+from benchbuilder.sources.formats.tables import Column
 
 _SCALARS = {str: "text", int: "integer", float: "number", bool: "true or false"}
 

@@ -6,17 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from benchbuilder import kinds
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.candidate import Candidate
-from benchbuilder.records.envelope import MadeBy, Origin, Row, Span
-from benchbuilder.records.evidence import Evidence
-from benchbuilder.records.fact import Fact, Option
-from benchbuilder.records.item import Item, Support
-from benchbuilder.records.passage import Passage
-from benchbuilder.records.question import Question
-from benchbuilder.records.score import Rating, Score
-from benchbuilder.records.statement import Statement
+from benchbuilder.core import registry
+from benchbuilder.core.records.payloads import Fact, Item, Option, Support
+from benchbuilder.core.records.roles import Answer, Candidate, Evidence, Passage, Question, Rating, Score, Statement
+from benchbuilder.core.records.row import MadeBy, Origin, Row, Span
 from reference_pages.reading import field_texts, prose, table, type_text
 
 ROLES: tuple[type[Row], ...] = (Fact, Statement, Question, Passage, Candidate, Evidence, Item, Answer, Score)
@@ -43,7 +36,7 @@ def records() -> str:
         parts.append(f"Identity fields: {', '.join(f'`{name}`' for name in role.identity)}.")
         parts.append(_fields(role, Row.model_fields))
     parts.append("## Payloads")
-    own = {name: kind for name, kind in kinds.known("payload").items() if kind.distribution == "benchbuilder"}
+    own = {name: kind for name, kind in registry.known("payload").items() if kind.distribution == "benchbuilder"}
     for name, kind in own.items():
         parts += [f"### {name}", prose(kind.load()), _fields(kind.load(), ())]
     for small in (Option, Support, Rating):

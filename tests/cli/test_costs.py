@@ -12,8 +12,8 @@ from writing_server import words, writing
 
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.main import main
-from benchbuilder.ports.model import Receipt
-from benchbuilder.testing.server import Running
+from benchbuilder.models.base import Receipt
+from benchbuilder.testing.fake_openai.server import Running
 
 RECIPE = ["recipe=care_mi", "source=[mlecqa,textbook]", "annotation=none", "model.prices=prices.yaml"]
 RULES = RECIPE[:-1]

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from once import EVALUATED, Once
 
-from benchbuilder.baselines.recorded import models_of
+from benchbuilder.annotation.review_projects import work_list
 from benchbuilder.cli.main import main
-from benchbuilder.loading import load_recipe
-from benchbuilder.testing.server import Running, running
-from benchbuilder.worklists import work_list
+from benchbuilder.config.load import load_recipe
+from benchbuilder.evaluation.baselines.recorded import models_of
+from benchbuilder.testing.fake_openai.server import Running, running
 
 RECIPE = ["recipe=care_mi", "evaluation.judges=null"]
 SECRET = "sk-this-is-a-secret"

@@ -12,10 +12,10 @@ import pytest
 from once import BUILT, Once
 
 from benchbuilder.cli.main import main
-from benchbuilder.ports.judge_card import read_card
-from benchbuilder.proving.storing import load_trial
-from benchbuilder.testing.server import Running, running
-from benchbuilder.testing.server_behaviour import TuningBehaviour
+from benchbuilder.evaluation.judge_training.storage import load_trial
+from benchbuilder.evaluation.judges.card import read_card
+from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
+from benchbuilder.testing.fake_openai.server import Running, running
 
 NAME = "tuned_correctness"
 MODEL = f"evaluation.judges.{NAME}.model"

@@ -12,7 +12,7 @@ import pytest
 from writing_server import SECRET, Running, ids, words, writing
 
 from benchbuilder.cli.main import main
-from benchbuilder.testing.server import running
+from benchbuilder.testing.fake_openai.server import running
 
 BARE = ["recipe=care_mi", "annotation=none"]
 Capture = pytest.CaptureFixture[str]

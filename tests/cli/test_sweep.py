@@ -10,9 +10,9 @@ import pytest
 from writing_server import words as model_words
 from writing_server import writing
 
+from benchbuilder.authoring.sweep import runs_of
 from benchbuilder.cli.main import main
-from benchbuilder.errors import RecipeError
-from benchbuilder.sweeping import runs_of
+from benchbuilder.core.errors import RecipeError
 
 WORDS = ["recipe=care_mi", "source=[medqa,textbook]"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.checking import check
 from benchbuilder.cli.main import main
-from benchbuilder.errors import RecipeError
-from benchbuilder.loading import load_recipe
-from benchbuilder.testing.server import running
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core.errors import RecipeError
+from benchbuilder.pipeline.check import check
+from benchbuilder.testing.fake_openai.server import running
 
 TWO = """# @package _global_
 defaults:

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from pdf_pages import pdf
 
-from benchbuilder.build import build
 from benchbuilder.cli.main import main
-from benchbuilder.loading import load_recipe
-from benchbuilder.plan import make_plan
-from benchbuilder.progress import Lines
-from benchbuilder.stages.topic import Topic
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
-from benchbuilder.testing.server import Running, running
+from benchbuilder.config.load import load_recipe
+from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.plan import make_plan
+from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.steps.topic import Topic
+from benchbuilder.testing.fake_openai.server import Running, running
 
 RECIPE = "recipe=care_mi"
 OWN = "# ours\n孕妇\tpregnant woman\n早产\n早產\n【胎盘】\n产\n新生儿\n不存在的词\n=胎膜\n"

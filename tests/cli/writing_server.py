@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.testing.server import Running, running
+from benchbuilder.testing.fake_openai.server import Running, running
 
 SECRET = "sk-this-is-a-secret"
 PLUGIN = """

@@ -78,7 +78,7 @@ def test_commands_named_in_the_docs_exist() -> None:
 
 def _lacking(keys: list[str], words: list[str]) -> list[str]:
     """Those of dotted `keys` that the resolved recipe does not have."""
-    from benchbuilder.loading import load_recipe
+    from benchbuilder.config.load import load_recipe
 
     data = load_recipe(words).recipe.model_dump(mode="json", by_alias=True, serialize_as_any=True)
     lacking: list[str] = []

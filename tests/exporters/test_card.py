@@ -5,9 +5,9 @@ import pytest
 import yaml
 from finished_build import RECEIPTS, finished
 
-from benchbuilder.exporters.card import Card, DatasetCardSpec
-from benchbuilder.exporters.entries import sources_of
-from benchbuilder.exporters.rendering import fenced, link, markdown
+from benchbuilder.exporters.render.templates import fenced, link, markdown
+from benchbuilder.exporters.report.dataset_card import Card, DatasetCardSpec
+from benchbuilder.exporters.report.entries import sources_of
 
 
 def card(tmp_path, language="en", build=None, **said):

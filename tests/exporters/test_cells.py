@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchbuilder.text.cells import escape, unescape
+from benchbuilder.core.text.cells import escape, unescape
 
 
 @given(st.text())

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from finished_build import finished
 
-from benchbuilder.exporters import books
-from benchbuilder.exporters.card import Card, DatasetCardSpec
-from benchbuilder.exporters.entries import Entry, groups_of, items, sources_of
-from benchbuilder.exporters.report import Report, ReportSpec
-from benchbuilder.ports.exporter import Finished
-from benchbuilder.records.item import Claim, Item
-from benchbuilder.records.table import Table
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.exporters.base import Finished
+from benchbuilder.exporters.report import funnel
+from benchbuilder.exporters.report.dataset_card import Card, DatasetCardSpec
+from benchbuilder.exporters.report.entries import Entry, groups_of, items, sources_of
+from benchbuilder.exporters.report.report import Report, ReportSpec
 
 TITLES = re.compile(r"<h[23][^>]*>(.*?)</h[23]>")
 
@@ -45,7 +45,7 @@ def page(build: Finished, folder: Path) -> str:
 def test_items_count_under_their_classes(build: Finished, tmp_path: Path) -> None:
     assert set(groups_of(items(build), sources_of(build))) == {"plain", "odd"}
     assert groups_of(items(finished(60)), ["bios", "cpubmed", "medqa", "mlecqa", "none"])[-1] == "none"
-    classes = [branch for branch in books.branches(build, ["odd", "plain"]) if branch.role == "group"]
+    classes = [branch for branch in funnel.branches(build, ["odd", "plain"]) if branch.role == "group"]
     assert [(b.source, [(s.step, s.fates.kept, s.fates.dropped) for s in b.steps]) for b in classes] == [
         ("odd", [("items", 10, 4), ("again", 10, 0)]), ("plain", [("items", 30, 0)]),
     ]  # fmt: skip

@@ -6,12 +6,12 @@ from importlib.resources import files
 import pytest
 from finished_build import finished
 
-from benchbuilder.exporters import books
-from benchbuilder.exporters.baselines import baselines, polarity
-from benchbuilder.exporters.entries import ancestry, candidates, examples, items
-from benchbuilder.exporters.judgements import judgements
-from benchbuilder.exporters.svg import Bar, Series, bars, columns, shorten, tag, ticks
-from benchbuilder.exporters.wording import Wording, texts_of
+from benchbuilder.exporters.render.i18n import Wording, texts_of
+from benchbuilder.exporters.render.svg import Bar, Series, bars, columns, shorten, tag, ticks
+from benchbuilder.exporters.report import funnel
+from benchbuilder.exporters.report.annotation import judgements
+from benchbuilder.exporters.report.blind_baselines import baselines, polarity
+from benchbuilder.exporters.report.entries import ancestry, candidates, examples, items
 
 
 def holes(text):
@@ -26,7 +26,7 @@ def test_both_languages_say_the_same_things():
 
 
 def test_every_text_that_a_template_asks_for_is_there():
-    folder = files("benchbuilder.exporters").joinpath("templates")
+    folder = files("benchbuilder.exporters.report").joinpath("templates")
     asked = set()
     for path in [*folder.iterdir(), *folder.joinpath("report").iterdir()]:
         if path.is_file():
@@ -69,7 +69,7 @@ def test_candidates_carry_what_was_retrieved_for_them():
 
 def test_branches_follow_each_source_through_its_steps():
     build = finished(60)
-    branches = {branch.source: branch for branch in books.branches(build)}
+    branches = {branch.source: branch for branch in funnel.branches(build)}
     assert [step.step for step in branches["bios"].steps] == [
         "topic",
         "state",
@@ -85,16 +85,16 @@ def test_branches_follow_each_source_through_its_steps():
 
 
 def test_reasons_are_ranked_within_a_step_and_losses_only():
-    rows = books.reasons(finished(300), "dropped")
+    rows = funnel.reasons(finished(300), "dropped")
     asked = [row for row in rows if row.step == "ask"]
     assert [row.name for row in asked] == ["too_long", "leaks", "two_sentences", "no_seam"]
     assert asked[0].sentence == "The question is too long."
     assert asked[0].total == sum(asked[0].by_source.values())
-    assert [row.name for row in books.reasons(finished(), "not_applicable")] == ["other_branch"]
+    assert [row.name for row in funnel.reasons(finished(), "not_applicable")] == ["other_branch"]
 
 
 def test_words_without_a_list_are_those_of_the_tallies():
-    found = books.words(finished())
+    found = funnel.words(finished())
     assert found is not None
     assert found.silent == ()
     assert found.total == 10
@@ -105,7 +105,7 @@ def test_a_word_that_the_tally_counts_zero_times_is_silent():
     build = finished()
     (topic,) = [account for account in build.accounts if account.step == "topic"]
     topic.tallies["words", "medqa", "脐带先露"] = 0
-    found = books.words(build)
+    found = funnel.words(build)
     assert found is not None
     assert found.silent == ("脐带先露",)
     assert "脐带先露" not in found.hits["medqa"]

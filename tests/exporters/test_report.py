@@ -1,43 +1,11 @@
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from finished_build import NO_PRICE, RECEIPTS, SILENT, WORDS, finished
+from html_page import Page, squeezed
 
-from benchbuilder.exporters.report import Report, ReportSpec
-
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-
-class Page(HTMLParser):
-    """Checks that elements nest, and collects texts by section, ids, attributes and tables."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.ids, self.links, self.tags, self.text = [], [], [], [], {}
-        self.section = ""
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        attributes = dict(attrs)
-        self.tags.append((tag, attributes))
-        if "id" in attributes:
-            self.ids.append(attributes["id"])
-        self.links += [attributes[name] for name in ("href", "src") if name in attributes]
-        if tag == "section":
-            self.section = attributes["id"]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.text[self.section] = self.text.get(self.section, "") + " " + " ".join(data.split())
+from benchbuilder.exporters.report.report import Report, ReportSpec
 
 
 def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **said):
@@ -47,10 +15,6 @@ def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **sai
     assert exporter.ready(build)
     (path,) = exporter.write(build, tmp_path)
     return path.read_text(encoding="utf-8")
-
-
-def squeezed(text):
-    return " ".join(text.split())
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -8,15 +8,14 @@ import pytest
 from finished_build import finished
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
-from benchbuilder.exporters.jsonl import Jsonl, JsonlSpec
-from benchbuilder.exporters.parquet import Parquet, ParquetSpec
-from benchbuilder.exporters.tsv import Tsv, TsvSpec
-from benchbuilder.records.envelope import MadeBy, Origin
-from benchbuilder.records.item import Claim, Item
-from benchbuilder.records.payload import Payload
-from benchbuilder.records.table import Table
-from benchbuilder.text.cells import unescape
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Claim, Item, Payload
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.text.cells import unescape
+from benchbuilder.exporters.rows.jsonl import Jsonl, JsonlSpec
+from benchbuilder.exporters.rows.parquet import Parquet, ParquetSpec
+from benchbuilder.exporters.rows.tsv import Tsv, TsvSpec
 
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
 

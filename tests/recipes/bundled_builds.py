@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.build import build
-from benchbuilder.checking import check
-from benchbuilder.evaluating import plan_evaluation
-from benchbuilder.inspection import Inspector
-from benchbuilder.loading import Loaded, load_recipe
-from benchbuilder.plan import Plan, make_plan
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
-from benchbuilder.store.manifest import Manifest
+from benchbuilder.authoring.trace import Inspector
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.evaluation.plan import plan_evaluation
+from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.plan import Plan, make_plan
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
 
 ENDS = {"item", "dropped", "not applicable", "unused", "used", "kept"}
 

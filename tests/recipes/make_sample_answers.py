@@ -22,14 +22,14 @@ from random import Random
 
 from rich.console import Console
 
-from benchbuilder.build import build
-from benchbuilder.judging.sampling import proportional
-from benchbuilder.loading import load_recipe
-from benchbuilder.plan import make_plan
-from benchbuilder.progress import Lines
-from benchbuilder.records.item import Claim, Item
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
+from benchbuilder.annotation.sample import proportional
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.plan import make_plan
+from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi" / "sample"
 SEED = 20231122

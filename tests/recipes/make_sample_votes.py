@@ -17,15 +17,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.build import build
-from benchbuilder.loading import load_recipe
-from benchbuilder.plan import make_plan
-from benchbuilder.progress import Lines
-from benchbuilder.records.candidate import Candidate
-from benchbuilder.records.evidence import Evidence
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
-from benchbuilder.votes.produce import write_votes
+from benchbuilder.annotation.sheets.sample_votes import write_votes
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core.records.roles import Candidate, Evidence
+from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.plan import make_plan
+from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
 
 HERE = Path(__file__).parent
 BUNDLED = HERE.parents[1] / "recipes" / "recipe"

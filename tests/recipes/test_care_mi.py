@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.loading import load_recipe
-from benchbuilder.spec.judging import JudgingSpec
-from benchbuilder.text.wordlist import load_words
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.core.text.wordlist import load_words
 
 CARE_MI = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi"
 SAMPLE = CARE_MI / "sample"

@@ -12,14 +12,14 @@ import pytest
 import regex
 from bundled_builds import ENDS, built, evaluated, warnings
 
-from benchbuilder import kinds
-from benchbuilder.loading import load_recipe
-from benchbuilder.ports.stage import Context
-from benchbuilder.records.envelope import MadeBy, Origin, Span
-from benchbuilder.records.statement import Statement
-from benchbuilder.text.patterns import find_all
-from benchbuilder.text.verdict_tables import read_table
-from benchbuilder.text.verdicts import Asked, VerdictReader
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core import registry
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import MadeBy, Origin, Span
+from benchbuilder.core.text.patterns import find_all
+from benchbuilder.evaluation.parsing.verdict_tables import read_table
+from benchbuilder.evaluation.parsing.verdicts import Asked, VerdictReader
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "recipes" / "recipe" / "clinic_zu" / "sample"
@@ -121,7 +121,7 @@ def test_a_model_negates_the_verb_and_changes_no_subject(text, taken):
         language="zu", partition="a",
         text="Izinso zihluza: igazi.", joined="template", answer=Span(start=16, end=21), fact="fact-1",
     )  # fmt: skip
-    stage: Any = kinds.find("stage", "negate").load()(steps["negate_choice"], context)
+    stage: Any = registry.find("stage", "negate").load()(steps["negate_choice"], context)
     stage.open({})
     assert isinstance(stage.judge(true, {}, text, MadeBy(rule="model")), Statement) is taken
 

@@ -8,8 +8,8 @@ import pytest
 from yamllint import linter
 from yamllint.config import YamlLintConfig
 
-from benchbuilder.loading import load_recipe
-from benchbuilder.roots import bundled
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.search_path import bundled
 
 ROOT = bundled("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))

@@ -10,10 +10,10 @@ import make_sample_votes as maker
 import pytest
 from bundled_builds import ENDS, built, evaluated, warnings
 
-from benchbuilder.loading import load_recipe
-from benchbuilder.text.patterns import find_all, groups
-from benchbuilder.text.templates import fill
-from benchbuilder.text.wordlist import load_words
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core.text.patterns import find_all, groups
+from benchbuilder.core.text.templates import fill
+from benchbuilder.core.text.wordlist import load_words
 
 LAW = Path(__file__).parents[2] / "recipes" / "recipe" / "law_zh"
 SAMPLE = LAW / "sample"

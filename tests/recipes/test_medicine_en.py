@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.checking import check
 from benchbuilder.cli.main import main
-from benchbuilder.loading import load_recipe
+from benchbuilder.config.load import load_recipe
+from benchbuilder.pipeline.check import check
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "medicine_en" / "sample"
 RULES = Path(__file__).parents[2] / "recipes" / "rules" / "en"

@@ -9,17 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchbuilder import kinds
-from benchbuilder.accounts import settle_gather
-from benchbuilder.loading import load_recipe
-from benchbuilder.ports.stage import Context
-from benchbuilder.records.envelope import MadeBy, Origin, Span
-from benchbuilder.records.fact import Choice, Fact, Option, Triple
-from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.records.statement import Statement
-from benchbuilder.records.table import Table
-from benchbuilder.sources.files import Found
-from benchbuilder.spec.recipe import Recipe
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.spec.recipe import Recipe
+from benchbuilder.core import registry
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
+from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import MadeBy, Origin, Span
+from benchbuilder.pipeline.accounting.shard import settle_gather
+from benchbuilder.sources.formats.files import Found
 
 FACT, TRIPLE = Fact[Choice], Fact[Triple]
 
@@ -65,7 +65,7 @@ def stage(step: str, variant: str = "") -> Any:
     """A step of the recipe, opened, with the very spec that the recipe gives it."""
     of = recipe(variant)
     context = Context(of.seed, of.language, step, Path("cache"), Path("workplace"))
-    made = kinds.create("stage", of.steps[step], context)
+    made = registry.create("stage", of.steps[step], context)
     made.open({name: Table.of([], TRIPLE) for name in ("pool", "known")})
     return made
 
@@ -120,7 +120,7 @@ def test_the_scripts_load_all_five_categories():
 
 def source(name: str, variant: str) -> Any:
     of = recipe(variant)
-    return kinds.create("source", of.sources[name], name, of.language)
+    return registry.create("source", of.sources[name], name, of.language)
 
 
 def test_the_scripts_keep_questions_that_need_an_image():
@@ -356,7 +356,7 @@ def test_the_scripts_search_with_context_and_statement():
 def test_the_scripts_prefer_the_later_of_two_equal_paragraphs(tmp_path):
     best = []
     for variant in ("", "reference"):
-        retriever = kinds.create("retriever", recipe(variant).retriever)
+        retriever = registry.create("retriever", recipe(variant).retriever)
         equal = "产后出血应首选缩宫素。"
         retriever.index([equal, "母乳喂养。", equal, "早产。", "黄疸。"], tmp_path)
         best.append(retriever.search("缩宫素")[0][0])

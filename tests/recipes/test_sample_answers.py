@@ -9,12 +9,12 @@ from pathlib import Path
 import make_sample_answers as maker
 import pytest
 
-from benchbuilder.baselines.people import PeopleAnswers, PeopleSpec
-from benchbuilder.baselines.recorded import RecordedAnswers, RecordedSpec, models_of
-from benchbuilder.ports.stage import Context
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.envelope import MadeBy
-from benchbuilder.scorers.ratings import Ratings, RatingsSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.records.row import MadeBy
+from benchbuilder.evaluation.baselines.people import PeopleAnswers, PeopleSpec
+from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, models_of
+from benchbuilder.evaluation.scorers.ratings import Ratings, RatingsSpec
 
 ANSWERS, RATINGS, SHEET = (
     maker.SAMPLE / name for name in ("model_answers.jsonl", "ratings.csv", "human_answers.csv")

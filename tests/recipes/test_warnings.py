@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.checking import check
-from benchbuilder.loading import load_recipe
+from benchbuilder.config.load import load_recipe
+from benchbuilder.pipeline.check import check
 
 
 @pytest.mark.parametrize(("least", "warned"), [(6, False), (7, True)])

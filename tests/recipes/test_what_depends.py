@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchbuilder.build import build
-from benchbuilder.loading import load_recipe
-from benchbuilder.plan import Plan, make_plan
-from benchbuilder.progress import Lines
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
+from benchbuilder.config.load import load_recipe
+from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.plan import Plan, make_plan
+from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
 
 ROOT = Path(__file__).parents[2]
 LAST = {"candidates", "evidence", "items"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.checking import check
-from benchbuilder.errors import RecipeError
-from benchbuilder.loading import load_recipe
-from benchbuilder.roots import bundled
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.search_path import bundled
+from benchbuilder.core.errors import RecipeError
+from benchbuilder.pipeline.check import check
 
 WORDS = ["recipe=theirs", "model=openai", "model.name=m"]
 PRICES = "as_of: 2026-01-01\nsource: nowhere\ncurrency: USD\nper_tokens: 1000000\nmodels: {m: {input: 0, output: 0}}\n"

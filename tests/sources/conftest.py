@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.kinds import find
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept
+from benchbuilder.core.registry import find
 
 
 @dataclass

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchbuilder.records.envelope import MadeBy, Origin
-from benchbuilder.records.fact import Fact, Triple
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
-from benchbuilder.sources.delimited import delimited_rows
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.payloads import Fact, Triple
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.sources.formats.delimited import delimited_rows
 from benchbuilder.sources.triple_tables import TripleTables, table_columns
-from benchbuilder.sources.units import Seen
+from benchbuilder.sources.unit_source import Seen
 
 ENDS = ("head", "relation", "tail")
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchbuilder.errors import DataError
-from benchbuilder.kinds import find
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept
-from benchbuilder.records.item import Claim, Item
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.core.registry import find
 
 HEADER = "q-type\tsource\tfull-question\tanswer\tanswer-wrong\tevidence"
 ROWS = [

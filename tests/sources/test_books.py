@@ -11,10 +11,10 @@ from epub_book import CONTAINER, epub
 from pdf_pages import pdf
 from pypdf.errors import DependencyError
 
-from benchbuilder.errors import DataError, InstallationError
-from benchbuilder.records.fates import EndOfFile
-from benchbuilder.sources import epub as epub_module
-from benchbuilder.sources.page_lines import paragraphs, without_running_lines
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core.records.outcomes import EndOfFile
+from benchbuilder.sources.formats import epub as epub_module
+from benchbuilder.sources.formats.pdf_page_lines import paragraphs, without_running_lines
 
 SETTINGS: dict[str, Any] = {"running_lines": "drop", "join_hyphens": True}
 

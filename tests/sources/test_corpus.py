@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 
 def test_lines_of_a_folder_of_texts(write, read_source):

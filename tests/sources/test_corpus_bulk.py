@@ -12,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import unpacked
-from benchbuilder.records.fates import EndOfFile
-from benchbuilder.records.passage import Passage
-from benchbuilder.records.table import schema_of
-from benchbuilder.sources import columns, parquet
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.table import schema_of
+from benchbuilder.core.records.outcomes import EndOfFile
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.sources.base import unpacked
+from benchbuilder.sources.columnar import columns
+from benchbuilder.sources.formats import parquet
 
 PARTS = [
     "胎盘",

@@ -12,9 +12,9 @@ import pytest
 from datasets import ClassLabel, Features, Value
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
-from benchbuilder.kinds import find
-from benchbuilder.records.fates import EndOfFile, Kept, Unit
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import EndOfFile, Kept, Unit
+from benchbuilder.core.registry import find
 
 QUESTIONS = {
     "question": ["Which planet is red?", "Which is nearest to the sun?", "Which planet is red?", ""],

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 BLANK = r"[(（]\s*[)）]"
 MEDQA = {

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
-from benchbuilder.records.fates import EndOfFile, Kept, Unit
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import EndOfFile, Kept, Unit
 
 TURTLE = """
 @prefix ex: <http://example.org/> .

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from benchbuilder.identity import spec_parts
-from benchbuilder.kinds import find
-from benchbuilder.loading import load_recipe
-from benchbuilder.wiring import expand
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core.registry import find
+from benchbuilder.pipeline.cache_key import spec_parts
+from benchbuilder.pipeline.wiring import expand
 
 QUERY = "SELECT a, b, c FROM t ORDER BY a"
 

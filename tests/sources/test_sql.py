@@ -12,10 +12,10 @@ from pg8000.native import Connection
 from postgres import postgres_server, postgres_url  # noqa: F401
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
-from benchbuilder.kinds import find
-from benchbuilder.sources.databases import plain
-from benchbuilder.sources.queries import literal, one_select
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.registry import find
+from benchbuilder.sources.formats.sql_queries import literal, one_select
+from benchbuilder.sources.formats.sql_rows import plain
 
 CHOICE = {
     "as": "choice",

@@ -6,7 +6,7 @@ import sys
 import pytest
 from pdf_pages import pdf
 
-from benchbuilder.errors import DataError, InstallationError
+from benchbuilder.core.errors import DataError, InstallationError
 
 
 def words(result):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 BIOS = {
     "path": "bios",

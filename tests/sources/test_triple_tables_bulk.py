@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_triple_tables import plain_read
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import unpacked
-from benchbuilder.records.fates import EndOfFile, Kept
-from benchbuilder.records.table import schema_of
-from benchbuilder.sources import columns, firsts, keys, names, triple_tables
-from benchbuilder.sources.cells import Cells
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.table import schema_of
+from benchbuilder.core.records.outcomes import EndOfFile, Kept
+from benchbuilder.sources import triple_tables
+from benchbuilder.sources.base import unpacked
+from benchbuilder.sources.columnar import columns, first_seen, id_keys, id_names
+from benchbuilder.sources.columnar.cells import Cells
 
 TABLES = {
     "path": "bios",
@@ -90,9 +91,9 @@ def test_joined_by_the_column_as_one_by_one(write, make_source, monkeypatch, see
     with monkeypatch.context() as patch:
         patch.setattr(columns, "BLOCK_BYTES", size)
         patch.setattr(triple_tables, "PART_ROWS", max(2, size // 50))
-        patch.setattr(keys, "_MANY", size // 8)
-        patch.setattr(names, "IN_MEMORY_BYTES", size)
-        patch.setattr(firsts, "IN_MEMORY", 5)
+        patch.setattr(id_keys, "_MANY", size // 8)
+        patch.setattr(id_names, "IN_MEMORY_BYTES", size)
+        patch.setattr(first_seen, "IN_MEMORY", 5)
         patch.setattr(Cells, "hashes", lambda self: hashes(self) & np.uint64(2**bits - 1))
         fast = read_by_column(source)
     for one, other in zip_longest(fast, plain_read(source)):
@@ -113,9 +114,9 @@ def test_ids_and_names_beyond_the_limits_of_memory(write, make_source, monkeypat
     many = "".join(f"C{n}|名{n}|CHS\nC{n}|又名{n}|CHS\n" for n in range(3000))
     write("bios/terms.txt", many)
     write("bios/relations.txt", "".join(f"C{n}|L1|C{(7 * n + 1) % 3000}\n" for n in range(3000)))
-    write("bios/names.txt", "L1|CHS|致\n")
-    monkeypatch.setattr(names, "IN_MEMORY_BYTES", 1000)
-    monkeypatch.setattr(keys, "_MANY", 100)
+    write("bios/id_names.txt", "L1|CHS|致\n")
+    monkeypatch.setattr(id_names, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(id_keys, "_MANY", 100)
     spec = {**TABLES, "types": None, "type_names": None, "head_case": "as_is", "quoting": False}
     source = make_source("triple_tables", "bios", **spec)
     assert read_by_column(source) == plain_read(source)
@@ -126,7 +127,7 @@ def test_what_lies_in_files_is_removed(write, make_source, tmp_path, monkeypatch
         write(f"bios/{file}", "\n".join(SURE[file]))
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(names, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(id_names, "IN_MEMORY_BYTES", 0)
     spec = {**TABLES, "head_case": "as_is", "quoting": False}
     source = make_source("triple_tables", "bios", **spec)
     reading = source.bulk()

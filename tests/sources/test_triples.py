@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 CPUBMED = {"format": "tsv", "columns": {"head": 0, "relation": 1, "tail": 2}, "type_separator": "@@"}
 NAMED = {"columns": {"head": "head", "relation": "relation", "tail": "tail", "head_type": "ht"}}

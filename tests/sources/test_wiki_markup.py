@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.sources.topic_words import TopicWords
-from benchbuilder.sources.variants import resolve
-from benchbuilder.sources.wikitext import Markup, Unreadable, too_open
+from benchbuilder.sources.formats.topic_words import TopicWords
+from benchbuilder.sources.formats.wikitext import Markup, Unreadable, too_open
+from benchbuilder.sources.formats.wikitext_variants import resolve
 
 MARKUP = Markup(
     variants=("zh-hans", "zh-cn", "zh"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from wiki_dump import Written, dump, head, multistream
 
-from benchbuilder.errors import DataError, InstallationError, ServiceError
+from benchbuilder.core.errors import DataError, InstallationError, ServiceError
 
 SETTINGS: dict[str, Any] = {
     "disambiguation": ["Disambig", "消歧义"],
@@ -209,7 +209,7 @@ def test_the_word_list_shapes_the_rows(write, make_source):
 
 def test_processes_read_the_same_in_the_same_order(write, read_source, monkeypatch):
     monkeypatch.setattr("benchbuilder.sources.wikipedia._SMALL_BYTES", 0)
-    monkeypatch.setattr("benchbuilder.sources.dump_pages.PART_BYTES", 4000)
+    monkeypatch.setattr("benchbuilder.sources.formats.mediawiki_dump.PART_BYTES", 4000)
     pages = [Written(f"页{at}", MILK + str(at)) if at % 7 else Written(f"转{at}", redirect="母乳") for at in range(60)]
     path = write("a.bz2", multistream(pages, 3)[0])
     alone = read_source("wikipedia", path=path, **SETTINGS, workers=1)
@@ -219,7 +219,7 @@ def test_processes_read_the_same_in_the_same_order(write, read_source, monkeypat
 
 
 def test_a_process_that_dies(write, make_source, monkeypatch, tmp_path):
-    from benchbuilder.sources.ordered import in_order
+    from benchbuilder.sources.columnar.ordered_map import in_order
 
     with pytest.raises(ServiceError) as raised:
         list(in_order(_die, [b"a", b"b"], 2, "sources.wiki.workers"))

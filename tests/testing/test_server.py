@@ -16,8 +16,8 @@ import openai
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from benchbuilder.testing.server import Running, running
-from benchbuilder.testing.server_behaviour import Behaviour
+from benchbuilder.testing.fake_openai.behaviour import Behaviour
+from benchbuilder.testing.fake_openai.server import Running, running
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,8 @@ def test_other_paths_have_rules_too(server: Running, client: openai.OpenAI):
 def test_it_ends_with_its_parent():
     code = (
         "import subprocess, sys, time\n"
-        "p = subprocess.Popen([sys.executable, '-m', 'benchbuilder.testing.server'], stdout=subprocess.PIPE)\n"
+        "command = [sys.executable, '-m', 'benchbuilder.testing.fake_openai.server']\n"
+        "p = subprocess.Popen(command, stdout=subprocess.PIPE)\n"
         "print(p.pid, int(p.stdout.readline()), flush=True)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

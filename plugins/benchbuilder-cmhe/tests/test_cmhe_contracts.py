@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, distribution
 from typing import Any
 
 import pytest
-from benchbuilder.kinds import SLOTS, find
+from benchbuilder.core.registry import SLOTS, find
 from benchbuilder.testing import check_kind
 
 KINDS = [

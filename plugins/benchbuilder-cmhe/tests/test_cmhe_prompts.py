@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchbuilder import prompts
+from benchbuilder.models import prompts
 
 import benchbuilder_cmhe
 

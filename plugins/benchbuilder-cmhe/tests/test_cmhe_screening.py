@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchbuilder.text.patterns import find_all
+from benchbuilder.core.text.patterns import find_all
 
 import benchbuilder_cmhe
 

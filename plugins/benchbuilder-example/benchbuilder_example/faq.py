@@ -8,15 +8,15 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Dropped
-from benchbuilder.records.passage import Passage
-from benchbuilder.sources.files import Found, find_files
-from benchbuilder.sources.lines import Encoding, read_lines
-from benchbuilder.sources.reading import Column, RawRow
-from benchbuilder.sources.units import READING_REASONS, UnitSource
-from benchbuilder.spec.base import FileRef
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found, find_files
+from benchbuilder.sources.formats.lines import Encoding, read_lines
+from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 
 class FaqSpec(SourceSpec):

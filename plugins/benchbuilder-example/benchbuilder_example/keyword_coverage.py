@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder import kinds
-from benchbuilder.ports.judge import Case, JudgeSpec, ScoringJudge
-from benchbuilder.ports.tokenizer import Tokenizer
-from benchbuilder.spec.base import KindSpec, Slot
+from benchbuilder.config.spec.base import KindSpec, Slot
+from benchbuilder.core import registry
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 
 class KeywordCoverageSpec(JudgeSpec):
@@ -32,7 +32,7 @@ class KeywordCoverage(ScoringJudge):
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self._tokenizer: Tokenizer = kinds.create("tokenizer", spec.tokenizer)
+        self._tokenizer: Tokenizer = registry.create("tokenizer", spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes its scores besides its spec: the versions behind the tokenizer."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.ports.tokenizer import Tokenizer
-from benchbuilder.spec.base import KindSpec
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 
 class SyllablesSpec(KindSpec):

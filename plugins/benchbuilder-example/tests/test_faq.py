@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from benchbuilder_example.faq import Faq, FaqSpec
 
-from benchbuilder.errors import DataError
-from benchbuilder.records.fates import Dropped, Kept
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.testing import check_source
 
 PAGE = """# Planets

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchbuilder import kinds
-from benchbuilder.loading import load_recipe
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core import registry
 from benchbuilder.testing import check_kind
 
 KINDS = [("source", "faq"), ("tokenizer", "syllables"), ("judge", "keyword_coverage")]
@@ -13,7 +13,7 @@ KINDS = [("source", "faq"), ("tokenizer", "syllables"), ("judge", "keyword_cover
 
 @pytest.mark.parametrize(("slot", "name"), KINDS)
 def test_a_kind_is_known_and_says_what_it_is(slot: str, name: str) -> None:
-    kind = kinds.find(slot, name)
+    kind = registry.find(slot, name)
     assert kind.distribution == "benchbuilder-example"
     check_kind(slot, name, kind.load())
 

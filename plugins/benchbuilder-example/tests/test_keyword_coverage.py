@@ -8,7 +8,7 @@ import pytest
 from benchbuilder_example.keyword_coverage import KeywordCoverage, KeywordCoverageSpec
 from benchbuilder_example.syllables import SyllablesSpec
 
-from benchbuilder.ports.judge import Case
+from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.testing import check_judge
 
 QUESTION = "Which planet is red?"

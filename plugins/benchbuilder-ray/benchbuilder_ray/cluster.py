@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.errors import BenchbuilderError, InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.core.errors import BenchbuilderError, InstallationError, Problem, RecipeError, ServiceError
 
 from benchbuilder_ray import probe
 from benchbuilder_ray.spec import Needs, RaySpec

@@ -10,7 +10,7 @@ import uuid
 from collections import defaultdict
 from pathlib import Path
 
-from benchbuilder.errors import ServiceError
+from benchbuilder.core.errors import ServiceError
 
 from benchbuilder_ray.storage import Storage, StoragePlace, Stored, sha256_of
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.ports.executor import Executor, Work
+from benchbuilder.pipeline.executors.base import Executor, Work
 
 from benchbuilder_ray.cluster import Cluster, one_machine_only
 from benchbuilder_ray.crew import Crew

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchbuilder.ports.executor import Work
+from benchbuilder.pipeline.executors.base import Work
 
 from benchbuilder_ray.node import NodeCache, Tree
 from benchbuilder_ray.probe import installed

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchbuilder.errors import ServiceError
+from benchbuilder.core.errors import ServiceError
 from filelock import FileLock, Timeout
 
 from benchbuilder_ray.storage import Storage, Stored, link

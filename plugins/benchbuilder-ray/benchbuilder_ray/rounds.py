@@ -9,8 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.errors import ServiceError
-from benchbuilder.ports.executor import Work
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.pipeline.executors.base import Work
 
 from benchbuilder_ray.crew import Crew, Hand
 from benchbuilder_ray.depot import Depot

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.errors import InstallationError, ServiceError
+from benchbuilder.core.errors import InstallationError, ServiceError
 
 from benchbuilder_ray.depot import Depot
 from benchbuilder_ray.node import NodeCache, Tree

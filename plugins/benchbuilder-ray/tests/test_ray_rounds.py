@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import ray
 import ray_work
-from benchbuilder.errors import DataError, InstallationError, ServiceError
+from benchbuilder.core.errors import DataError, InstallationError, ServiceError
 from ray import cloudpickle
 from ray_work import Doubling, doubling, made
 

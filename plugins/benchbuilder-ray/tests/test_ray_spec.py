@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from benchbuilder import kinds
-from benchbuilder.errors import RecipeError
-from benchbuilder.loading import load_recipe
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core import registry
+from benchbuilder.core.errors import RecipeError
 from benchbuilder.testing import check_kind
 from pydantic import ValidationError
 
@@ -16,7 +16,7 @@ from benchbuilder_ray.spec import Needs, RaySpec
 
 
 def test_the_kind_is_known() -> None:
-    kind = kinds.find("executor", "ray")
+    kind = registry.find("executor", "ray")
     assert kind.distribution == "benchbuilder-ray"
     check_kind("executor", "ray", kind.load())
 

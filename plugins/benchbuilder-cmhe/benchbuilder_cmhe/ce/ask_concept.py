@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact, Option
-from benchbuilder.records.fates import Dropped, Fate, Kept
-from benchbuilder.records.item import Item
-from benchbuilder.spec.base import Spec, StepSpec
-from benchbuilder.spec.judging import Name
-from benchbuilder.text.templates import fill, template_faults
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import Spec, StepSpec
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.payloads import Fact, Item, Option
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.steps.base import Map, Port
 from pydantic import AfterValidator, Field
 
 from benchbuilder_cmhe.ce.concept import Concept, ConceptQuestion

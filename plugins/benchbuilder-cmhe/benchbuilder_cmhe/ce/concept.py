@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
-from benchbuilder.records.envelope import Frozen
-from benchbuilder.records.fact import Option
-from benchbuilder.records.payload import Payload
+from benchbuilder.core.records.payloads import Option, Payload
+from benchbuilder.core.records.row import Frozen
 
 
 class Near(Frozen):

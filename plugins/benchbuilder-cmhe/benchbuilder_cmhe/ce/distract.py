@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Fate, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import StepSpec
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.steps.base import Map, Port
 from pydantic import Field
 
 from benchbuilder_cmhe.ce.concept import Concept, Near

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fates import Fate, Kept
-from benchbuilder.records.item import Item
-from benchbuilder.spec.base import StepSpec
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.records.row import Row
+from benchbuilder.steps.base import Map, Port
 
 from benchbuilder_cmhe.ce.concept import ConceptQuestion
 from benchbuilder_cmhe.ce.mentions import masked

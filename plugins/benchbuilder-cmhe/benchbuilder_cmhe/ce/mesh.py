@@ -7,16 +7,16 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.source import Source, SourceSpec
-from benchbuilder.records.envelope import MadeBy, Origin, Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
-from benchbuilder.sources.delimited import Cut, delimited_rows
-from benchbuilder.sources.files import Found, find_files, wrong_shape
-from benchbuilder.sources.lines import Encoding
-from benchbuilder.sources.reading import Column
-from benchbuilder.spec.base import FileRef, Spec
+from benchbuilder.config.spec.base import FileRef, Spec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import MadeBy, Origin, Row
+from benchbuilder.sources.base import Source, SourceSpec
+from benchbuilder.sources.formats.delimited import Cut, delimited_rows
+from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
+from benchbuilder.sources.formats.lines import Encoding
+from benchbuilder.sources.formats.tables import Column
 from pydantic import Field
 
 from benchbuilder_cmhe.ce.concept import Concept

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.ports.solver import ANSWER, ITEM, Asked, Solver
-from benchbuilder.spec.base import KindSpec, PromptRef
+from benchbuilder.config.spec.base import KindSpec, PromptRef
+from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, Asked, Solver
 
 EXPLAIN, MASK = "explain", "mask"
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
 
-from benchbuilder import prompts
-from benchbuilder.ports.model import Message, Reply, Request
-from benchbuilder.ports.stage import Complaint, Context, Prompted
-from benchbuilder.prompting import Fault, json_object, model_parts, unfit_settings
-from benchbuilder.prompts import Prompt
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, PromptRef
-from benchbuilder.spec.model import Sampling
-from benchbuilder.text.replies import spoken
+from benchbuilder.config.spec.base import KindSpec, PromptRef
+from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core.context import Complaint, Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.replies import spoken
+from benchbuilder.models import prompts
+from benchbuilder.models.base import Message, Reply, Request
+from benchbuilder.models.prompts import Prompt
+from benchbuilder.steps.base import Prompted
+from benchbuilder.steps.writer import Fault, json_object, model_parts, unfit_settings
 from pydantic import BaseModel, ValidationError
 
 T = TypeVar("T")

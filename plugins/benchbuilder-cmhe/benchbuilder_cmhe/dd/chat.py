@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
-from benchbuilder.records.envelope import Frozen
-from benchbuilder.records.payload import Payload
+from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.row import Frozen
 
 FIELDS = ("age", "sex", "symptoms", "examination", "history", "complaint", "diagnosis")
 """What is taken from a chat, in this order."""

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.reading import Column, TableSpec
-from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.tables import Column, TableSpec
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
 
 from benchbuilder_cmhe.dd.chat import Chat, Turn
 

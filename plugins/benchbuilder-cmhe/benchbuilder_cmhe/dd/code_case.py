@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.ports.model import Reply, Request
-from benchbuilder.ports.stage import Context, Conversation, Port
-from benchbuilder.prompting import Fault
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.spec.model import Sampling
+from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
+from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.models.base import Reply, Request
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.writer import Fault
 from pydantic import BaseModel, Field
 
 from benchbuilder_cmhe.dd.asking import ASKING_REASONS, AskingJson, ask_json

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
-from benchbuilder.exporters.rows import FileName
-from benchbuilder.exporters.svg import Bar, bars
-from benchbuilder.exporters.wording import number, percent
-from benchbuilder.exporters.writing import write_whole
-from benchbuilder.ports.exporter import Exporter, Finished
-from benchbuilder.records.item import Item
-from benchbuilder.spec.base import KindSpec, Spec
-from benchbuilder.text.cells import escape
+from benchbuilder.config.spec.base import KindSpec, Spec
+from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.text.cells import escape
+from benchbuilder.exporters.base import Exporter, FileName, Finished
+from benchbuilder.exporters.render.i18n import number, percent
+from benchbuilder.exporters.render.svg import Bar, bars
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from pydantic import Field
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.ports.stage import Conversation, Port
-from benchbuilder.prompting import Fault
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.spec.model import Sampling
-from benchbuilder.text.score_replies import harmless_in, tag_names
+from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
+from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.evaluation.parsing.score_replies import harmless_in, tag_names
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.writer import Fault
 from pydantic import BaseModel, Field
 
 from benchbuilder_cmhe.dd.asking import ASKING_REASONS, AskingJson, ask_json

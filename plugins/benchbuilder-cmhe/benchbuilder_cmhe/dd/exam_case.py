@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Choice, Fact
-from benchbuilder.records.fates import Dropped, Fate, Kept
-from benchbuilder.spec.base import StepSpec
-from benchbuilder.text.normalise import tidy_space
-from benchbuilder.text.patterns import Regex, find_all, replace_all
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.payloads import Choice, Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.patterns import Regex, find_all, replace_all
+from benchbuilder.steps.base import Map, Port
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.ports.stage import Context, Gather, Port
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.steps.base import Gather, Port
 
 from benchbuilder_cmhe.dd.chat import FIELDS, Form
 from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse, yes_or_no

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchbuilder.text.normalise import narrow
+from benchbuilder.core.text.normalise import narrow
 
 LEVELS = ("chapter", "block", "category")
 """What is compared at level 0, 1 and 2."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.errors import DataError
-from benchbuilder.ports.model import Reply, Request
-from benchbuilder.ports.scorer import Mark, Scored, Scorer, Scoring
-from benchbuilder.ports.stage import Context
-from benchbuilder.prompting import Fault
-from benchbuilder.prompts import Prompt
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.fates import Dropped, NotApplicable
-from benchbuilder.records.item import Item
-from benchbuilder.spec.base import KindSpec, PromptRef, Slot, Spec
-from benchbuilder.spec.model import Sampling
-from benchbuilder.text.patterns import Regex
-from benchbuilder.text.replies import spoken
-from benchbuilder.text.score_replies import harmless_in, tag_names
+from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, Spec
+from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, NotApplicable
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.text.patterns import Regex
+from benchbuilder.core.text.replies import spoken
+from benchbuilder.evaluation.parsing.score_replies import harmless_in, tag_names
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer, Scoring
+from benchbuilder.models.base import Reply, Request
+from benchbuilder.models.prompts import Prompt
+from benchbuilder.steps.writer import Fault
 from pydantic import BaseModel, Field
 
 from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt

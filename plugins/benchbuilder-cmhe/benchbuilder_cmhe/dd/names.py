@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from benchbuilder.text.normalise import comparable
-from benchbuilder.text.patterns import find_all, replace_all
+from benchbuilder.core.text.normalise import comparable
+from benchbuilder.core.text.patterns import find_all, replace_all
 from rapidfuzz import fuzz, process
 
 from benchbuilder_cmhe.dd.hierarchy import is_manifestation

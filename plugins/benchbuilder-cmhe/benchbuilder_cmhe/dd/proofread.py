@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.ports.stage import Context, Gather, Port
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Fate, Gathered, Kept
-from benchbuilder.records.item import Item
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
-from benchbuilder.text.normalise import narrow
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.payloads import Fact, Item
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import narrow
+from benchbuilder.steps.base import Gather, Port
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from benchbuilder.errors import DataError, WaitingForPeople
-from benchbuilder.spec.base import FileRef
-from benchbuilder.text.normalise import narrow
-from benchbuilder.text.tables import csv_lines
-from benchbuilder.votes.cells import escape, folded
-from benchbuilder.votes.desk import lay_out
-from benchbuilder.votes.sheets import csv_bytes
-from benchbuilder.votes.workbook import UnreadableWorkbookError, read_workbook, without_dates
+from benchbuilder.annotation.sheets.cells import escape, folded
+from benchbuilder.annotation.sheets.packet_folder import lay_out
+from benchbuilder.annotation.sheets.sheets import csv_bytes
+from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, without_dates
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.errors import DataError, WaitingForPeople
+from benchbuilder.core.text.normalise import narrow
+from benchbuilder.core.text.tables import csv_lines
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Font
 from openpyxl.utils import get_column_letter

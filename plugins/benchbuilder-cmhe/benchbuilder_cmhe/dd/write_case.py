@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder import prompts
-from benchbuilder.ports.stage import Port
-from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
-from benchbuilder.records.envelope import MadeBy, Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Fate, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import PromptRef
-from benchbuilder.text.normalise import comparable, tidy_space
-from benchbuilder.text.patterns import Regex, replace_all
+from benchbuilder.config.spec.base import PromptRef
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.text.normalise import comparable, tidy_space
+from benchbuilder.core.text.patterns import Regex, replace_all
+from benchbuilder.models import prompts
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
 from pydantic import Field
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis

@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 from typing import Annotated
 
-from benchbuilder.errors import DataError
-from benchbuilder.records.envelope import Span
-from benchbuilder.spec.base import FileRef, Spec
-from benchbuilder.text.edits import replace_span
-from benchbuilder.text.patterns import Regex, find_all
+from benchbuilder.config.spec.base import FileRef, Spec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.row import Span
+from benchbuilder.core.text.patterns import Regex, find_all
+from benchbuilder.steps.language.edits import replace_span
 from pydantic import Field
 
 Boundaries = Callable[[str], Collection[int]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.ports.stage import Port
-from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
-from benchbuilder.records.envelope import MadeBy, Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Fate
+from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
 from pydantic import Field
 
 from benchbuilder_cmhe.hd.dialogue import Change, Dialogue

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.ports.stage import Map, Port
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Fate, Kept
-from benchbuilder.records.item import Item
-from benchbuilder.spec.base import StepSpec
-from benchbuilder.spec.judging import Name
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.payloads import Fact, Item
+from benchbuilder.core.records.row import Row
+from benchbuilder.steps.base import Map, Port
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue, DialogueCheck
 

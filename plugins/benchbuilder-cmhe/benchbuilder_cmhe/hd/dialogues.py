@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.ports.source import SourceSpec
-from benchbuilder.records.envelope import Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, EndOfFile, Unit
-from benchbuilder.sources.files import Found
-from benchbuilder.sources.reading import Column, TableSpec
-from benchbuilder.sources.rows import READING_REASONS, RowSource, text_of
-from benchbuilder.spec.base import FileRef, Spec
+from benchbuilder.config.spec.base import FileRef, Spec
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Unit
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.tables import Column, TableSpec
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from benchbuilder import prompts
-from benchbuilder.errors import BenchbuilderError, DataError
-from benchbuilder.judges.neural_base import base_of
-from benchbuilder.judges.neural_fitting import Examples, Fit
-from benchbuilder.judges.neural_learner import Place
-from benchbuilder.judges.neural_libraries import (
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core.errors import BenchbuilderError, DataError
+from benchbuilder.evaluation.judges.base import Case
+from benchbuilder.evaluation.judges.neural.base_model import base_of
+from benchbuilder.evaluation.judges.neural.learner import Place
+from benchbuilder.evaluation.judges.neural.libraries import (
     device_of,
     dtype_of,
     fitting,
@@ -29,11 +29,11 @@ from benchbuilder.judges.neural_libraries import (
     torch_and_transformers,
     versions,
 )
-from benchbuilder.loading import load_recipe
-from benchbuilder.plan import make_plan
-from benchbuilder.ports.judge import Case
-from benchbuilder.store.checksums import Checksums
-from benchbuilder.store.folder import Store
+from benchbuilder.evaluation.judges.neural.training_loop import Examples, Fit
+from benchbuilder.models import prompts
+from benchbuilder.pipeline.plan import make_plan
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
 from pydantic import ValidationError
 
 from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogueSpec

@@ -8,16 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchbuilder.judges.decoder import adapted, most_tokens, require_usable
-from benchbuilder.judges.neural_base import Base
-from benchbuilder.judges.neural_learner import Learner, Place, padded
-from benchbuilder.judges.neural_libraries import explained, torch_and_transformers
-from benchbuilder.judges.neural_spec import AdapterSpec, LearningSpec
-from benchbuilder.judges.neural_texts import Row, Words
-from benchbuilder.models.chat import from_template
-from benchbuilder.models.wrapping import Wrapping, wrap
-from benchbuilder.ports.judge import Case
-from benchbuilder.ports.model import Message
+from benchbuilder.evaluation.judges.base import Case
+from benchbuilder.evaluation.judges.decoder import adapted, most_tokens, require_usable
+from benchbuilder.evaluation.judges.neural.base_model import Base
+from benchbuilder.evaluation.judges.neural.inputs import Row, Words
+from benchbuilder.evaluation.judges.neural.learner import Learner, Place, padded
+from benchbuilder.evaluation.judges.neural.libraries import explained, torch_and_transformers
+from benchbuilder.evaluation.judges.neural.spec import AdapterSpec, LearningSpec
+from benchbuilder.models.base import Message
+from benchbuilder.models.providers.chat import from_template
+from benchbuilder.models.providers.plain_chat import Wrapping, wrap
 
 _ANSWER = 1
 """Marks the tokens of an answer, which are learned; those of the question are only read."""

@@ -6,18 +6,19 @@ from collections.abc import Collection, Mapping
 from random import Random
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder import kinds
-from benchbuilder.ports.stage import Complaint, Port
-from benchbuilder.ports.tokenizer import Tokenizer, not_of_words
-from benchbuilder.prompting import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
-from benchbuilder.records.envelope import MadeBy, Row
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Fate, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec, Slot
-from benchbuilder.spec.judging import Name
-from benchbuilder.text.edits import one_edit
-from benchbuilder.text.patterns import Regex, find_all, word_boundaries
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import KindSpec, Slot
+from benchbuilder.core import registry
+from benchbuilder.core.context import Complaint
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.text.patterns import Regex, find_all, word_boundaries
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.language.edits import one_edit
+from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
 from pydantic import Field
 from rapidfuzz.distance import Indel
 
@@ -164,4 +165,4 @@ class Tamper(Writer):
         return any(rule is not None and rule.whole_words for rule in self.spec.swaps.values())
 
     def _cutter(self) -> Tokenizer:
-        return kinds.create("tokenizer", self.spec.tokenizer)
+        return registry.create("tokenizer", self.spec.tokenizer)

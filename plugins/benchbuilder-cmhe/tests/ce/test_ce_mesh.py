@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.errors import DataError
-from benchbuilder.records.fates import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
 from benchbuilder.testing import check_kind, check_source
 
 from benchbuilder_cmhe.ce.concept import Concept

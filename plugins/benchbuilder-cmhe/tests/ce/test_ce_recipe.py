@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main
-from benchbuilder.testing.server import running
+from benchbuilder.testing.fake_openai.server import running
 
 MODEL = """
 import re

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchbuilder.exporters.results_published import load_published
-from benchbuilder.ports.stage import Context
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.envelope import MadeBy, Origin
-from benchbuilder.records.fact import Option
-from benchbuilder.records.item import Item
-from benchbuilder.scorers.exact import Exact, ExactSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.payloads import Item, Option
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.evaluation.results.published import load_published
+from benchbuilder.evaluation.scorers.exact import Exact, ExactSpec
 
 import benchbuilder_cmhe
 from benchbuilder_cmhe.ce.concept import ConceptQuestion

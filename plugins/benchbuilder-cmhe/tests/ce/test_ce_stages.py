@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.ports.solver import Asked
-from benchbuilder.ports.stage import Context
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.envelope import MadeBy, Origin
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Kept, NotApplicable
-from benchbuilder.records.item import Item
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec
-from benchbuilder.spec.model import Sampling
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
+from benchbuilder.core.records.payloads import Fact, Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.evaluation.solvers.base import Asked
 from benchbuilder.testing import check_kind, check_payload, check_solver, check_stage
 from pydantic import ValidationError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from benchbuilder.ports.stage import Context
-from benchbuilder.records.envelope import MadeBy, Origin
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.row import MadeBy, Origin
 
 import benchbuilder_cmhe
 from benchbuilder_cmhe.dd.classification import ClassificationSpec

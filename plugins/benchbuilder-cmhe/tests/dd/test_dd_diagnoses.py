@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.ports.exporter import Finished
-from benchbuilder.records.item import Item
-from benchbuilder.records.table import Table
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.exporters.base import Finished
 from benchbuilder.testing import check_exporter
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 from benchbuilder_cmhe.dd.hierarchy import Hierarchy, Node, Place, category_of, is_manifestation
 from benchbuilder_cmhe.dd.hierarchy_files import read_hierarchy

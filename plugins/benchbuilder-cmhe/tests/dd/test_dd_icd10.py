@@ -3,14 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchbuilder.errors import DataError
-from benchbuilder.models.replay import ReplaySpec
-from benchbuilder.ports.model import Reply
-from benchbuilder.ports.scorer import Mark
-from benchbuilder.records.answer import Answer
-from benchbuilder.records.fates import Dropped, NotApplicable
-from benchbuilder.records.item import Claim, Item
-from benchbuilder.spec.base import FileRef
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, NotApplicable
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.evaluation.scorers.base import Mark
+from benchbuilder.models.base import Reply
+from benchbuilder.models.providers.replay import ReplaySpec
 from benchbuilder.testing import check_kind, check_scorer
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.errors import DataError
+from benchbuilder.core.errors import DataError
 
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.errors import DataError, WaitingForPeople
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import KindSpec
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.errors import DataError, WaitingForPeople
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Fact
 from benchbuilder.testing import check_kind, check_stage
 from openpyxl import load_workbook
 

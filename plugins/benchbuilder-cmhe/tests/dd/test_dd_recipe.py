@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main
-from benchbuilder.exporters.results_published import load_published
-from benchbuilder.testing.server import running
+from benchbuilder.evaluation.results.published import load_published
+from benchbuilder.testing.fake_openai.server import running
 from pyarrow.parquet import read_table
 
 from .dd_sample import RECIPES

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.models.replay import ReplaySpec
-from benchbuilder.ports.model import Reply
-from benchbuilder.records.fact import Choice, Fact, Option, Triple
-from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.records.table import Table
-from benchbuilder.spec.base import FileRef
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
+from benchbuilder.models.base import Reply
+from benchbuilder.models.providers.replay import ReplaySpec
 from benchbuilder.testing import check_kind, check_payload, check_source, check_stage
 
 from benchbuilder_cmhe.dd.case import Case, Diagnosis

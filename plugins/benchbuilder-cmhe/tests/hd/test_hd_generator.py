@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main as benchbuild
-from benchbuilder.errors import DataError
-from benchbuilder.kinds import create
-from benchbuilder.models.transformers import TransformersSpec
-from benchbuilder.ports.judge import Case
-from benchbuilder.ports.model import Message, Request
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.registry import create
+from benchbuilder.evaluation.judges.base import Case
+from benchbuilder.models.base import Message, Request
+from benchbuilder.models.providers.transformers import TransformersSpec
 
 pytest.importorskip("peft")
 pytest.importorskip("transformers")
@@ -94,8 +94,8 @@ def test_the_same_seed_gives_the_same_adapters(tmp_path: Path) -> None:
 
 def test_long_texts_are_cut_where_it_hurts_least(tmp_path: Path) -> None:
     import torch
-    from benchbuilder.judges.neural_base import base_of
-    from benchbuilder.judges.neural_learner import Place
+    from benchbuilder.evaluation.judges.neural.base_model import base_of
+    from benchbuilder.evaluation.judges.neural.learner import Place
 
     from benchbuilder_cmhe.hd.generator_learner import AnswerLearner
 

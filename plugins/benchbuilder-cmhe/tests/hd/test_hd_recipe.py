@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main
-from benchbuilder.text.verdicts import Asked, verdict_reader
+from benchbuilder.evaluation.parsing.verdicts import Asked, verdict_reader
 
 import benchbuilder_cmhe
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
-from benchbuilder.errors import DataError
-from benchbuilder.ports.model import Reply
-from benchbuilder.ports.stage import Context
-from benchbuilder.prompting import Fault
-from benchbuilder.records.envelope import MadeBy, Origin
-from benchbuilder.records.fact import Fact
-from benchbuilder.records.fates import Dropped, Kept
-from benchbuilder.records.table import Table
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.models.base import Reply
+from benchbuilder.steps.writer import Fault
 from benchbuilder.testing import check_stage
 
 import benchbuilder_cmhe
@@ -164,7 +164,7 @@ def test_what_is_not_taken_of_a_model(tmp_path: Path, text: str, reason: str) ->
 
 def test_a_model_alters_under_an_instruction(tmp_path: Path) -> None:
     model = {"kind": "openai", "name": "some", "base_url": "http://127.0.0.1:9/v1"}
-    from benchbuilder.models.openai import OpenAISpec
+    from benchbuilder.models.providers.openai import OpenAISpec
 
     stage = step(tmp_path, strategy="model", model=OpenAISpec.model_validate(model))
     talk = stage.converse(dialogue(ANSWER, "痛风发作，要注意什么？"), {})

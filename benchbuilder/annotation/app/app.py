@@ -1,0 +1,53 @@
+"""The app: what its parts are and in which order they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from benchbuilder.annotation.app import adjudicate_pages, annotate_pages, dashboard, login, pages
+from benchbuilder.annotation.app.i18n import languages
+from benchbuilder.annotation.app.security import Shield
+from benchbuilder.annotation.app.sessions import Site
+from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.core.errors import DataError
+
+
+def create_app(
+    ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = ""
+) -> FastAPI:  # fmt: skip
+    """The app over `ballots`.
+
+    `strings` are files with the words of the interface by language, beside those that the app brings (DataError if
+    one is wrong). `secure` says that browsers come by HTTPS: cookies are sent by nothing else. `hosts` are the names
+    by which it may be asked for, ``*`` for all. `site_name` tells apart what is served at several ports of one host,
+    such as the address of the app with its port: else who enters one of them is signed out of the others.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.add_exception_handler(HTTPException, pages.on_http_error)
+    app.add_exception_handler(RequestValidationError, pages.on_bad_request)
+    app.add_exception_handler(DataError, pages.on_trouble)
+    app.add_exception_handler(Exception, pages.on_bug)
+    app.state.site = Site(ballots, languages(strings), secure, site_name)
+    for part in (pages, login, annotate_pages, adjudicate_pages, dashboard):
+        app.include_router(part.router)
+    app.mount("/static", _Kept(directory=str(files("benchbuilder.annotation.app").joinpath("static"))))
+    app.add_middleware(Shield, hosts=hosts, secure=secure, refuse=pages.problem)
+    return app
+
+
+class _Kept(StaticFiles):
+    """Static files that browsers may keep: their addresses change with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=604800"
+        return response

@@ -1,0 +1,117 @@
+"""What the pages say, by language: the texts stand in YAML files, a recipe may bring more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchbuilder.core.errors import DataError
+
+OWN = "en"
+"""The language of the program itself, for what is said in no other."""
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+class Texts:
+    """The texts of one language.
+
+    >>> bundled()["en"]("progress.done", done=3, total=20)
+    '3 of 20 done'
+    """
+
+    def __init__(self, language: str, texts: Mapping[str, str]) -> None:
+        self.language = language
+        self._texts = texts
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of dotted `key`, with `values` in the places that braces mark; KeyError if there is none."""
+        text = self._texts[key]
+        return _PLACE.sub(lambda m: str(values.get(m[1], m[0])), text) if values else text
+
+    def has(self, key: str) -> bool:
+        """Whether there is a text of dotted `key`."""
+        return key in self._texts
+
+    @property
+    def name(self) -> str:
+        """What the language calls itself."""
+        return self._texts["meta.name"]
+
+    @property
+    def direction(self) -> str:
+        """``ltr`` or ``rtl``."""
+        return "rtl" if self._texts["meta.direction"] == "rtl" else "ltr"
+
+    def duration(self, seconds: float) -> str:
+        """About how long: seconds below a minute and a half, then minutes, then hours with one decimal."""
+        if seconds < 90:
+            return self("time.seconds", n=round(seconds))
+        if seconds < 5400:
+            return self("time.minutes", n=round(seconds / 60))
+        return self("time.hours", n=f"{seconds / 3600:.1f}")
+
+
+def bundled() -> dict[str, Texts]:
+    """The languages that the app brings."""
+    return languages({})
+
+
+def languages(more: Mapping[str, Path]) -> dict[str, Texts]:
+    """The languages that the app brings and those of `more`, by code; what a file of `more` lacks is English.
+
+    A file for a language that the app brings replaces texts of it. DataError if a file is no mapping of texts.
+    """
+    folder = files("benchbuilder.annotation.app").joinpath("strings")
+    codes = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    own = {code: _read(folder.joinpath(f"{code}.yaml").read_text(encoding="utf-8"), code) for code in codes}
+    english = own[OWN]
+    for code, path in more.items():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(
+                f"The words of the interface in {code} cannot be read", where=str(path), why=str(error),
+                next="Correct `strings` of the project in the recipe, or the file.",
+            ) from error  # fmt: skip
+        name = {} if code in own else {"meta.name": code}
+        own[code] = {**english, **own.get(code, {}), **name, **_read(text, str(path))}
+    return {code: Texts(code, texts) for code, texts in own.items()}
+
+
+def _read(text: str, where: str) -> dict[str, str]:
+    try:
+        return dict(_flatten("", yaml.safe_load(text)))
+    except (yaml.YAMLError, TypeError) as error:
+        raise DataError(
+            "A file with words of the interface is not a YAML mapping of texts", where=where, why=str(error),
+            next="Make it look like the English one: keys with texts, or with such mappings.",
+        ) from error  # fmt: skip
+
+
+def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
+    if isinstance(node, Mapping):
+        return [pair for key, value in node.items() for pair in _flatten(f"{prefix}.{key}" if prefix else key, value)]
+    if not isinstance(node, str) or not prefix:
+        raise TypeError(f"{prefix or 'the file'}: a text is needed here, found {type(node).__name__}")
+    return [(prefix, node)]
+
+
+def preferred(header: str, available: Mapping[str, Texts]) -> str:
+    """The language in `available` that an Accept-Language `header` prefers, English if there is none.
+
+    >>> preferred("de, zh-CN;q=0.8, en;q=0.5", bundled())
+    'zh'
+    """
+    ranked: list[tuple[float, int, str]] = []
+    for place, part in enumerate(header[:500].split(",")):
+        tag, _, weight = part.strip().lower().partition(";q=")
+        quality = float(weight) if re.fullmatch(r"[01](\.\d{1,3})?", weight) else 1.0 if not weight else 0.0
+        code = next((code for code in available if tag == code.lower() or tag.startswith(f"{code.lower()}-")), "")
+        if code and quality > 0:
+            ranked.append((-quality, place, code))
+    return min(ranked)[2] if ranked else OWN

@@ -1,0 +1,171 @@
+"""Pages that are nobody's work: home, help, language, leaving, and what is shown when something is wrong."""
+
+from __future__ import annotations
+
+import logging
+import re
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from benchbuilder.annotation.app.i18n import Texts
+from benchbuilder.annotation.app.security import HEADERS
+from benchbuilder.annotation.app.sessions import Form, Refusal, Visit, anonymous, go, posted, signed_in, visit_of
+from benchbuilder.annotation.database.models import Progress, Project
+
+router = APIRouter()
+
+KEPT = "Draft-Kept"
+"""The header that tells scripts whether the server has what was entered: ``yes`` or ``no``."""
+
+_log = logging.getLogger("benchbuilder.annotation.app")
+_LOCAL = re.compile(r"/(?:[\w.-]+(?:/[\w.-]+)*)?", re.ASCII)
+_LATEST_S = 86_400
+_LATE = """\
+.late[hidden] { display: block; visibility: hidden; max-height: 0; padding-block: 0; margin: 0; overflow: hidden;
+  animation: late 0s linear SECONDSs forwards; }
+@keyframes late { to { visibility: visible; max-height: 20rem; padding-block: .35rem; margin: 0 0 .5rem; } }
+"""
+
+
+@router.get("/")
+def home(request: Request) -> Response:
+    """The work that waits for the visitor."""
+    visit = signed_in(request)
+    if visit.person.role == "lead":
+        return go("/lead")
+    projects = visit.ballots.projects()
+    if visit.person.role == "adjudicator":
+        waiting = [(project, visit.ballots.disputes(project.name)) for project in projects]
+        return visit.page("home_adjudicator.j2", waiting=[pair for pair in waiting if pair[0].spec.rule != "mean"])
+    own = [(project, visit.ballots.progress(visit.person, project.name)) for project in projects]
+    return visit.page("home.j2", own=[(p, pace(visit.texts, p, done)) for p, done in own if all_of(done)])
+
+
+def all_of(progress: Progress) -> int:
+    """How many tasks somebody has."""
+    return progress.done + progress.open + progress.skipped
+
+
+def pace(texts: Texts, project: Project, progress: Progress) -> dict[str, object]:
+    """Progress as pages show it: counts, share in whole per cent, pace, and about how long the rest takes.
+
+    The rest is taken to go at the median pace so far; before anything is done, at the suggested one.
+    """
+    total = all_of(progress)
+    each = progress.median_seconds or project.spec.suggested_seconds
+    left = total - progress.done
+    return {
+        "done": progress.done,
+        "total": total,
+        "skipped": progress.skipped,
+        "flagged": progress.flagged,
+        "median": texts.duration(progress.median_seconds) if progress.median_seconds else "",
+        "left": texts.duration(each * left) if each and left else "",
+    }
+
+
+@router.get("/help")
+def help_page(request: Request) -> Response:
+    """How the pages work, and which keys there are."""
+    return visit_of(request).page("help.j2")
+
+
+@router.post("/language")
+def choose_language(request: Request, form: Annotated[Form, Depends(posted)]) -> Response:
+    """Keep the language that the visitor chose, and go back to where they were."""
+    visit = signed_in(request, form=form)
+    if form("language") not in visit.site.languages:
+        raise HTTPException(400)
+    visit.ballots.choose_language(request.cookies[visit.site.cookie("session")], form("language"))
+    return go(form("back") if _LOCAL.fullmatch(form("back")) else "/")
+
+
+@router.post("/leave")
+def leave(request: Request, form: Annotated[Form, Depends(posted)]) -> Response:
+    """End the session."""
+    visit = signed_in(request, form=form)
+    name = visit.site.cookie("session")
+    visit.ballots.leave(request.cookies[name])
+    response = Visit(request, visit.site, None, visit.texts).page("left.j2")
+    response.delete_cookie(name, secure=visit.site.secure, httponly=True, samesite="lax")
+    return response
+
+
+@router.get("/late/{seconds}.css")
+def late(seconds: str) -> Response:
+    """A style sheet that shows what is late after so many seconds, for browsers without scripts."""
+    if not seconds.isascii() or not seconds.isdigit() or len(seconds) > 5 or int(seconds) > _LATEST_S:
+        raise HTTPException(404)
+    css = _LATE.replace("SECONDS", str(int(seconds)))
+    return Response(css, media_type="text/css", headers={"Cache-Control": "private, max-age=86400"})
+
+
+def wants_json(request: Request) -> bool:
+    """Whether a script asks, which gets data for an answer."""
+    return request.headers.get("accept", "") == "application/json"
+
+
+def onto(visit: Visit, path: str) -> Response:
+    """On to `path`: scripts get the address and go there themselves."""
+    return JSONResponse({"next": path}) if wants_json(visit.request) else go(path)
+
+
+def told(response: Response, kept: bool) -> Response:
+    """The `response` with the header that says whether what was entered is kept."""
+    response.headers[KEPT] = "yes" if kept else "no"
+    return response
+
+
+def changed(visit: Visit, template: str, kept: bool, **context: object) -> Response:
+    """409: what the visitor saw is not what there is. Whether what they entered is `kept` is in the page and for
+    scripts in the data.
+    """
+    if wants_json(visit.request):
+        return told(JSONResponse({"state": "changed", "kept": kept}, HTTPStatus.CONFLICT), kept)
+    return told(visit.page(template, HTTPStatus.CONFLICT, kept=kept, **context), kept)
+
+
+def problem(request: Request, status: int, reason: str = "") -> Response:
+    """The plain page (for scripts, data) that says what is wrong, in the language of the browser."""
+    visit = anonymous(request)
+    if wants_json(request):
+        return JSONResponse({"state": reason or "refused"}, status, HEADERS)
+    key = f"refused.{reason}" if reason else f"error.{status}"
+    if not visit.texts.has(f"{key}.title"):
+        key = "error.500" if status >= 500 else "error.400"
+    response = visit.page("error.j2", status, key=key)
+    response.headers.update(HEADERS)
+    return response
+
+
+def on_http_error(request: Request, error: Exception) -> Response:
+    """Handler of refused requests."""
+    assert isinstance(error, HTTPException)
+    response = problem(request, error.status_code, error.reason if isinstance(error, Refusal) else "")
+    for name, value in (error.headers or {}).items():
+        response.headers[name] = value
+    if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        response.headers["Retry-After"] = "300"
+    return response
+
+
+def on_bad_request(request: Request, _error: Exception) -> Response:
+    """Handler of addresses that the framework itself refuses: there is nothing there."""
+    return problem(request, 404)
+
+
+def on_trouble(request: Request, error: Exception) -> Response:
+    """Handler of a database that cannot be used now: it is locked, full or gone. The server's log says which."""
+    _log.error("%s", error)
+    response = problem(request, HTTPStatus.SERVICE_UNAVAILABLE)
+    response.headers["Retry-After"] = "15"
+    return response
+
+
+def on_bug(request: Request, _error: Exception) -> Response:
+    """Handler of everything else; the server's log has the traceback, the page has not."""
+    return problem(request, 500)

@@ -1,0 +1,121 @@
+"""What stands before every route: known hosts, small bodies, headers, a log without secrets."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY = 1_000_000
+"""The bytes that a request may carry."""
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
+"""On every response, unless the response says otherwise (only `Cache-Control` of static files does)."""
+
+Refuse = Callable[[Request, int], Response]
+
+_log = logging.getLogger("benchbuilder.annotation.app.access")
+_SECRET = re.compile(r"(?<=/enter/).+", re.DOTALL)
+
+
+class Shield:
+    """Middleware: refuses unknown hosts (400) and bodies over `MAX_BODY` (413), adds `HEADERS`, logs.
+
+    `hosts` are names without port; ``*`` allows all. The log has the method, the path without the query and with
+    ``/enter/`` cut, the status and the milliseconds. `refuse` makes the page that says no.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], secure: bool, refuse: Refuse) -> None:
+        self._app, self._refuse = app, refuse
+        self._hosts = {host.lower().strip("[]") for host in hosts}
+        self._headers = dict(HEADERS)
+        if secure:
+            self._headers["Strict-Transport-Security"] = "max-age=31536000"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+
+        async def guarded_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+                _note(scope, message["status"], time.perf_counter() - started)
+            await send(message)
+
+        if status := self._against(Headers(scope=scope)):
+            await self._refuse(Request(scope), status)(scope, receive, guarded_send)
+        else:
+            await self._app(scope, _limited(receive), guarded_send)
+
+    def _against(self, headers: Headers) -> int:
+        """The status with which to refuse what these `headers` begin, 0 if there is nothing against it."""
+        if "*" not in self._hosts and host_of(headers.get("host", "")) not in self._hosts:
+            return 400
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit():
+            return 400
+        return 413 if len(length) > 12 or int(length) > MAX_BODY else 0
+
+
+def _limited(receive: Receive) -> Callable[[], Awaitable[Message]]:
+    seen = 0
+
+    async def limited() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > MAX_BODY:
+            raise HTTPException(413)
+        return message
+
+    return limited
+
+
+def host_of(host: str) -> str:
+    """The name in a Host header, without port and brackets, in lower case.
+
+    >>> host_of("Example.org:8000"), host_of("[::1]:8000"), host_of("localhost")
+    ('example.org', '::1', 'localhost')
+    """
+    name = host.strip().lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.partition(":")[0]
+
+
+def loggable(path: str) -> str:
+    """A path as it may stand in a log: no token, no line break, not long.
+
+    >>> loggable("/enter/abc"), loggable("/p/claims/3")
+    ('/enter/...', '/p/claims/3')
+    """
+    return ascii(_SECRET.sub("...", path))[1:-1][:200]
+
+
+def _note(scope: Scope, status: int, seconds: float) -> None:
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("%s %s %d %.0f ms", scope["method"], loggable(scope["path"]), status, seconds * 1000)

@@ -1,0 +1,79 @@
+"""Running the app on a port until somebody stops it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+import uvicorn
+from fastapi import FastAPI
+
+from benchbuilder.core.errors import ServiceError
+
+_THREADS = 8
+"""How many requests are worked on at a time: with more, those who write to the database wait longer for their turn."""
+_SWITCH_S = 0.0005
+"""How long a thread may keep others from going on; who writes gives way at every statement, and should be back soon."""
+
+
+def serve(app: FastAPI, host: str, port: int, *, ready: Callable[[str], None]) -> None:
+    """Serve `app` until SIGINT or SIGTERM; `ready` gets the address as soon as requests are answered.
+
+    `port` 0 takes a free one. Requests that are being answered when it stops get ten seconds. ServiceError if nothing
+    can listen there. Headers that a proxy adds about the client count only from this machine.
+    """
+    listening = _listen(host, port)
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=10,
+        timeout_keep_alive=30,
+        proxy_headers=True,
+        forwarded_allow_ips="127.0.0.1,::1",
+    )
+    name = f"[{host}]" if ":" in host else host
+    server = _Server(config, lambda: ready(f"http://{name}:{listening.getsockname()[1]}/"))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.setswitchinterval(before)
+        listening.close()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, *args: Any, **options: Any) -> None:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        await super().startup(*args, **options)
+        if not self.should_exit:
+            self._ready()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    # Only sockets that say that they speak TCP are sent on without delay by asyncio; else pages take 40 ms longer.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise ServiceError(
+            f"The review app cannot listen at {host}, port {port}", why=str(error),
+            next="Stop what uses the port, or choose another one.",
+        ) from error  # fmt: skip
+    return listening

@@ -1,0 +1,188 @@
+"""Who asks, in which language, and the page that answers."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from benchbuilder.annotation.app.i18n import Texts, preferred
+from benchbuilder.annotation.app.login_throttle import Attempts
+from benchbuilder.annotation.app.rendering import render
+from benchbuilder.annotation.database.models import Person, Role, Visitor
+from benchbuilder.annotation.database.store import Ballots
+
+_FIELDS = 3000
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all requests share."""
+
+    ballots: Ballots
+    languages: Mapping[str, Texts]
+    secure: bool
+    name: str = ""
+    attempts: Attempts = field(default_factory=Attempts)
+
+    def cookie(self, name: str) -> str:
+        """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone.
+
+        All ports of a host share cookies, so that sites with other names call theirs otherwise.
+        """
+        mark = f"_{hashlib.blake2b(self.name.encode(), digest_size=4).hexdigest()}" if self.name else ""
+        return f"__Host-review_{name}{mark}" if self.secure else f"review_{name}{mark}"
+
+
+class Refusal(HTTPException):
+    """A request that is turned away; `reason` names the text under ``refused.`` that says why and what to do."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(status)
+        self.reason = reason
+
+
+class Form:
+    """The fields of a form as they were sent, in their order; control characters are taken out, line ends are LF."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self.pairs = [(name, _tidy(value)) for name, value in pairs]
+        self._last = dict(self.pairs)
+
+    def __call__(self, name: str) -> str:
+        """The last value of `name`, empty if it is not there."""
+        return self._last.get(name, "")
+
+    def all(self, name: str) -> list[str]:
+        """Every value of `name`: the boxes that were ticked."""
+        return [value for key, value in self.pairs if key == name]
+
+    def starting(self, *prefixes: str) -> dict[str, str]:
+        """The fields whose names start with one of `prefixes`."""
+        return {name: value for name, value in self._last.items() if name.startswith(prefixes)}
+
+
+_DROPPED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
+
+
+def _tidy(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_DROPPED)
+
+
+async def posted(request: Request) -> Form:
+    """The form in a request, as a FastAPI dependency. It has to come from a page of this app (else 403)."""
+    if not same_origin(request):
+        raise Refusal(403, "other_site")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+        raise HTTPException(400)
+    body = await request.body()
+    try:
+        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS)
+    except ValueError as error:
+        raise HTTPException(400) from error
+    return Form(pairs)
+
+
+def same_origin(request: Request) -> bool:
+    """Whether a browser says that a page of this app sent the request; a client that says nothing is no browser.
+
+    Pages without referrer send the origin ``null``; then ``Sec-Fetch-Site`` tells, and the token in the form anyway.
+    """
+    site = request.headers.get("sec-fetch-site", "")
+    if site and site not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("origin", "")
+    if origin in ("", "null"):
+        return True
+    try:
+        return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request, the visitor (``None`` if nobody is signed in), and the texts in the language for the answer."""
+
+    request: Request
+    site: Site
+    visitor: Visitor | None
+    texts: Texts
+
+    @property
+    def ballots(self) -> Ballots:
+        """The database of votes."""
+        return self.site.ballots
+
+    @property
+    def person(self) -> Person:
+        """Who is signed in."""
+        if self.visitor is None:
+            raise Refusal(403, "signed_out")
+        return self.visitor.person
+
+    def page(self, template: str, status: int = 200, **context: Any) -> HTMLResponse:
+        """The `template` with `context`, and with ``t`` (the texts), ``visitor``, ``languages`` and ``here``."""
+        body = render(
+            template,
+            t=self.texts,
+            visitor=self.visitor,
+            languages=self.site.languages,
+            here=self.request.url.path if status == 200 and self.request.method == "GET" else "/",
+            **context,
+        )
+        return HTMLResponse(body, status)
+
+
+def site_of(request: Request) -> Site:
+    """What all requests to this app share."""
+    return request.app.state.site
+
+
+def visit_of(request: Request) -> Visit:
+    """The visit, whether or not somebody is signed in."""
+    site = site_of(request)
+    session = request.cookies.get(site.cookie("session"), "")
+    visitor = site.ballots.visitor(session) if 0 < len(session) <= 200 and session.isascii() else None
+    language = visitor.language if visitor is not None else ""
+    if language not in site.languages:
+        language = preferred(request.headers.get("accept-language", ""), site.languages)
+    return Visit(request, site, visitor, site.languages[language])
+
+
+def signed_in(request: Request, *roles: Role, form: Form | None = None) -> Visit:
+    """The visit of somebody with one of `roles` (any if none is given); 403 if nobody is, or somebody else.
+
+    What a POST sent, `form`, has to be there, with the token of the session (else 403).
+    """
+    visit = visit_of(request)
+    if visit.visitor is None:
+        raise Refusal(403, "signed_out")
+    if request.method == "POST":
+        if form is None:
+            raise TypeError("a POST is checked with its form")
+        if not hmac.compare_digest(form("csrf").encode(), visit.visitor.csrf.encode()):
+            raise Refusal(403, "stale_page")
+    if roles and visit.visitor.person.role not in roles:
+        raise Refusal(403, "other_role")
+    return visit
+
+
+def anonymous(request: Request) -> Visit:
+    """The visit of somebody of whom nothing is asked of the database: for pages that say that something is wrong."""
+    site = site_of(request)
+    return Visit(
+        request, site, None, site.languages[preferred(request.headers.get("accept-language", ""), site.languages)]
+    )
+
+
+def go(path: str) -> RedirectResponse:
+    """On to `path` of this app with a GET."""
+    return RedirectResponse(path, 303)

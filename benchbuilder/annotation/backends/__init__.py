@@ -1,0 +1,1 @@
+"""Where votes come from: the app, annotation sheets, or nowhere."""

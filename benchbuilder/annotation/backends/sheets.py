@@ -1,0 +1,244 @@
+"""Votes by way of files: packets of sheets go out, filled sheets come back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from benchbuilder.annotation.base import Ballot, Instructions, Subject, Task, Value, Votes, Wanted
+from benchbuilder.annotation.sheets.cells import escape, folded
+from benchbuilder.annotation.sheets.packet_folder import lay_out
+from benchbuilder.annotation.sheets.reading import CastVote, Reading, read_file
+from benchbuilder.annotation.sheets.sheets import SheetLabels, columns, csv_bytes, grid, packet_rows
+from benchbuilder.annotation.tasks import wording_key
+from benchbuilder.config.spec.annotation import JudgingSpec, Name
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError
+
+_SHEETS = (".csv", ".xlsx")
+_IGNORED = (".md", ".txt")
+_SHOWN_PROBLEMS = 20
+_LOOK = "1"
+"""To be raised when workbooks come to look otherwise, so that old packets are replaced."""
+
+
+class FilesSpec(JudgingSpec):
+    """Sheets as CSV and XLSX. `votes` is a folder of filled sheets that the recipe ships, besides those of the build.
+
+    All `annotators` judge everything, the `adjudicator` only that on which they are in dispute; by ``rule: mean`` there
+    need be none. `labels` is what annotators read besides the material, in their language. Candidates are shown as they
+    are, without `fields`.
+    """
+
+    annotators: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
+    adjudicator: Name | None = None
+    votes: FileRef | None = None
+    labels: Annotated[SheetLabels, Knob()]
+
+    @model_validator(mode="after")
+    def _people(self) -> FilesSpec:
+        if len(set(self.people())) < len(self.people()):
+            raise ValueError("annotators: the annotators and the adjudicator must all be different people")
+        if self.adjudicator is None and self.rule == "adjudicate":
+            raise ValueError("adjudicator: somebody must decide where annotators are in dispute, or write rule: mean")
+        if not self.shown() and (lacking := self.labels.lacking()):
+            raise ValueError(f"labels: sheets of candidates need {', '.join(lacking)} too; other rows need `fields`")
+        return self
+
+    def votes_each(self) -> int:
+        """Every annotator judges everything."""
+        return len(self.annotators)
+
+    def people(self) -> tuple[str, ...]:
+        """The annotators and the adjudicator."""
+        return self.annotators if self.adjudicator is None else (*self.annotators, self.adjudicator)
+
+    def wanted_of(self, person: str, ballot: Ballot, wanted: Wanted) -> tuple[Subject, ...]:
+        """What of `wanted` is for `person` to judge."""
+        if person == self.adjudicator:
+            return wanted.decisions
+        return tuple(subject for subject in wanted.votes if person not in ballot.votes.get(subject, {}))
+
+    def cast(self, ballot: Ballot, subject: Subject, person: str, value: Value) -> None:
+        """Put a vote, or the adjudicator's decision, into `ballot`."""
+        if person == self.adjudicator:
+            ballot.decisions[subject] = (person, value)
+        else:
+            ballot.votes.setdefault(subject, {})[person] = value
+
+
+class FileVotes(Votes):
+    """Writes one CSV and one XLSX packet a person below ``packets/``, and reads all filled sheets below ``votes/``.
+
+    Both folders lie in the workplace; those for the rows of a step other than candidates in a folder of its name there.
+
+    A packet holds only what its person still has to judge, in an order of their own, and nothing of where a
+    candidate comes from or what others decided. Its name ends in a hash of its content, so that filled packets of
+    several rounds can lie side by side. An empty cell is no vote; the same vote twice counts once; a person who
+    gives 0 here and 1 there is an error, as is any value but 0 and 1, and a row that shows the text of another key.
+    """
+
+    kind: ClassVar[str] = "files"
+    spec_class: ClassVar[type[KindSpec]] = FilesSpec
+
+    spec: FilesSpec
+
+    @property
+    def judging(self) -> JudgingSpec | None:
+        """The spec itself."""
+        return self.spec
+
+    def observes(self, workplace: Path) -> Mapping[str, str]:
+        """SHA-256 of every file of votes."""
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self._files(workplace)}
+
+    def _files(self, workplace: Path) -> Iterator[tuple[str, Path]]:
+        """Names and places of all vote files: those that the recipe ships, then those of the build."""
+        shipped = self.spec.votes
+        if shipped is not None:
+            if not shipped.file.exists():
+                raise DataError(
+                    f"annotation.votes: {shipped.path} is missing",
+                    where=str(shipped.file),
+                    next="set annotation.votes to a folder of filled sheets, or to null if there are none yet",
+                )
+            yield from _below(shipped.file, shipped.path.rstrip("/"))
+        yield from _below(self._home(workplace) / "votes", f"{self._place(workplace)}/votes")
+
+    def _home(self, workplace: Path) -> Path:
+        """The folder of the project."""
+        return workplace / self.project
+
+    def _place(self, workplace: Path) -> str:
+        """How people are told of it."""
+        return f"{workplace.name}/{self.project}".rstrip("/")
+
+    # --- in
+
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
+        """Every vote on `subjects`; others are counted as stale. DataError lists all problems by file and row."""
+        reading = Reading(self.spec.people(), {wording_key(q): q for q in self.spec.asked().values()})
+        for name, path in self._files(workplace):
+            if path.suffix.lower() in _SHEETS:
+                read_file(name, path.read_bytes(), reading)
+            elif path.suffix.lower() not in _IGNORED:
+                reading.problems.append(f"{name}: sheets of judgements are .xlsx or .csv; save it as one of these")
+        ballot = self._count(reading, subjects)
+        if reading.problems:
+            raise _refuse(reading.problems)
+        return ballot
+
+    def _count(self, reading: Reading, subjects: Collection[Subject]) -> Ballot:
+        """The votes by subject and person; contradictions and misplaced keys are added to the problems of `reading`."""
+        reading.problems += _misplaced(reading, subjects)
+        ballot = Ballot()
+        first: dict[tuple[Subject, str], CastVote] = {}
+        for vote in reading.votes:
+            if vote.subject not in subjects:
+                ballot.stale[vote.file] = ballot.stale.get(vote.file, 0) + 1
+                continue
+            before = first.setdefault((vote.subject, vote.annotator), vote)
+            if before.value != vote.value:
+                reading.problems.append(
+                    f"{vote.where}: {vote.annotator} says {vote.value}, but {before.value} at {before.where}; keep one"
+                )
+            self.spec.cast(ballot, vote.subject, vote.annotator, before.value)
+        keys = {subject.key for subject in subjects}
+        ballot.comments = sorted({comment for comment in reading.comments if comment.key in keys})
+        return ballot
+
+    # --- out
+
+    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:
+        """Write packets with just what is `wanted`, and take away packets of before that nobody changed."""
+        packets: dict[str, Callable[[], bytes]] = {}
+        missing: dict[str, int] = {}
+        for person in self.spec.people():
+            subjects = self.spec.wanted_of(person, ballot, wanted)
+            for subject in subjects:
+                name = f"{person}: {wanted.about[subject]}"
+                missing[name] = missing.get(name, 0) + 1
+            if subjects:
+                packets |= self._packet(tasks, frozenset(subjects), person, context.seed)
+        home, place = self._home(context.workplace), self._place(context.workplace)
+        changed = lay_out(home / "packets", packets)
+        if packets:
+            (home / "votes").mkdir(parents=True, exist_ok=True)
+        books = ", ".join(name for name in packets if name.endswith(".xlsx"))
+        warning = ""
+        if changed:
+            warning = (
+                f"{', '.join(changed)} in {place}/packets changed since written: if filled in, move to {place}/votes"
+            )
+        return Instructions(
+            missing=missing,
+            where=f"{place}/packets in the folder of the build",
+            next=f"fill in {books} (or the .csv of the same name), put them into {place}/votes, "
+            "and run the same command again",
+            warning=warning,
+        )
+
+    def _packet(
+        self, tasks: Sequence[Task], wanted: Collection[Subject], person: str, seed: int
+    ) -> dict[str, Callable[[], bytes]]:
+        """The files of a person's packet by name; the name changes with the content."""
+        spec = self.spec
+        rows = packet_rows(tasks, wanted, spec, spec.labels, annotator=person, seed=seed)
+        layout = columns(spec, spec.labels)
+        text = csv_bytes(grid(layout, rows))
+
+        def book() -> bytes:
+            from benchbuilder.annotation.sheets.workbook import workbook_bytes
+
+            return workbook_bytes(layout, rows, spec, spec.labels)
+
+        guide = "\n".join([*spec.labels.instructions, spec.labels.sheet, spec.labels.guide, _LOOK]).encode()
+        stem = f"{person}-{hashlib.blake2b(text + guide, digest_size=4).hexdigest()}"
+        return {f"{stem}.xlsx": book, f"{stem}.csv": lambda: text}
+
+
+def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """Files of `folder` (or the one file that it is) in order; hidden ones and the locks of open files left out."""
+    if folder.is_file():
+        yield name, folder
+        return
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith((".", "~$")) for part in relative.parts):
+            yield f"{name}/{relative.as_posix()}", path
+
+
+def _misplaced(reading: Reading, subjects: Collection[Subject]) -> list[str]:
+    """A problem for each row whose text is not that of its key, but that of another one shown now.
+
+    So it is where columns were sorted without the key. A text that is nobody's was merely altered; and of a key that
+    is not shown now the text is not known, nor do its votes count.
+    """
+    text_of = {subject.key: folded(escape(subject.text)) for subject in subjects}
+    key_of = {text: key for key, text in text_of.items() if text}
+    found: dict[str, None] = {}
+    for vote in reading.votes:
+        key, own = vote.subject.key, text_of.get(vote.subject.key)
+        if own and vote.text != own and vote.text in key_of:
+            found[
+                f"{vote.where}: the row shows the text of {key_of[vote.text]}, but its key is {key}; "
+                "were columns sorted without the key? sort whole rows, or copy the keys from the packet"
+            ] = None
+    return list(found)
+
+
+def _refuse(problems: Sequence[str]) -> DataError:
+    shown = list(problems[:_SHOWN_PROBLEMS])
+    if more := len(problems) - len(shown):
+        shown.append(f"and {more} more")
+    return DataError(
+        f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the sheets of judgements",
+        where=problems[0].partition(": ")[0],
+        why="\n         ".join(shown),
+        next="correct the cells or take the files away, then run the same command again; no vote was counted",
+    )

@@ -1,0 +1,198 @@
+"""Who judges what: each task goes to as many annotators as it needs, evenly, in an order of each one's own."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from benchbuilder.annotation.database import bulk
+from benchbuilder.annotation.database.projects import Work
+from benchbuilder.annotation.database.schema import assignments, people, tasks
+from benchbuilder.annotation.database.users import able, member
+
+_GOLD_EVERY = 10
+
+
+@dataclass
+class Plan:
+    """`judges` maps ids of tasks to ids of people; `movable` those people to the tasks that they have not opened."""
+
+    judges: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    movable: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+
+    def give(self, task: int, person: int) -> None:
+        """An unopened task for `person`."""
+        self.judges[task].add(person)
+        self.movable[person].add(task)
+
+    def take(self, task: int, person: int) -> None:
+        """An unopened task is not `person`'s any more."""
+        self.judges[task].discard(person)
+        self.movable[person].discard(task)
+
+
+def balance(connection: Connection, work: Work, now: datetime) -> None:
+    """Give out what has not been opened, to those who work on the project and can come in.
+
+    What somebody opened is theirs unless they were shut out, and what they are done with for good. Nothing changes
+    unless people or tasks did.
+    """
+    query = select(people.c.id, people.c.code, people.c.revoked, people.c.projects)
+    query = query.where(people.c.role == "annotator")
+    everybody = connection.execute(query.order_by(people.c.id)).all()
+    active = {row.id for row in everybody if not row.revoked and member(row.projects, work.name)}
+    coming = active & able(connection, now)
+    query = select(tasks.c.id, tasks.c.key, tasks.c.gold).where(tasks.c.project_id == work.id, tasks.c.live)
+    live = {row.id: row for row in connection.execute(query.order_by(tasks.c.ordinal, tasks.c.id))}
+    query = select(assignments).where(assignments.c.project_id == work.id)
+    held = {
+        (row.task_id, row.person_id): row
+        for row in connection.execute(query.where(assignments.c.person_id.in_([row.id for row in everybody])))
+    }
+    plan = _spread(work, live, active, coming, held)
+    places: dict[tuple[int, int], int | None] = {}
+    for row in everybody:
+        mine = [id_ for id_ in live if row.id in plan.judges[id_]]
+        ordered = _ordered(work, row, [live[id_] for id_ in mine], held)
+        places |= {(id_, row.id): place for place, id_ in enumerate(ordered, start=1)}
+    _apply(connection, work, held, places)
+
+
+# --- who
+
+
+def _spread(
+    work: Work, live: Mapping[int, Any], active: set[int], coming: set[int], held: Mapping[Any, Any]
+) -> Plan:  # fmt: skip
+    plan = Plan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)})
+    by_task: dict[int, list[Any]] = {id_: [] for id_ in live}
+    for (task, _), row in sorted(held.items()):
+        if task in live:
+            by_task[task].append(row)
+    for id_, task in live.items():
+        if task.gold:
+            _gold(plan, id_, by_task[id_], active)
+        else:
+            _keep(plan, id_, by_task[id_], active, work.spec.per_task)
+    for id_, task in live.items():
+        if not task.gold and len(plan.judges[id_]) < work.spec.per_task:
+            _fill(plan, id_, work.spec.per_task, random.Random(f"{work.seed}:{task.key}"))
+    _level(plan, {id_: task.key for id_, task in live.items() if not task.gold}, work.seed)
+    return plan
+
+
+def _gold(plan: Plan, task: int, rows: list[Any], active: set[int]) -> None:
+    theirs = {row.person_id for row in rows if row.state == "done" or _opened(row, active)}
+    plan.judges[task] = {*plan.movable, *theirs}
+
+
+def _keep(plan: Plan, task: int, rows: list[Any], active: set[int], most: int) -> None:
+    """Leave the task with those who are done, then with those who opened it, then with those who have not yet."""
+    judges = plan.judges[task]
+    judges |= {row.person_id for row in rows if row.state == "done" or (_opened(row, active) and row.live)}
+    for row in rows:
+        if len(judges) < most and _opened(row, active):
+            judges.add(row.person_id)
+    unopened = [row.person_id for row in rows if row.opened_at is None and row.person_id in plan.movable]
+    for person in sorted(unopened, key=lambda person: (len(plan.movable[person]), person)):
+        if len(judges) < most:
+            plan.give(task, person)
+
+
+def _opened(row: Any, active: set[int]) -> bool:
+    return row.opened_at is not None and row.person_id in active
+
+
+def _fill(plan: Plan, task: int, most: int, draw: random.Random) -> None:
+    """Give the task to those with the fewest unopened ones; `draw` says who of equals."""
+    judges = plan.judges[task]
+    free = [person for person in plan.movable if person not in judges]
+    draw.shuffle(free)
+    free.sort(key=lambda person: len(plan.movable[person]))
+    for person in free[: most - len(judges)]:
+        plan.give(task, person)
+
+
+def _level(plan: Plan, keys: Mapping[int, str], seed: int) -> None:
+    """Move unopened tasks from those who have the most to those who have the fewest, as long as that helps."""
+    pools: dict[tuple[int, int], list[int]] = {}
+    while True:
+        load = {person: len(mine) for person, mine in plan.movable.items()}
+        pairs = [
+            (load[few] - load[many], many, few) for many in load for few in load
+            if load[many] - load[few] > 1 and pools.get((many, few)) != []
+        ]  # fmt: skip
+        if not pairs:
+            return
+        _, many, few = min(pairs)
+        if (many, few) not in pools:
+            pools[many, few] = sorted(plan.movable[many], key=lambda task: _rank(seed, f"{many}>{few}", keys[task]))
+        pool = pools[many, few]
+        while pool:
+            task = pool.pop()
+            if task in plan.movable[many] and few not in plan.judges[task]:
+                plan.take(task, many)
+                plan.give(task, few)
+                break
+
+
+# --- in which order
+
+
+def _ordered(work: Work, person: Any, mine: list[Any], held: Mapping[Any, Any]) -> list[int]:
+    """Ids of the tasks `mine` in the person's order. What was opened keeps its place if there still is such a place."""
+    every = work.spec.gold.every if work.spec.gold is not None else _GOLD_EVERY
+    fixed: dict[int, Any] = {}
+    rest: dict[bool, list[Any]] = {False: [], True: []}
+    for task in sorted(mine, key=lambda task: _rank(work.seed, person.code, task.key), reverse=True):
+        row = held.get((task.id, person.id))
+        if row is not None and row.opened_at is not None and row.place is not None and row.place not in fixed:
+            fixed[row.place] = task
+        else:
+            rest[task.gold].append(task)
+    ordered: list[int] = []
+    since = 0
+    while len(ordered) < len(mine):
+        place = len(ordered) + 1
+        if place in fixed:
+            task = fixed.pop(place)
+        elif rest[True] and (since >= every or not rest[False]):
+            task = rest[True].pop()
+        else:
+            task = rest[False].pop() if rest[False] else fixed.pop(min(fixed))
+        since = 0 if task.gold else since + 1
+        ordered.append(task.id)
+    return ordered
+
+
+def _rank(seed: int, who: str, key: str) -> bytes:
+    return hashlib.blake2b(f"{seed}:{who}:{key}".encode(), digest_size=8).digest()
+
+
+# --- into the database
+
+
+def _apply(connection: Connection, work: Work, held: Mapping[Any, Any], places: Mapping[Any, int | None]) -> None:
+    new = [
+        {
+            "project_id": work.id, "task_id": task, "person_id": person, "place": place, "live": True, "state": "open",
+            "flagged": False, "note": "", "seconds": 0.0, "spent": 0.0,
+        }
+        for (task, person), place in places.items() if (task, person) not in held
+    ]  # fmt: skip
+    gone = [row.id for pair, row in held.items() if pair not in places and row.opened_at is None]
+    moved = [
+        {"id": row.id, "place": places.get(pair), "live": pair in places}
+        for pair, row in held.items()
+        if (row.place, row.live) != (places.get(pair), pair in places)
+    ]
+    bulk.remove(connection, gone)
+    left = set(gone)
+    bulk.change(connection, assignments, [row for row in moved if row["id"] not in left])
+    bulk.add(connection, assignments, new)

@@ -1,0 +1,117 @@
+"""Connections to SQLite and PostgreSQL: how transactions begin, and who waits for whom."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
+
+from benchbuilder.annotation.database.errors import complaint
+from benchbuilder.core.database_url import encryption, shown, understood
+from benchbuilder.core.errors import DataError
+
+_PATIENCE_SECONDS = 30
+_WRITES = "benchbuilder_writes"
+_LOCK = 7_202_511_900_017
+"""Number of the advisory lock under which those who write stand, in PostgreSQL."""
+
+
+class Transactions:
+    """Transactions on one database.
+
+    `writing` ones come one after another in SQLite. In PostgreSQL they run side by side and lock the rows that they
+    are about; ``alone`` ones, which change who has to do what, wait for the others and they for them.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = understood(url)
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _sqlite(self.url) if self.sqlite else _postgresql(self.url)
+        self._turn = threading.Lock()
+
+    @property
+    def where(self) -> str:
+        """Host and database, or the file."""
+        return shown(self.url)
+
+    @contextmanager
+    def reading(self, *, told: bool = True) -> Generator[Connection]:
+        """Look something up; all of it as it stood at one moment in SQLite.
+
+        DataError if the database cannot be used, unless `told` is false.
+        """
+        with self._telling() if told else nullcontext(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, alone: bool = False, told: bool = True) -> Generator[Connection]:
+        """Change something: all of it, or nothing if there is an error."""
+        turn = self._turn if self.sqlite else nullcontext()
+        with self._telling() if told else nullcontext(), turn, self.engine.connect() as plain:
+            connection = plain.execution_options(**{_WRITES: True})
+            with connection.begin():
+                if not self.sqlite:
+                    lock = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
+                    connection.execute(text(f"SELECT {lock}(:key)"), {"key": _LOCK})
+                yield connection
+
+    @contextmanager
+    def _telling(self) -> Generator[None]:
+        try:
+            yield
+        except (DBAPIError, NoConnectionLeft, OSError) as error:
+            told = complaint(error, self.url)
+            if told is None:
+                raise
+            raise told from error
+
+    def close(self) -> None:
+        """End all connections."""
+        self.engine.dispose()
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(
+        url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, hide_parameters=True,
+        connect_args={"timeout": _PATIENCE_SECONDS, "check_same_thread": False, "isolation_level": None},
+    )  # fmt: skip
+
+    def connected(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        for pragma in (
+            "foreign_keys = ON",
+            "synchronous = FULL",
+            "cache_size = -65536",
+            f"busy_timeout = {_PATIENCE_SECONDS * 1000}",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    context = encryption(url.query)
+    try:
+        return create_engine(
+            url.set(query={}), pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, pool_pre_ping=True,
+            hide_parameters=True, connect_args={} if context is None else {"ssl_context": context},
+        )  # fmt: skip
+    except ModuleNotFoundError as error:
+        raise DataError(
+            "PostgreSQL cannot be reached without its driver",
+            why=str(error),
+            next="pip install 'benchbuilder[postgres]'",
+        ) from error

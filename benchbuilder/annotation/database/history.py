@@ -1,0 +1,96 @@
+"""What was voted and done: what counts now, and everything that ever happened."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from benchbuilder.annotation.base import Ballot, Comment, Subject
+from benchbuilder.annotation.database.connection import Transactions
+from benchbuilder.annotation.database.models import Event, VoteEvent
+from benchbuilder.annotation.database.projects import Work, live_tasks
+from benchbuilder.annotation.database.record_votes import ballot_of
+from benchbuilder.annotation.database.sanitise import dump, load
+from benchbuilder.annotation.database.schema import assignments, current, events, people, projects, tasks, votes
+
+_PAGE = 5000
+
+
+def ballot(connection: Connection, work: Work, *, everything: bool = False) -> Ballot:
+    """The votes that count; see `Ballots.ballot`."""
+    gold = select(tasks.c.id).where(tasks.c.project_id == work.id, tasks.c.gold)
+    found = ballot_of(connection, (current.c.project_id == work.id) & current.c.task_id.not_in(gold))
+    query = select(people.c.code, tasks.c.key, assignments.c.note, tasks.c.live).where(assignments.c.note != "")
+    query = query.join(tasks, tasks.c.id == assignments.c.task_id).join(people, people.c.id == assignments.c.person_id)
+    notes = connection.execute(query.where(assignments.c.project_id == work.id, tasks.c.gold.is_(False))).all()
+    found.comments = sorted(Comment(code, key, note) for code, key, note, live in notes if live or everything)
+    if everything:
+        return found
+    shown = [task for row, task in live_tasks(connection, work) if not row.gold]
+    asked = {subject: what.subject for subject, what in work.asked(*shown).items()}
+    stale = sum(len(given) for subject, given in found.votes.items() if subject not in asked)
+    stale += sum(subject not in asked for subject in found.decisions)
+    found.votes = {asked[subject]: given for subject, given in found.votes.items() if subject in asked}
+    found.decisions = {asked[subject]: given for subject, given in found.decisions.items() if subject in asked}
+    found.stale = {"app": stale} if stale else {}
+    return found
+
+
+def digest(found: Ballot) -> str:
+    """Hash of votes and decisions, whatever their order."""
+    lines = [[s.key, s.wording, "vote", who, value] for s, given in found.votes.items() for who, value in given.items()]
+    lines += [[s.key, s.wording, "decision", who, value] for s, (who, value) in found.decisions.items()]
+    return hashlib.sha256("\n".join(sorted(map(dump, lines))).encode()).hexdigest()
+
+
+def vote_events(transactions: Transactions, project: str, since: int) -> Iterator[VoteEvent]:
+    """Every vote after the one with the id `since`."""
+    columns = (tasks.c.key.label("task"), people.c.name.label("who"), people.c.code, people.c.role)
+    query = select(votes, *columns, events.c.detail).join(events, events.c.id == votes.c.event_id)
+    query = query.join(tasks, tasks.c.id == votes.c.task_id).join(people, people.c.id == votes.c.person_id)
+    query = query.where(votes.c.project_id == _id(project))
+
+    def as_vote(row: Any) -> VoteEvent:
+        value = None if row.value is None else load(row.value)
+        note = str(load(row.detail).get("note", ""))
+        return VoteEvent(
+            row.id, project, row.task, Subject(row.key, row.wording), row.question, row.who, row.code, row.role, value,
+            note, row.at, row.door, row.event_id,
+        )  # fmt: skip
+
+    return _pages(transactions, query, votes.c.id, since, as_vote)
+
+
+def all_events(transactions: Transactions, project: str) -> Iterator[Event]:
+    """Everything that somebody did."""
+    columns = (tasks.c.key.label("task"), people.c.name.label("who"), people.c.code)
+    query = select(events, *columns).join(tasks, tasks.c.id == events.c.task_id)
+    query = query.join(people, people.c.id == events.c.person_id).where(events.c.project_id == _id(project))
+
+    def as_event(row: Any) -> Event:
+        return Event(
+            row.id, project, row.task, row.who, row.code, row.kind, row.at, row.seconds, row.active_seconds,
+            load(row.detail),
+        )  # fmt: skip
+
+    return _pages(transactions, query, events.c.id, 0, as_event)
+
+
+def _id(project: str) -> Any:
+    return select(projects.c.id).where(projects.c.name == project).scalar_subquery()
+
+
+def _pages(
+    transactions: Transactions, query: Select[Any], id_: Any, since: int, make: Callable[[Any], Any]
+) -> Iterator[Any]:  # fmt: skip
+    """Rows by id, some thousands at a time, so that nobody has to wait for who reads them."""
+    while True:
+        with transactions.reading() as connection:
+            rows = connection.execute(query.where(id_ > since).order_by(id_).limit(_PAGE)).all()
+        yield from map(make, rows)
+        if len(rows) < _PAGE:
+            return
+        since = rows[-1].id

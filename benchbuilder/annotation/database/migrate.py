@@ -1,0 +1,96 @@
+"""Bringing a database to the shape that this version of benchbuilder works with."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from benchbuilder.annotation.database.connection import Transactions
+from benchbuilder.annotation.database.errors import reason
+from benchbuilder.core.errors import DataError
+
+_FOLDER = Path(__file__).parent / "migrations"
+_PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 0.05
+_one_at_a_time = threading.Lock()
+"""Alembic keeps what it is at in a global variable."""
+
+
+def migrate(transactions: Transactions) -> None:
+    """Run what migrations are missing. If several start at once, one of them does it and the others wait.
+
+    DataError if the database cannot be opened, is of a newer version, or is no database of votes.
+    """
+    try:
+        if transactions.sqlite:
+            _write_ahead(transactions)
+        with transactions.reading(told=False) as connection:
+            if _version(connection) == _head():
+                return
+        with _one_at_a_time, transactions.writing(alone=True, told=False) as connection:
+            command.upgrade(_config(connection), "head")
+    except CommandError as error:
+        raise DataError(
+            "the database of votes was written by a newer version of benchbuilder",
+            where=transactions.where,
+            why=str(error),
+            next="pip install --upgrade benchbuilder",
+        ) from error
+    except (DBAPIError, sqlite3.Error, OSError) as error:
+        why, next_ = reason(error)
+        if not why and transactions.sqlite:
+            why = str(error.orig if isinstance(error, DBAPIError) else error)
+        raise DataError(
+            "the database of votes cannot be opened",
+            where=transactions.where,
+            why=why or "the server cannot be reached, or does not answer",
+            next=next_ or "check that it is there, that it is a database, and that you may write to it",
+        ) from error
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _head() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _version(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _write_ahead(transactions: Transactions) -> None:
+    """Write ahead, so that those who read need not wait; SQLite does not itself wait to change to that."""
+    path = Path(transactions.url.database or "")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # It holds what people said.
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            raw = transactions.engine.raw_connection()
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL")
+                return
+            finally:
+                raw.close()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,13 @@
+"""Runs migrations on the connection that the caller brings, within its transaction."""
+
+from alembic import context
+
+from benchbuilder.annotation.database.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,
+    transactional_ddl=True,
+)
+context.run_migrations()

@@ -1,0 +1,127 @@
+"""What a recipe says of a project, made into what the database takes: guideline, planted tasks, place of the votes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.annotation.base import ShownParagraph, Task, Value
+from benchbuilder.annotation.database.models import Project
+from benchbuilder.annotation.tasks import paragraph_key, task_key
+from benchbuilder.annotation.values import allowed
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.core.errors import DataError
+
+CLAIMS = "claims"
+"""The project of the candidates of a benchmark."""
+FILE = "review.sqlite"
+_SHOWN = 10
+
+
+def database_url(database_env: str | None, workplace: Path, environ: Mapping[str, str] | None = None) -> str:
+    """Where the votes stand: a file in `workplace`, or what the environment variable named by the recipe says.
+
+    DataError if that variable is not set. The URL may hold a password, and is in no message.
+    """
+    if database_env is None:
+        return f"sqlite:///{workplace.absolute() / FILE}"
+    url = (os.environ if environ is None else environ).get(database_env, "")
+    if not url:
+        raise DataError(
+            f"the environment variable {database_env} is not set",
+            why="database_env names it as the place of the shared database of votes",
+            next=f"export {database_env}=postgresql://USER@HOST/DATABASE, or leave database_env out",
+        )
+    return url
+
+
+def project_of(name: str, spec: ProjectSpec, language: str, seed: int, benchmark: str) -> Project:
+    """The project of `benchmark` that `spec` describes; DataError if its guideline cannot be read."""
+    return Project(name, spec, "" if spec.guideline is None else _text(spec.guideline), language, seed, benchmark)
+
+
+def _text(ref: FileRef) -> str:
+    try:
+        return ref.file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{ref.path} cannot be read", where=str(ref.file), why=str(error), next="it is a text in UTF-8"
+        ) from error
+
+
+def make_task(
+    fields: Sequence[tuple[str, str]],
+    paragraphs: Sequence[tuple[str, str, str]] = (),
+    *,
+    about: Sequence[tuple[str, str]] = (),
+    expected: Mapping[str, Value] | None = None,
+) -> Task:
+    """A task that shows `fields` (name, text) and `paragraphs` (base, title, text), with the keys of just that.
+
+    Paragraphs that read the same are shown once.
+    """
+    key = task_key(fields)
+    shown: dict[str, ShownParagraph] = {}
+    for base, title, text in paragraphs:
+        name = paragraph_key(key, text)
+        shown.setdefault(name, ShownParagraph(name, base, title, text))
+    return Task(key, tuple(fields), tuple(shown.values()), tuple(about), tuple(sorted((expected or {}).items())))
+
+
+def with_gold(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
+    """`tasks` and the planted ones of the recipe.
+
+    DataError lists the lines of the file that cannot be used, among them those that plant what is asked anyway: a
+    vote on it could not both decide and test.
+    """
+    if spec.gold is None:
+        return list(tasks)
+    asked = {task.key for task in tasks}
+    planted: dict[str, Task] = {}
+    problems: list[str] = []
+    for number, line in enumerate(_text(spec.gold.file).split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{spec.gold.file.path}:{number}"
+        try:
+            task = _gold(json.loads(line), spec)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            problems.append(f"{where}: {error}")
+            continue
+        if task.key in asked:
+            problems.append(f"{where}: this task is asked anyway; plant one that is not")
+        planted[task.key] = task
+    if problems:
+        more = [f"and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
+        raise DataError(
+            f"{len(problems)} lines of planted tasks cannot be used",
+            where=problems[0].partition(": ")[0],
+            why="\n         ".join([*problems[:_SHOWN], *more]),
+            next='a line is {"fields": {"text": "..."}, "expected": {"QUESTION": ANSWER}}, and maybe "paragraphs"',
+        )
+    return [*tasks, *planted.values()]
+
+
+def _gold(raw: dict[str, Any], spec: ProjectSpec) -> Task:
+    """A planted task; ValueError says what is wrong with it."""
+    names = list(spec.shown())
+    fields: dict[str, Any] = raw["fields"]
+    if wrong := sorted(set(fields) ^ set(names)):
+        raise ValueError(f"fields: {', '.join(wrong)}; wanted are {', '.join(names)}")
+    asked = spec.asked("claim")
+    expected: dict[str, Any] = raw["expected"]
+    if not expected:
+        raise ValueError("expected: at least one guiding question must have its right answer")
+    for name, value in expected.items():
+        if name not in asked or asked[name].answer == "text" or not allowed(asked[name], value):
+            raise ValueError(f"expected.{name}: {value!r} is no answer to a guiding question about the task")
+    paragraphs: list[Any] = raw.get("paragraphs") or []
+    return make_task(
+        [(name, str(fields[name])) for name in names],
+        [(str(p.get("base", "")), str(p.get("title", "")), str(p["text"])) for p in paragraphs],
+        expected=expected,
+    )

@@ -1,0 +1,255 @@
+"""Tables of the database: people and sessions, projects and tasks, assignments and drafts, events and votes.
+
+`events` and `votes` are only ever added to, which triggers see to. `current` holds the votes that count, for pages to
+be fast: the last one of each person about each subject, unless it took the one before back.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    literal_column,
+)
+
+from benchbuilder.annotation.database.sanitise import storable
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "%(table_name)s_pk",
+        "fk": "%(table_name)s_%(column_0_name)s_fk",
+        "uq": "%(table_name)s_%(column_0_N_name)s_unique",
+    }
+)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, in UTC; SQLite does not know of time zones."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """UTC, without saying so in SQLite."""
+        if value is None:
+            return None
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """With the time zone."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Words(TypeDecorator[str]):
+    """Text, stored and looked for without what no database takes: NUL and halves of surrogate pairs."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """As it can be stored."""
+        return None if value is None else storable(value)
+
+
+Number = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _id() -> Column[Any]:
+    return Column("id", Number, primary_key=True, autoincrement=True)
+
+
+def _ref(to: Column[Any], name: str, *, primary_key: bool = False) -> Column[Any]:
+    return Column(name, Number, ForeignKey(to), nullable=False, primary_key=primary_key, autoincrement=False)
+
+
+people = Table(
+    "people",
+    metadata,
+    _id(),
+    Column("name", Words, nullable=False, unique=True),
+    Column("role", Words, nullable=False),
+    Column("code", Words, nullable=False, unique=True),
+    Column("token_hash", Words, unique=True),
+    Column("language", Words, nullable=False, default=""),
+    Column("invited_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Column("revoked", Boolean, nullable=False, default=False),
+    Column("seen_at", Moment),
+    Column("projects", Words, nullable=False, default="[]"),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("hash", Words, primary_key=True),
+    _ref(people.c.id, "person_id"),
+    Column("language", Words, nullable=False, default=""),
+    Column("started_at", Moment, nullable=False),
+    Column("seen_at", Moment, nullable=False),
+    Index("sessions_of_person", "person_id"),
+)
+
+projects = Table(
+    "projects",
+    metadata,
+    _id(),
+    Column("name", Words, nullable=False, unique=True),
+    Column("spec", Words, nullable=False),
+    Column("guideline", Words, nullable=False),
+    Column("language", Words, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("benchmark", Words, nullable=False, default=""),
+    Column("live", Boolean, nullable=False, default=True),
+)
+
+wordings = Table(
+    "wordings",
+    metadata,
+    _ref(projects.c.id, "project_id", primary_key=True),
+    Column("wording", Words, primary_key=True),
+    Column("question", Words, primary_key=True),
+    Column("definition", Words, nullable=False),
+    Column("since", Moment, nullable=False),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    _id(),
+    _ref(projects.c.id, "project_id"),
+    Column("key", Words, nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("shown", Words, nullable=False),
+    Column("about", Words, nullable=False),
+    Column("expected", Words, nullable=False),
+    Column("gold", Boolean, nullable=False),
+    Column("live", Boolean, nullable=False),
+    Column("open_disputes", Integer, nullable=False, default=0),
+    Column("agreement", Float, nullable=False, default=1.0),
+    UniqueConstraint("project_id", "key"),
+    sqlite_autoincrement=True,
+)
+
+WAITS = tasks.c.open_disputes > literal_column("0")
+"""A task waits for an adjudicator; said so that the index of those that do is used."""
+Index(
+    "tasks_in_dispute", tasks.c.project_id, tasks.c.agreement, tasks.c.id,
+    sqlite_where=WAITS, postgresql_where=WAITS,
+)  # fmt: skip
+
+assignments = Table(
+    "assignments",
+    metadata,
+    _id(),
+    _ref(projects.c.id, "project_id"),
+    _ref(tasks.c.id, "task_id"),
+    _ref(people.c.id, "person_id"),
+    Column("place", Integer),
+    Column("live", Boolean, nullable=False, default=True),
+    Column("state", Words, nullable=False, default="open"),
+    Column("flagged", Boolean, nullable=False, default=False),
+    Column("note", Words, nullable=False, default=""),
+    Column("opened_at", Moment),
+    Column("alive_at", Moment),
+    Column("seconds", Float, nullable=False, default=0.0),
+    Column("spent", Float, nullable=False, default=0.0),
+    Column("done_event", Number),
+    UniqueConstraint("task_id", "person_id"),
+    Index("assignments_in_order", "person_id", "project_id", "place"),
+    Index("assignments_by_state", "person_id", "project_id", "live", "state", "place"),
+    Index("assignments_by_time", "person_id", "project_id", "live", "state", "seconds"),
+    Index("assignments_done", "person_id", "project_id", "done_event"),
+    Index("assignments_of_project", "project_id"),
+    sqlite_autoincrement=True,
+)
+
+FLAGGED = assignments.c.flagged.is_(True)
+"""Somebody marked the task; said so that the index of those that are is used."""
+Index(
+    "assignments_flagged", assignments.c.person_id, assignments.c.project_id, assignments.c.live,
+    sqlite_where=FLAGGED, postgresql_where=FLAGGED,
+)  # fmt: skip
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column(
+        "assignment_id", Number, ForeignKey(assignments.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    Column("data", Words, nullable=False),
+    Column("saved_at", Moment, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    _id(),
+    _ref(projects.c.id, "project_id"),
+    _ref(tasks.c.id, "task_id"),
+    _ref(people.c.id, "person_id"),
+    Column("kind", Words, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("seconds", Float),
+    Column("active_seconds", Float),
+    Column("detail", Words, nullable=False, default="{}"),
+    Index("events_of_project", "project_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+votes = Table(
+    "votes",
+    metadata,
+    _id(),
+    _ref(projects.c.id, "project_id"),
+    _ref(tasks.c.id, "task_id"),
+    _ref(people.c.id, "person_id"),
+    _ref(events.c.id, "event_id"),
+    Column("key", Words, nullable=False),
+    Column("wording", Words, nullable=False),
+    Column("question", Words, nullable=False),
+    Column("value", Words),
+    Column("door", Words, nullable=False),
+    Column("at", Moment, nullable=False),
+    Index("votes_of_project", "project_id", "id"),
+    Index("votes_of_event", "event_id"),
+    Index("votes_of_task", "task_id"),
+    sqlite_autoincrement=True,
+)
+
+current = Table(
+    "current_votes",
+    metadata,
+    _ref(tasks.c.id, "task_id", primary_key=True),
+    _ref(people.c.id, "person_id", primary_key=True),
+    Column("key", Words, primary_key=True),
+    Column("wording", Words, primary_key=True),
+    _ref(projects.c.id, "project_id"),
+    Column("value", Words, nullable=False),
+    Column("vote_id", Number, nullable=False),
+    Index("current_of_project", "project_id"),
+)
+
+APPEND_ONLY = ("events", "votes")
+
+
+def bounded(number: int) -> int:
+    """`number`, or 0, which is the number of nothing, if it is larger than any can be."""
+    return number if 0 < number < 2**31 else 0

@@ -1,0 +1,193 @@
+"""People, the links by which they come in, and their sessions; secrets are kept as hashes only."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+
+from benchbuilder.annotation.database.models import Person, Role, Visitor
+from benchbuilder.annotation.database.sanitise import dump, hashed, load, storable
+from benchbuilder.annotation.database.schema import people, sessions
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.invisible import spells
+
+_LETTERS: dict[Role, str] = {"annotator": "A", "adjudicator": "J", "lead": "L"}
+_LONGEST_NAME = 80
+IDLE = timedelta(hours=12)
+LONGEST = timedelta(days=7)
+_NOTED_EVERY = timedelta(minutes=1)
+_VISITOR = (
+    select(people, sessions.c.started_at, sessions.c.seen_at.label("here"), sessions.c.language.label("chosen"))
+    .join(sessions, sessions.c.person_id == people.c.id)
+    .where(sessions.c.hash == bindparam("session"), people.c.revoked.is_(False))
+)
+
+
+def person_of(row: RowMapping | Any) -> Person:
+    """The person that a row of `people` stands for."""
+    return Person(
+        row["id"], row["name"], row["role"], row["code"], row["invited_at"], row["expires_at"], row["revoked"],
+        row["seen_at"], tuple(load(row["projects"])),
+    )  # fmt: skip
+
+
+def everybody(connection: Connection) -> list[Person]:
+    """All people, revoked ones too, by role in the order in which they were invited."""
+    rows = connection.execute(select(people).order_by(people.c.id)).mappings()
+    order = list(_LETTERS)
+    return sorted(map(person_of, rows), key=lambda person: order.index(person.role))
+
+
+def named(connection: Connection, name: str) -> Person:
+    """The person called `name`; DataError if there is none."""
+    row = connection.execute(select(people).where(people.c.name == tidy(name))).mappings().first()
+    if row is None:
+        known = ", ".join(person.name for person in everybody(connection)) or "nobody"
+        raise DataError(f"there is no person called {name!r}", next=f"invited so far: {known}")
+    return person_of(row)
+
+
+def belongs(connection: Connection, person: Person, project: str) -> bool:
+    """Whether `person` works on `project`, as the database says now."""
+    named = connection.execute(select(people.c.projects).where(people.c.id == person.id)).scalar()
+    return named is not None and member(named, project)
+
+
+def member(named: str, project: str) -> bool:
+    """Whether who works on the projects `named` (JSON; none means all) works on `project`."""
+    only = load(named)
+    return not only or project in only
+
+
+def able(connection: Connection, now: datetime) -> set[int]:
+    """Ids of those whom a link or a session lets in."""
+    fresh = (sessions.c.started_at > now - LONGEST) & (sessions.c.seen_at > now - IDLE)
+    here = select(sessions.c.person_id).where(fresh)
+    query = select(people.c.id).where(people.c.revoked.is_(False))
+    return set(connection.scalars(query.where((people.c.expires_at > now) | people.c.id.in_(here))))
+
+
+def allow(connection: Connection, name: str, projects: Sequence[str]) -> Person:
+    """Let them work on just `projects`, all if there are none."""
+    person = named(connection, name)
+    connection.execute(update(people).where(people.c.id == person.id).values(projects=_listed(projects)))
+    return named(connection, name)
+
+
+def _unseen(name: str) -> bool:
+    """Whether `name` holds a control or format character that is no part of its spelling."""
+    return any(unicodedata.category(sign)[0] == "C" and not spells(name, at) for at, sign in enumerate(name))
+
+
+def _listed(projects: Sequence[str]) -> str:
+    return dump(sorted({storable(project) for project in projects}))
+
+
+def add(
+    connection: Connection, name: str, role: Role, days: int, now: datetime, projects: Sequence[str] = ()
+) -> tuple[Person, str]:  # fmt: skip
+    """A new person and their token; DataError if the name is taken or is no name."""
+    called = tidy(name)
+    if not called or len(called) > _LONGEST_NAME or _unseen(called):
+        raise DataError(f"nobody can be called {name!r}", next=f"a name has 1 to {_LONGEST_NAME} signs in one line")
+    if role not in _LETTERS:
+        raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_LETTERS)}")
+    taken = {person.name.casefold() for person in everybody(connection)}
+    if called.casefold() in taken:
+        raise DataError(
+            f"somebody is called {called!r} already",
+            next="take another name; `people link` makes them a new link, and one person has one role",
+        )
+    same_role = select(func.count()).select_from(people).where(people.c.role == role)
+    code = f"{_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
+    token = secrets.token_urlsafe(32)
+    values = {"name": called, "role": role, "code": code, "token_hash": hashed(token), "invited_at": now}
+    values |= {"expires_at": now + timedelta(days=days), "revoked": False, "language": ""}
+    values["projects"] = _listed(projects)
+    connection.execute(insert(people).values(values))
+    return named(connection, called), token
+
+
+def renew(connection: Connection, name: str, days: int, now: datetime) -> tuple[Person, str]:
+    """Another token for the person called `name`; what let them in before does not any more."""
+    person, token = named(connection, name), secrets.token_urlsafe(32)
+    values = {"token_hash": hashed(token), "expires_at": now + timedelta(days=days), "revoked": False}
+    connection.execute(update(people).where(people.c.id == person.id).values(values))
+    connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
+    return named(connection, name), token
+
+
+def shut_out(connection: Connection, name: str) -> Person:
+    """Nothing lets the person called `name` in any more."""
+    person = named(connection, name)
+    connection.execute(update(people).where(people.c.id == person.id).values(token_hash=None, revoked=True))
+    connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
+    return named(connection, name)
+
+
+def lets_in(connection: Connection, token: str, now: datetime) -> RowMapping | None:
+    """The row of whom `token` lets in, if anybody."""
+    query = select(people).where(people.c.token_hash == hashed(token), people.c.revoked.is_(False))
+    row = connection.execute(query).mappings().first()
+    return None if row is None or now >= row["expires_at"] else row
+
+
+def begin_session(connection: Connection, token: str, now: datetime) -> tuple[str, Visitor] | None:
+    """A session for whom `token` lets in, if anybody."""
+    row = lets_in(connection, token, now)
+    if row is None:
+        return None
+    session = secrets.token_urlsafe(32)
+    gone = (sessions.c.started_at < now - LONGEST) | (sessions.c.seen_at < now - IDLE)
+    connection.execute(delete(sessions).where(sessions.c.person_id == row["id"], gone))
+    values = {"hash": hashed(session), "person_id": row["id"], "language": row["language"]}
+    connection.execute(insert(sessions).values(**values, started_at=now, seen_at=now))
+    connection.execute(update(people).where(people.c.id == row["id"]).values(seen_at=now))
+    visitor = find_visitor(connection, session, now)
+    return None if visitor is None else (session, visitor[0])
+
+
+def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[Visitor, bool] | None:
+    """Whose `session` it is, and whether it is time to note that they were here; ``None`` if it lets nobody in."""
+    row = connection.execute(_VISITOR, {"session": hashed(session)}).mappings().first()
+    if row is None:
+        return None
+    last = row["started_at"] + LONGEST
+    if now >= min(row["here"] + IDLE, last):
+        return None
+    due = now - row["here"] >= _NOTED_EVERY
+    expires = min((now if due else row["here"]) + IDLE, last)
+    csrf = hashlib.sha256(f"form:{session}".encode("utf-8", "replace")).hexdigest()
+    return Visitor(person_of(row), csrf, row["chosen"], expires), due
+
+
+def note_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:
+    """They were here."""
+    connection.execute(update(sessions).where(sessions.c.hash == hashed(session)).values(seen_at=now))
+    connection.execute(update(people).where(people.c.id == person.id).values(seen_at=now))
+
+
+def end_session(connection: Connection, session: str) -> None:
+    """`session` lets nobody in any more."""
+    connection.execute(delete(sessions).where(sessions.c.hash == hashed(session)))
+
+
+def choose_language(connection: Connection, session: str, language: str) -> None:
+    """The language of `session`, and of those that its person begins later."""
+    query = select(sessions.c.person_id).where(sessions.c.hash == hashed(session))
+    person = connection.execute(query).scalar_one_or_none()
+    if person is not None:
+        chosen = storable(language)[:35]
+        connection.execute(update(sessions).where(sessions.c.hash == hashed(session)).values(language=chosen))
+        connection.execute(update(people).where(people.c.id == person).values(language=chosen))
+
+
+def tidy(name: str) -> str:
+    """`name` in one spelling."""
+    return unicodedata.normalize("NFC", storable(name)).strip()

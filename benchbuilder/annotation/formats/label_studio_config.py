@@ -1,0 +1,95 @@
+"""Label Studio's labelling configuration for a project: what is shown, and a control for each guiding question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from benchbuilder.annotation.base import Task
+from benchbuilder.annotation.formats.questions import NOTE, Control
+from benchbuilder.config.spec.annotation import GuidingQuestion
+from benchbuilder.config.spec.review_project import ProjectSpec
+
+HOTKEYS = "1234567890qwertasdfgzxcb"
+"""Keys that are given to choices in their order; none is bound by Label Studio itself for tasks with text."""
+
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+
+
+def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], flat: Sequence[Control]) -> bytes:
+    """The configuration as XML. Texts are plain `Text` objects, so that nothing in them is taken for markup."""
+    view = Element("View")
+    keys = iter(HOTKEYS)
+    for name, label in shown_fields(spec, tasks).items():
+        _header(view, label)
+        SubElement(view, "Text", name=f"text_{name}", value=f"$text_{name}", valueType="text")
+    target = next(iter(view.iter("Text"))).get("name", "")
+    for control in flat:
+        if not control.paragraph:
+            _control(view, control, target, keys)
+    for number in range(1, max((control.paragraph for control in flat), default=0) + 1):
+        _paragraph(view, spec, number)
+        for control in flat:
+            if control.paragraph == number:
+                _control(view, control, f"paragraph_{number}", keys)
+    if not any(control.paragraph for control in flat):
+        for number in range(1, max((len(task.paragraphs) for task in tasks), default=0) + 1):
+            _paragraph(view, spec, number)
+    SubElement(view, "TextArea", name=NOTE, toName=target, rows="2", maxSubmissions="1", editable="true")
+    indent(view)
+    return tostring(view, encoding="utf-8") + b"\n"
+
+
+def shown_fields(spec: ProjectSpec, tasks: Sequence[Task]) -> dict[str, str]:
+    """Every field that a task shows, with its label: those of the recipe in its order, then others by their names."""
+    labels = spec.shown()
+    there = {name for task in tasks for name, _ in task.fields}
+    kept = {name: label for name, label in labels.items() if name in there} if there else dict(labels)
+    return kept | {name: name for task in tasks for name, _ in task.fields if name not in labels}
+
+
+def _paragraph(view: Element, spec: ProjectSpec, number: int) -> None:
+    _header(view, f"{spec.paragraph} {number}")
+    SubElement(view, "Text", name=f"source_{number}", value=f"$source_{number}", valueType="text")
+    SubElement(view, "Text", name=f"paragraph_{number}", value=f"$paragraph_{number}", valueType="text")
+
+
+def _control(view: Element, control: Control, target: str, keys: Iterator[str]) -> None:
+    question = control.question
+    _header(view, f"{question.label}: {question.text}")
+    common = {"name": control.control, "toName": target} | ({"required": "true"} if control.required else {})
+    if question.answer == "text":
+        SubElement(view, "TextArea", common, rows=str(question.lines), maxSubmissions="1", editable="true")
+    elif question.answer == "scalar":
+        for line in anchors(question):
+            _header(view, line)
+        step = format(question.step, "g")
+        SubElement(view, "Number", common, min="0", max="1", step=step, slider="true")
+    else:
+        choices = SubElement(view, "Choices", common, choice="single-radio", showInline="true")
+        for value, text in options(question):
+            choice = SubElement(choices, "Choice", value=display(text), alias=value)
+            if key := next(keys, ""):
+                choice.set("hotkey", key)
+
+
+def options(question: GuidingQuestion) -> list[tuple[str, str]]:
+    """What may be chosen, with what is shown: 1 before 0, or the options of a scale from the lowest."""
+    if question.answer == "binary":
+        return [("1", "1"), ("0", "0")]
+    return [(str(n), f"{n}: {text}" if text else str(n)) for n, text in sorted(question.options.items())]
+
+
+def anchors(question: GuidingQuestion) -> list[str]:
+    """What the values of a scalar mean, from the highest."""
+    return [f"{band.low:g}–{band.high:g}: {band.text}" for band in question.anchors()]
+
+
+def display(text: str) -> str:
+    """`text` as a configuration can show it: no characters that XML forbids, and no ``$``, which begins a variable."""
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text).replace("$", "\N{FULLWIDTH DOLLAR SIGN}")
+
+
+def _header(view: Element, text: str) -> None:
+    SubElement(view, "Header", value=display(text))

@@ -1,0 +1,168 @@
+"""What goes through a door: votes with what they are about, and what a format could not carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from benchbuilder.annotation.base import Subject, Task, Value
+from benchbuilder.annotation.database.models import Event, Imported, Project, Role, VoteEvent, Wording
+from benchbuilder.annotation.tasks import Asked, everything_asked
+from benchbuilder.core.errors import DataError
+
+SHOWN_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class Rater:
+    """Somebody who votes: `code` stands for their name wherever others may look."""
+
+    person: str
+    code: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A vote, or ``None`` where it was taken back. `seconds` is what the submission took that it belongs to."""
+
+    person: str
+    code: str
+    role: Role
+    subject: Subject
+    question: str
+    value: Value | None
+    note: str
+    at: datetime
+    seconds: float | None = None
+    door: str = "app"
+
+    @property
+    def rater(self) -> Rater:
+        """Who gave it."""
+        return Rater(self.person, self.code, self.role)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What a model would answer; `score` is how sure it is, from 0 to 1."""
+
+    agent: str
+    subject: Subject
+    question: str
+    value: Value
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A task that somebody put aside."""
+
+    rater: Rater
+    task: str
+    at: datetime
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What an adjudicator said beside their decisions about a task."""
+
+    rater: Rater
+    task: str
+    at: datetime
+    reason: str = ""
+    confidence: str = ""
+    error_kinds: tuple[str, ...] = ()
+    guideline_gap: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that an export may draw on.
+
+    `votes` stand in the order in which they were given: of several by one person on one subject the last counts.
+    `people` are all who take part, those without a vote too. For the export of the history there are `history`,
+    `events`, `retired` (tasks that are not asked any more) and `wordings` (all that were ever asked).
+    """
+
+    project: Project
+    tasks: Sequence[Task]
+    votes: Sequence[Vote] = ()
+    people: Sequence[Rater] = ()
+    suggestions: Sequence[Suggestion] = ()
+    skips: Sequence[Skip] = ()
+    rulings: Sequence[Ruling] = ()
+    history: Sequence[VoteEvent] = ()
+    events: Sequence[Event] = ()
+    retired: Sequence[Task] = ()
+    wordings: Sequence[Wording] = ()
+
+    def asked(self) -> dict[Subject, Asked]:
+        """Every judgement that the project wants about the tasks."""
+        return everything_asked(self.tasks, self.project.spec)
+
+    def everyone(self) -> list[Rater]:
+        """`people`, and those whose votes are there, by code."""
+        known = {rater.code: rater for rater in self.people}
+        for rater in [vote.rater for vote in self.votes] + [skip.rater for skip in self.skips]:
+            known.setdefault(rater.code, rater)
+        return sorted(known.values(), key=lambda rater: (rater.code[:1], len(rater.code), rater.code))
+
+    def counting(self) -> list[Vote]:
+        """The votes that count, in the order given."""
+        last = {(vote.code, vote.subject): vote for vote in self.votes}
+        return [vote for vote in self.votes if last[vote.code, vote.subject] is vote and vote.value is not None]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a format cannot carry, in words, and how many times that happened here (``None``: it holds as a whole)."""
+
+    what: str
+    count: int | None = None
+
+    def __str__(self) -> str:
+        return self.what if self.count is None else f"{self.what}: {self.count}"
+
+
+@dataclass(frozen=True)
+class Export:
+    """The files of an export by name, and what they do not say."""
+
+    files: Mapping[str, bytes]
+    losses: Sequence[Loss]
+
+
+@dataclass
+class Brought:
+    """What a file holds: votes on what is shown now, problems with where they stand, and what was left out.
+
+    `stale` counts answers about what is not shown or not asked any more; `left_out` counts the rest by what it is.
+    Where there are problems, no vote is to be counted: `votes_or_refusal`.
+    """
+
+    votes: list[Imported] = field(default_factory=list[Imported])
+    problems: list[str] = field(default_factory=list[str])
+    stale: int = 0
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Count something that is no vote."""
+        self.left_out[what] = self.left_out.get(what, 0) + count
+
+    def votes_or_refusal(self) -> list[Imported]:
+        """The votes; DataError lists the first problems if there are any."""
+        if not self.problems:
+            return self.votes
+        shown = self.problems[:SHOWN_PROBLEMS]
+        if more := len(self.problems) - len(shown):
+            shown = [*shown, f"and {more} more"]
+        raise DataError(
+            f"{len(self.problems)} problem{'s' if len(self.problems) > 1 else ''} in the votes to bring in",
+            where=self.problems[0].partition(": ")[0],
+            why="\n         ".join(shown),
+            next="correct them, then run the same command again; no vote was counted",
+        )

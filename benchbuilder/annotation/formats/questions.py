@@ -1,0 +1,139 @@
+"""The guiding questions laid flat for tools that know no paragraphs: one control a question and paragraph.
+
+A control about a whole task is called ``q_NAME``, one about the n-th paragraph ``q_NAME-n``: names of questions hold no
+hyphen. Beside what a row shows (``text_FIELD``, ``paragraph_n``, ``source_n``) it carries ``bb_task``, the key of its
+task, and ``bb_subjects``, which says for each control what a vote is bound to: the key of what is shown, and the hash
+of the guiding question's wording. So votes come back to just that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.annotation.base import Subject, Task
+from benchbuilder.annotation.formats.models import Material
+from benchbuilder.annotation.tasks import wording_key
+from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+
+NOTE = "bb_note"
+TASK, SUBJECTS, PROJECT = "bb_task", "bb_subjects", "bb_project"
+
+
+@dataclass(frozen=True)
+class Control:
+    """Guiding question `name` about a whole task (`paragraph` is 0), or about a paragraph (counted from 1).
+
+    It is `required` if the question is and every task has that paragraph.
+    """
+
+    name: str
+    question: GuidingQuestion
+    paragraph: int
+    required: bool
+    wording: str
+
+    @property
+    def schema(self) -> str:
+        """``NAME``, or ``NAME-n``."""
+        return f"{self.name}-{self.paragraph}" if self.paragraph else self.name
+
+    @property
+    def control(self) -> str:
+        """``q_NAME``, or ``q_NAME-n``."""
+        return f"q_{self.schema}"
+
+
+def controls(spec: JudgingSpec, tasks: Sequence[Task]) -> list[Control]:
+    """The controls that it takes for the task with most paragraphs: about the task first, then by paragraph."""
+    counts = [len(task.paragraphs) for task in tasks] or [0]
+    found = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.asked("claim").items()]
+    evidence = [(name, q, wording_key(q)) for name, q in spec.asked("evidence").items()]
+    for number in range(1, max(counts) + 1):
+        everywhere = number <= min(counts)
+        found += [Control(name, q, number, q.required and everywhere, wording) for name, q, wording in evidence]
+    return found
+
+
+def reordered(spec: JudgingSpec) -> bool:
+    """Whether the controls ask in another order than the recipe: a question about evidence stands before another."""
+    about = [question.subject for question in spec.asked().values()]
+    return about != sorted(about)
+
+
+def subjects(task: Task, flat: Sequence[Control]) -> dict[str, Subject]:
+    """What each control is about, by its schema; those about paragraphs that `task` does not have are left out."""
+    keys = [task.key, *(paragraph.key for paragraph in task.paragraphs)]
+    texts = [task.text, *(paragraph.text for paragraph in task.paragraphs)]
+    return {
+        control.schema: Subject(keys[control.paragraph], control.wording, texts[control.paragraph])
+        for control in flat
+        if control.paragraph < len(keys)
+    }
+
+
+def row_data(material: Material, task: Task, flat: Sequence[Control]) -> dict[str, Any]:
+    """What a row of another tool holds of `task`: what it shows, and what its votes are bound to. Nothing else."""
+    about = {f"q_{schema}": f"{subject.key} {subject.wording}" for schema, subject in subjects(task, flat).items()}
+    data: dict[str, Any] = {PROJECT: material.project.name, TASK: task.key, SUBJECTS: about}
+    return data | shown_texts(task)
+
+
+def shown_texts(task: Task) -> dict[str, str]:
+    """The texts of `task` by name of the column."""
+    texts = {f"text_{name}": text for name, text in task.fields}
+    for number, paragraph in enumerate(task.paragraphs, start=1):
+        texts[f"paragraph_{number}"] = paragraph.text
+        texts[f"source_{number}"] = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
+    return texts
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A row that came back: its task (``None`` if it is not shown any more), and the subjects of its controls."""
+
+    task: Task | None
+    subjects: Mapping[str, Subject]
+
+
+def bind(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Bound:
+    """What the votes of a row are bound to. ValueError if it does not say, or shows something else by now."""
+    key, about = data.get(TASK), data.get(SUBJECTS)
+    if isinstance(about, str):
+        try:
+            about = json.loads(about)
+        except (ValueError, RecursionError):
+            about = None
+    if not isinstance(key, str) or not isinstance(about, dict):
+        raise ValueError(f"it has no {TASK} and {SUBJECTS}: we did not export it, or they were left out")  # noqa: TRY004
+    bound: dict[str, Subject] = {}
+    for control, pair in about.items():
+        parts = pair.split(" ") if isinstance(pair, str) else []
+        if len(parts) != 2 or not isinstance(control, str):
+            raise ValueError(f"{SUBJECTS} says {pair!r} of {control}: it was changed")
+        bound[control] = Subject(parts[0], parts[1])
+    task = tasks.get(key)
+    if task is not None:
+        _compare(data, task, bound)
+    return Bound(task, bound)
+
+
+def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) -> None:
+    """ValueError if the row shows other texts than `task`, or other tasks' keys. What it does not show is not missed.
+
+    The paragraphs of a task may have changed since: their texts are compared by key.
+    """
+    texts = {f"text_{name}": text for name, text in task.fields}
+    now = {paragraph.key: paragraph.text for paragraph in task.paragraphs}
+    for control, subject in bound.items():
+        number = control.rpartition("-")[2] if "-" in control else ""
+        if number and subject.key in now:
+            texts[f"paragraph_{number}"] = now[subject.key]
+        elif not number and subject.key != task.key:
+            raise ValueError(f"{SUBJECTS} binds {control} to another task than {TASK}: it was changed")
+    for name, text in texts.items():
+        there = data.get(name)
+        if there is not None and (not isinstance(there, str) or there.split() != text.split()):
+            raise ValueError(f"{name} is not the text that {task.key} stands for: it was changed")

@@ -1,0 +1,136 @@
+"""Filled sheets read back: votes, comments, and every problem with the file and row where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from benchbuilder.annotation.base import Comment, Subject, Value
+from benchbuilder.annotation.sheets.cells import folded, judgement, unescape
+from benchbuilder.config.spec.annotation import GuidingQuestion
+from benchbuilder.core.display import clipped
+from benchbuilder.core.text.tables import csv_lines
+
+_MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
+_KEY = re.compile(r"^[cp][0-9a-f]{20}$")
+_READ = {"key", "annotator", "text", "note"}
+_OTHER = GuidingQuestion(order=0, subject="claim", label="-", text="-", answer="text", max_chars=100_000)
+"""Stands for a wording that is not asked now, whose votes do not count: what stands there is not looked into."""
+
+
+class CastVote(NamedTuple):
+    """A vote as it stands in a file; `where` is ``file:row``, `text` what its row shows (folded, empty if nothing)."""
+
+    subject: Subject
+    annotator: str
+    value: Value
+    file: str
+    where: str
+    text: str
+
+
+@dataclass
+class Reading:
+    """What was read of one or several files, by people and by guiding questions under the keys of their wordings."""
+
+    people: Collection[str]
+    questions: Mapping[str, GuidingQuestion]
+    votes: list[CastVote] = field(default_factory=list[CastVote])
+    comments: list[Comment] = field(default_factory=list[Comment])
+    problems: list[str] = field(default_factory=list[str])
+
+
+def read_file(name: str, data: bytes, into: Reading) -> None:
+    """Read the filled sheet `name` (``.csv`` or ``.xlsx``); other people are a problem."""
+    if not name.lower().endswith(".xlsx"):
+        lines = csv_lines(data, _is_header)
+        if lines is None:
+            into.problems.append(f"{name}: it is text in neither UTF-8 nor GB18030, or no CSV")
+        elif not (lines and _is_header(lines[0])):
+            into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+        else:
+            read_lines(name, lines, into)
+        return
+    from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook
+
+    try:
+        sheets = [lines for lines in read_workbook(data).values() if lines and "key" in _markers(lines[0]).values()]
+    except UnreadableWorkbookError as error:
+        into.problems.append(f"{name}: {error}")
+        return
+    if not sheets:
+        into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+    for lines in sheets:
+        read_lines(name, lines, into)
+
+
+def _markers(header: Sequence[str]) -> dict[int, str]:
+    found = {index: _MARKER.search(cell) for index, cell in enumerate(header)}
+    return {index: match[1].lower() for index, match in found.items() if match}
+
+
+def _is_header(line: Sequence[str]) -> bool:
+    return {"key", "annotator"} <= set(_markers(line).values())
+
+
+def read_lines(name: str, lines: Sequence[Sequence[str]], into: Reading) -> None:
+    """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1.
+
+    A header by which it is not clear what the cells mean is a problem, and no row below it is read.
+    """
+    markers = _markers(lines[0])
+    if unclear := _header_problems(list(markers.values())):
+        into.problems += [f"{name}:1: {problem}" for problem in unclear]
+        return
+    for number, line in enumerate(lines[1:], start=2):
+        cells = {marker: line[index].strip() for index, marker in markers.items() if index < len(line)}
+        _read_row(name, f"{name}:{number}", cells, into)
+
+
+def _header_problems(markers: Sequence[str]) -> list[str]:
+    """What is wrong with the header of a sheet that has a [key]; markers that mean nothing to us may repeat."""
+    problems = [
+        f"{count} columns are headed [{marker}]; keep one"
+        for marker, count in Counter(markers).items()
+        if count > 1 and (marker in _READ or marker.startswith("q:"))
+    ]
+    if "annotator" not in markers:
+        problems.append("no column is headed [annotator]; copy the header from the packet")
+    if not any(marker.startswith("q:") for marker in markers):
+        problems.append("no column is headed [q:...], so it holds no judgements; copy the header from the packet")
+    return problems
+
+
+def _read_row(file: str, where: str, cells: dict[str, str], into: Reading) -> None:
+    key, annotator = cells.get("key", ""), cells.get("annotator", "")
+    values: dict[str, Value] = {}
+    for marker, cell in cells.items():
+        if not marker.startswith("q:"):
+            continue
+        wording = marker.rpartition(":")[2]
+        question = into.questions.get(wording, _OTHER)
+        try:
+            value = judgement(question, cell)
+        except ValueError as error:
+            into.problems.append(f"{where}: {marker.split(':')[1]} is {clipped(cell, 60)!r}; {error} and an empty cell")
+            continue
+        if value is not None:
+            values[wording] = value
+    note = unescape(cells.get("note", ""))
+    if not values and not note:
+        return
+    if not _KEY.match(key):
+        into.problems.append(f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet")
+    elif annotator not in into.people:
+        into.problems.append(
+            f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(into.people)}"
+        )
+    else:
+        text = folded(cells.get("text", ""))
+        into.votes += [
+            CastVote(Subject(key, word), annotator, value, file, where, text) for word, value in values.items()
+        ]
+        into.comments += [Comment(annotator, key, note)] if note else []

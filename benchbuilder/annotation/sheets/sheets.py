@@ -1,0 +1,192 @@
+"""Sheets of judgements: the columns, the rows of one person's packet, and the same as CSV.
+
+A sheet has one row for each claim, followed by a row for each paragraph of its evidence; sheets of other rows have
+the fields that the recipe names, of which the first is ``[text]``. The header of a column ends
+in a marker in square brackets, by which it is found again: ``[text]``, ``[key]``, and for a guiding question
+``[q:NAME:WORDING]`` with the hash of its wording. ``[key]`` hashes what the row shows; a vote is bound to the key of
+its row and the wording of its column. What else stands in a row is for people, and is not read back but for notes,
+and for the text, which tells rows whose keys were moved.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from benchbuilder.annotation.base import Subject, Task, Value
+from benchbuilder.annotation.sheets.cells import CLOSED, escape
+from benchbuilder.annotation.tasks import wording_key
+from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+from benchbuilder.config.spec.base import Spec
+
+TextLabel = Annotated[str, Field(min_length=1, max_length=60)]
+SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]
+
+
+class SheetLabels(Spec):
+    """What annotators read besides the material: names of sheets and columns, words, instructions line by line.
+
+    Those from `part` to `paragraph` stand in sheets of candidates only.
+    """
+
+    sheet: SheetName
+    guide: SheetName
+    item: TextLabel
+    note: TextLabel
+    annotator: TextLabel
+    key: TextLabel
+    instructions: tuple[str, ...]
+    part: TextLabel | None = None
+    text: TextLabel | None = None
+    right: TextLabel | None = None
+    wrong: TextLabel | None = None
+    source: TextLabel | None = None
+    claim: TextLabel | None = None
+    """What the `part` column says of a claim."""
+    paragraph: TextLabel | None = None
+    """What it says of a paragraph, before its number."""
+
+    def lacking(self) -> list[str]:
+        """What is missing of the labels for candidates."""
+        names = ("part", "text", "right", "wrong", "source", "claim", "paragraph")
+        return [name for name in names if getattr(self, name) is None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its label, the marker by which it is found again, and its width in characters."""
+
+    label: str
+    marker: str
+    width: int
+
+    @property
+    def title(self) -> str:
+        """The header cell."""
+        return f"{self.label} [{self.marker}]"
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """A row: what it shows by column marker, and for each wording "" (to be filled), a judgement, or CLOSED."""
+
+    key: str
+    shown: Mapping[str, str]
+    cells: Mapping[str, str]
+    is_whole: bool = False
+    """Whether it is about a task as a whole, not about one of its paragraphs."""
+
+
+def question_marker(name: str, question: GuidingQuestion) -> str:
+    """The marker of a guiding question's column."""
+    return f"q:{name}:{wording_key(question)}"
+
+
+def columns(judging: JudgingSpec, labels: SheetLabels) -> list[Column]:
+    """All columns in order; annotator and key, which no one needs to see, last."""
+    fields = judging.shown()
+    named = [(labels.part, "part", 10), (labels.text, "text", 62), (labels.right, "right", 34),
+             (labels.wrong, "wrong", 34), (labels.source, "source", 18)]  # fmt: skip
+    if fields:
+        named = [(fields[name], marker, 48) for name, marker in _field_markers(judging).items()]
+    return [
+        Column(labels.item, "item", 7),
+        *(Column(label, marker, width) for label, marker, width in named if label is not None),
+        *(Column(question.label, question_marker(name, question), 15) for name, question in judging.asked().items()),
+        Column(labels.note, "note", 24),
+        Column(labels.annotator, "annotator", 12),
+        Column(labels.key, "key", 24),
+    ]
+
+
+def _field_markers(judging: JudgingSpec) -> dict[str, str]:
+    """The marker of each field that is shown of a row; the first is its text."""
+    return {name: f"f:{name}" if place else "text" for place, name in enumerate(judging.shown())}
+
+
+def packet_rows(
+    tasks: Sequence[Task], wanted: Collection[Subject], judging: JudgingSpec, labels: SheetLabels,
+    *, annotator: str, seed: int,
+) -> list[SheetRow]:  # fmt: skip
+    """The rows in which `annotator` judges just the `wanted` subjects, claims in an order of their own.
+
+    A claim of which only paragraphs are wanted is shown with all its cells closed; other paragraphs are left out.
+    """
+    asked = {name: (question.subject, wording_key(question)) for name, question in judging.asked().items()}
+    markers = _field_markers(judging)
+    rows: list[SheetRow] = []
+    number = 0
+    for claim in sorted(tasks, key=lambda task: _place(seed, annotator, task.key)):
+        keys = {claim.key: "claim"} | {paragraph.key: "evidence" for paragraph in claim.paragraphs}
+        cells = {
+            key: {
+                wording: "" if subject == about and Subject(key, wording) in wanted else CLOSED
+                for subject, wording in asked.values()
+            }
+            for key, about in keys.items()
+        }
+        if all(cell == CLOSED for row in cells.values() for cell in row.values()):
+            continue
+        number += 1
+        common = {"item": str(number), "annotator": annotator}
+        shown = {"part": labels.claim or ""} | {markers.get(name, name): text for name, text in claim.fields}
+        rows.append(SheetRow(claim.key, common | shown, cells[claim.key], is_whole=True))
+        for index, paragraph in enumerate(claim.paragraphs, start=1):
+            if any(cell != CLOSED for cell in cells[paragraph.key].values()):
+                source = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
+                shown = {"part": f"{labels.paragraph} {index}", "text": paragraph.text, "source": source}
+                rows.append(SheetRow(paragraph.key, common | shown, cells[paragraph.key]))
+    return rows
+
+
+def _place(seed: int, annotator: str, key: str) -> str:
+    """Where a claim stands in an annotator's sheet: as good as random, and the same whatever else is asked."""
+    return hashlib.blake2b(f"{seed}:{annotator}:{key}".encode(), digest_size=8).hexdigest()
+
+
+def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
+    """The rows with every open cell judged by `judge` (``None`` leaves it empty)."""
+    filled: list[SheetRow] = []
+    for row in rows:
+        cells = dict(row.cells)
+        for wording, cell in row.cells.items():
+            if cell == "":
+                value = judge(Subject(row.key, wording))
+                cells[wording] = "" if value is None else escape(str(value))
+        filled.append(replace(row, cells=cells))
+    return filled
+
+
+def grid(layout: Sequence[Column], rows: Sequence[SheetRow]) -> list[list[str]]:
+    """The cells as they are written, header first, formula-like text escaped."""
+    lines = [[escape(column.title) for column in layout]]
+    for row in rows:
+        lines.append([escape(_cell(row, column.marker)) for column in layout])
+    return lines
+
+
+def _cell(row: SheetRow, marker: str) -> str:
+    if marker == "key":
+        return row.key
+    if marker.startswith("q:"):
+        return row.cells[marker.rpartition(":")[2]]
+    return row.shown.get(marker, "")
+
+
+def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
+    """A grid as CSV in UTF-8 with a byte-order mark, so that Excel opens it as it is."""
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\r\n").writerows(lines)
+    return stream.getvalue().encode("utf-8-sig")
+
+
+def write_sheet(rows: Sequence[SheetRow], path: Path, judging: JudgingSpec, labels: SheetLabels) -> None:
+    """Write `rows` as a CSV sheet."""
+    path.write_bytes(csv_bytes(grid(columns(judging, labels), rows)))

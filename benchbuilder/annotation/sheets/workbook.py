@@ -1,0 +1,270 @@
+"""Sheets as XLSX: made for filling in, equal from run to run, and read with care."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+import warnings
+import zipfile
+import zlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from openpyxl import Workbook, load_workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
+from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
+from openpyxl.utils import get_column_letter
+from openpyxl.utils.exceptions import InvalidFileException
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.properties import PageSetupProperties
+from openpyxl.worksheet.worksheet import Worksheet
+
+from benchbuilder.annotation.sheets.cells import CLOSED, escape
+from benchbuilder.annotation.sheets.sheets import Column, SheetLabels, SheetRow, grid
+from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+
+LARGEST = 512 * 2**20
+"""Bytes that an XLSX file may unpack to."""
+
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
+_EPOCH = datetime(2000, 1, 1)
+_STAMP = (1980, 1, 1, 0, 0, 0)
+_LINE_POINTS = 15.0
+_WIDEST = 100
+_HIDDEN = {"annotator", "key"}
+
+
+class UnreadableWorkbookError(ValueError):
+    """A file that is no XLSX, is damaged, or is not safe to open."""
+
+
+def workbook_bytes(
+    layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec, labels: SheetLabels
+) -> bytes:
+    """A workbook with the sheet to fill in and a sheet with the guiding questions in full."""
+    book = Workbook()
+    for style in _styles():
+        book.add_named_style(style)
+    book.properties.creator = "benchbuilder"
+    book.properties.created = _EPOCH
+    sheet = book.active
+    if not isinstance(sheet, Worksheet):
+        raise TypeError("a new workbook has a worksheet")
+    sheet.title = labels.sheet
+    _fill_sheet(sheet, layout, rows, judging)
+    _fill_guide(book.create_sheet(labels.guide), judging, labels)
+    stream = io.BytesIO()
+    book.save(stream)
+    return without_dates(stream.getvalue())
+
+
+def _styles() -> list[NamedStyle]:
+    top = Alignment(wrap_text=True, vertical="top")
+    middle = Alignment(horizontal="center", vertical="top")
+    return [
+        NamedStyle("head", font=Font(bold=True, color="FFFFFF"), fill=PatternFill("solid", fgColor="1F4E78"),
+                   alignment=Alignment(wrap_text=True, vertical="center")),
+        NamedStyle("claim", font=Font(bold=True), fill=PatternFill("solid", fgColor="DDEBF7"), alignment=top),
+        NamedStyle("paragraph", alignment=Alignment(wrap_text=True, vertical="top", indent=2)),
+        NamedStyle("open", fill=PatternFill("solid", fgColor="FFF2CC"), alignment=middle,
+                   protection=Protection(locked=False)),
+        NamedStyle("closed", font=Font(color="A6A6A6"), fill=PatternFill("solid", fgColor="EDEDED"),
+                   alignment=middle),
+        NamedStyle("free", alignment=top, protection=Protection(locked=False)),
+    ]  # fmt: skip
+
+
+def _fill_sheet(sheet: Worksheet, layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec) -> None:
+    lines = grid(layout, rows)
+    for number, line in enumerate(lines, start=1):
+        row = rows[number - 2] if number > 1 else None
+        for index, (column, text) in enumerate(zip(layout, line, strict=True), start=1):
+            _put(sheet, number, index, text, _style(column, text, row))
+        sheet.row_dimensions[number].height = _height(layout, line) if row else 4 * _LINE_POINTS
+    for index, column in enumerate(layout, start=1):
+        dimension = sheet.column_dimensions[get_column_letter(index)]
+        dimension.width, dimension.hidden = column.width, column.marker in _HIDDEN
+    sheet.freeze_panes = "C2"
+    _allow_only_answers(sheet, layout, len(lines), judging)
+    sheet.protection.sheet = True
+    sheet.protection.formatColumns = sheet.protection.formatRows = sheet.protection.formatCells = False
+    sheet.page_setup.orientation = "landscape"
+    sheet.page_setup.fitToHeight = 0
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+    sheet.print_title_rows = "1:1"
+
+
+def _put(sheet: Worksheet, row: int, column: int, text: str, style: str) -> None:
+    if not text and style not in {"open", "closed", "free", "claim"}:
+        return
+    cell = sheet.cell(row, column)
+    if not isinstance(cell, Cell):
+        raise TypeError("no cells are merged here")
+    cell.style = style
+    if style == "open" and _NUMBER.fullmatch(text):
+        cell.value = float(text) if "." in text else int(text)
+    elif text:
+        cell.value = ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", text)
+        cell.data_type = "s"
+
+
+def _style(column: Column, text: str, row: SheetRow | None) -> str:
+    if row is None:
+        return "head"
+    if column.marker.startswith("q:"):
+        return "closed" if text == CLOSED else "open"
+    if column.marker == "note":
+        return "free"
+    return "claim" if row.is_whole else "paragraph"
+
+
+def _allow_only_answers(sheet: Worksheet, layout: Sequence[Column], last: int, judging: JudgingSpec) -> None:
+    """Let the cells of each guiding question take just its answers, as far as spreadsheets can say so."""
+    if last < 2:
+        return
+    rules: dict[str, DataValidation] = {}
+    for index, column in enumerate(layout, start=1):
+        if not column.marker.startswith("q:"):
+            continue
+        question = judging.asked()[column.marker.split(":")[1]]
+        if question.answer == "text":
+            continue
+        letter = get_column_letter(index)
+        rule = _rule(question)
+        rules.setdefault(rule.errorTitle or "", rule).add(f"{letter}2:{letter}{last}")
+    for rule in rules.values():
+        sheet.add_data_validation(rule)
+
+
+def _rule(question: GuidingQuestion) -> DataValidation:
+    if question.answer == "scalar":
+        rule = DataValidation(type="decimal", operator="between", formula1="0", formula2="1", allow_blank=True)
+        told = "0 – 1"
+    else:
+        values = [str(value) for value in sorted(question.options or {0: "", 1: ""}, reverse=True)]
+        rule = DataValidation(type="list", formula1=f'"{",".join(values)}"', allow_blank=True)
+        told = " / ".join(reversed(values))
+    rule.showErrorMessage = True
+    rule.errorTitle = rule.error = told
+    return rule
+
+
+def _height(layout: Sequence[Column], line: Sequence[str]) -> float:
+    """Height that shows all of a row's wrapped text, in points: not every program fits rows by itself."""
+    shown = [(column, text) for column, text in zip(layout, line, strict=True) if column.marker not in _HIDDEN]
+    return min(409.0, _LINE_POINTS * max(_lines(text, column.width) for column, text in shown) + 3)
+
+
+def _lines(text: str, width: int) -> int:
+    return sum(
+        1 + sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in part) // max(1, width - 4)
+        for part in text.split("\n")
+    )
+
+
+def _fill_guide(sheet: Worksheet, judging: JudgingSpec, labels: SheetLabels) -> None:
+    lines: list[tuple[str, str]] = [("", line) for line in labels.instructions]
+    lines += [("", "")] if lines else []
+    for question in judging.asked().values():
+        lines.append((question.label, question.text))
+        lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
+        lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]
+    for number, (name, text) in enumerate(lines, start=1):
+        _put(sheet, number, 1, escape(name), "claim")
+        _put(sheet, number, 2, escape(text), "paragraph")
+        sheet.row_dimensions[number].height = _LINE_POINTS * max(_lines(name, 24), _lines(text, 96)) + 3
+    sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 24, 96
+    sheet.protection.sheet = True
+
+
+def without_dates(data: bytes) -> bytes:
+    """The same archive without the moment of its making."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in sorted(old.namelist()):
+            content = old.read(name)
+            if name == "docProps/core.xml":
+                content = re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>2000-01-01T00:00:00Z", content)
+            info = zipfile.ZipInfo(name, _STAMP)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+            new.writestr(info, content)
+    return stream.getvalue()
+
+
+def read_workbook(data: bytes) -> dict[str, list[list[str]]]:
+    """The cells of every worksheet as text, by sheet name; UnreadableWorkbookError if that cannot be had safely."""
+    _check_archive(data)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and extensions that do not concern the values
+            book = load_workbook(io.BytesIO(data), data_only=True)
+            return {sheet.title: _lines_of(sheet) for sheet in book.worksheets}
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
+        raise UnreadableWorkbookError("it is damaged, or no XLSX file") from error
+
+
+def _lines_of(sheet: Worksheet) -> list[list[str]]:
+    rows = sheet.iter_rows(max_col=min(sheet.max_column, _WIDEST), values_only=True)
+    return [[] if all(value is None for value in row) else [_text(value) for value in row] for row in rows]
+
+
+def _check_archive(data: bytes) -> None:
+    """Refuse archives that unpack without measure, or hold XML that declares entities."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(info.file_size for info in archive.infolist()) > LARGEST:
+                raise UnreadableWorkbookError(f"it unpacks to more than {LARGEST // 2**20} MiB")
+            for name in archive.namelist():
+                if name.endswith((".xml", ".rels")) and _declares(archive.read(name)):
+                    raise UnreadableWorkbookError(f"{name} declares a document type, as no spreadsheet program does")
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError) as error:
+        raise UnreadableWorkbookError("it is damaged, locked by a password, or no XLSX file") from error
+
+
+def _declares(xml: bytes) -> bool:
+    return any("<!DOCTYPE".encode(code) in xml for code in ("utf-8", "utf-16-le", "utf-16-be"))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+_EPOCH = datetime(2000, 1, 1)
+
+
+def table_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
+    """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+    from openpyxl.worksheet._write_only import WriteOnlyWorksheet
+
+    book = Workbook(write_only=True)
+    book.properties.creator = "benchbuilder"
+    book.properties.created = _EPOCH
+    sheet = book.create_sheet(title)
+    if not isinstance(sheet, WriteOnlyWorksheet):
+        raise TypeError("a write-only workbook has write-only sheets")
+    sheet.freeze_panes = "A2"
+    bold = Font(bold=True)
+    for number, line in enumerate(lines):
+        cells: list[Any] = []
+        for text, is_number in zip(line, numeric[number], strict=True):
+            if not number or text.startswith(("#", "=")):  # else taken for errors and formulas
+                cell = WriteOnlyCell(sheet, text)
+                cell.data_type = "s"
+                if not number:
+                    cell.font = bold
+                cells.append(cell)
+            else:
+                cells.append(float(text) if is_number and text else text or None)
+        sheet.append(cells)
+    stream = io.BytesIO()
+    book.save(stream)
+    return without_dates(stream.getvalue())

@@ -1,0 +1,123 @@
+"""What annotators are shown of candidates, under keys that are hashes of just that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchbuilder.annotation.base import ShownParagraph, Subject, Task
+from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+from benchbuilder.core.records.roles import Candidate, Evidence
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One thing that people are asked: guiding question `question` about `subject`, which belongs to `claim`."""
+
+    subject: Subject
+    question: str
+    about: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class Display:
+    """The tasks in the order of their candidates, and which key stands for each candidate and evidence row.
+
+    Candidates that look the same are shown once, and so are paragraphs of one claim that read the same. Evidence
+    without a candidate has no key.
+    """
+
+    tasks: tuple[Task, ...]
+    claim_of: dict[str, str]
+    paragraph_of: dict[str, str]
+
+
+def _hash(prefix: str, *parts: str, size: int = 10) -> str:
+    """A key that begins with a letter, so that no spreadsheet takes it for a number."""
+    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return prefix + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
+
+
+def claim_key(candidate: Candidate) -> str:
+    """Hash of the text shown, the right and the wrong answer."""
+    return task_key(_fields(candidate))
+
+
+def _fields(candidate: Candidate) -> tuple[tuple[str, str], ...]:
+    text = candidate.context + candidate.question
+    return (("text", text), ("right", candidate.answer), ("wrong", candidate.answer_wrong))
+
+
+def paragraph_key(task: str, text: str) -> str:
+    """Hash of what is shown of the task with the key `task`, and of the paragraph."""
+    return _hash("p", task, text)
+
+
+def wording_key(question: GuidingQuestion) -> str:
+    """Hash of a guiding question's wording, and of what its answers mean where they are not 0 and 1."""
+    if question.answer == "binary":
+        return _hash("w", question.text, size=6)
+    meanings = [f"{value}: {text}" for value, text in sorted(question.options.items())]
+    meanings += [f"{band.low} {band.high}: {band.text}" for band in question.anchors()]
+    return _hash("w", question.text, question.answer, *meanings, size=6)
+
+
+def task_key(fields: Iterable[tuple[str, str]]) -> str:
+    """Hash of all that a task shows as a whole."""
+    return _hash("c", *(text for _, text in fields))
+
+
+def display(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> Display:
+    """What is shown of `candidates` with their `evidence`, paragraphs by base and rank."""
+    tasks: dict[str, Task] = {}
+    claim_of: dict[str, str] = {}
+    for candidate in candidates:
+        key = claim_of[candidate.id] = claim_key(candidate)
+        about = (("partition", candidate.partition), ("candidate", candidate.id))
+        tasks.setdefault(key, Task(key, _fields(candidate), about=about))
+    paragraph_of: dict[str, str] = {}
+    paragraphs: dict[str, dict[str, ShownParagraph]] = {key: {} for key in tasks}
+    for row in sorted(evidence, key=lambda row: (row.base, row.rank, row.id)):
+        if row.of not in claim_of:
+            continue
+        claim = claim_of[row.of]
+        key = paragraph_of[row.id] = paragraph_key(claim, row.text)
+        paragraphs[claim].setdefault(key, ShownParagraph(key, row.base, row.title, row.text))
+    shown = tuple(replace(task, paragraphs=tuple(paragraphs[key].values())) for key, task in tasks.items())
+    return Display(shown, claim_of, paragraph_of)
+
+
+def display_rows(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:
+    """What is shown of rows with a payload: its `fields`, as one task for rows that look the same.
+
+    The tasks come in the order of their rows, and with them the key of each row by its id.
+    """
+    tasks: dict[str, Task] = {}
+    key_of: dict[str, str] = {}
+    names = tuple(fields)
+    for row in rows:
+        texts = dict(row.payload.shown())
+        shown = tuple((name, texts.get(name, "")) for name in names)
+        key = key_of[row.id] = task_key(shown)
+        tasks.setdefault(key, Task(key, shown, about=(("partition", row.partition), ("row", row.id))))
+    return tuple(tasks.values()), key_of
+
+
+def everything_asked(tasks: Iterable[Task], judging: JudgingSpec) -> dict[Subject, Asked]:
+    """Every judgement that the recipe wants about `tasks`."""
+    on_claims = [(name, wording_key(question)) for name, question in judging.asked("claim").items()]
+    on_evidence = [(name, wording_key(question)) for name, question in judging.asked("evidence").items()]
+    asked: dict[Subject, Asked] = {}
+    for task in tasks:
+        for name, wording in on_claims:
+            subject = Subject(task.key, wording, task.text)
+            asked[subject] = Asked(subject, name, "claim", task.key)
+        for paragraph in task.paragraphs:
+            for name, wording in on_evidence:
+                subject = Subject(paragraph.key, wording, paragraph.text)
+                asked[subject] = Asked(subject, name, "evidence", task.key)
+    return asked

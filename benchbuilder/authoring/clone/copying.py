@@ -1,0 +1,185 @@
+"""The texts of a clone: what is copied, under which names, and what is changed on the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import yaml
+
+from benchbuilder.authoring.clone.edit_yaml import OPEN, Editor
+from benchbuilder.authoring.clone.naming import Names
+from benchbuilder.authoring.clone.parts import Parts, Reference, bound_files, is_bound, references, source_files
+from benchbuilder.config.load import Loaded
+from benchbuilder.config.yaml_source import RecipeFile, dotted
+from benchbuilder.core.errors import Problem, RecipeError
+
+_MOST_BYTES = 20_000_000
+"""How big a copied file may be."""
+
+
+class Copies:
+    """The files of a clone by their places (``recipes/...``, ``prompts/...``): first found, then written."""
+
+    def __init__(self, loaded: Loaded, parts: Parts, names: Names) -> None:
+        self.loaded, self.parts, self.names = loaded, parts, names
+        self.sources, self.bound = source_files(loaded), bound_files(loaded)
+        self.links = {key: link[0] for key, link in loaded.origins.links.items()}
+        self.places: dict[Path, PurePosixPath] = {}
+        self.origins: dict[PurePosixPath, str] = {}
+        self._roots: dict[Path, Path] = {}
+        self._recipe_files = {file.path.resolve(): (name, file) for name, file in parts.files.items()}
+        for file in parts.files.values():
+            self._take(file.path.resolve(), file.root.path)
+
+    def editors(self) -> Iterator[tuple[Path, PurePosixPath, Editor | None]]:
+        """Every file with its place; for a YAML file its text, with names and references changed."""
+        for path, place in sorted(self.places.items(), key=lambda pair: str(pair[1])):
+            editor = _editor(path)
+            if editor is not None:
+                self._defaults(path, editor)
+                for reference in self._references(path, editor):
+                    editor.put(reference.scalar, self._data(path, reference) or self._new(reference, place))
+                if place.parts[0] == "prompts" and path.name.endswith(".example.yaml"):
+                    self._language(path, editor)
+            yield path, place, editor
+
+    def new_name(self, part: str) -> str | None:
+        """The name of the copy of ``group/name`` below its group; None if it is not copied."""
+        file = self.parts.files.get(part)
+        if file is None:
+            return None
+        place = self.places[file.path.resolve()]
+        return PurePosixPath(*place.parts[2:]).with_suffix("").as_posix()
+
+    def _take(self, path: Path, root: Path) -> None:
+        """Take in a file below the root of recipes, and what it refers to."""
+        self._place(path, self._free("recipes", self.names.file(PurePosixPath(path.relative_to(root).as_posix()))),
+                    "recipes", root)  # fmt: skip
+        editor = _editor(path)
+        for reference in self._references(path, editor) if editor is not None else ():
+            if reference.file in self.places or self._data(path, reference):
+                continue
+            if reference.prompt:
+                self._take_prompt(reference.file)
+            elif reference.file.is_dir():
+                for one in sorted(one for one in reference.file.rglob("*") if one.is_file()):
+                    self._take(one.resolve(), root)
+            else:
+                self._take(reference.file, root)
+
+    def _take_prompt(self, path: Path) -> None:
+        """Take in a prompt with its example."""
+        folder = next(folder for folder in self.loaded.prompts if path.is_relative_to(folder))
+        example = path.with_name(f"{path.name.removesuffix('.j2')}.example.yaml")
+        for one in (path, example) if path.suffix == ".j2" and example.is_file() else (path,):
+            place = self.names.prompt(PurePosixPath(one.relative_to(folder).as_posix()))
+            self._place(one, self._free("prompts", place), "prompts", folder)
+
+    def _place(self, path: Path, place: PurePosixPath, top: str, root: Path) -> None:
+        if path.stat().st_size > _MOST_BYTES:
+            problem = Problem("this file is too big to be copied", where=str(path), allowed=f"{_MOST_BYTES} bytes")
+            raise RecipeError([problem])
+        self.places[path] = place
+        self.origins[place] = f"{top}/{path.relative_to(root).as_posix()}"
+        self._roots[path] = root
+
+    def _free(self, top: str, place: PurePosixPath) -> PurePosixPath:
+        """The place, or one beside it if another file of the clone has it."""
+        taken, number, found = set(self.places.values()), 1, PurePosixPath(top, place)
+        while found in taken:
+            number += 1
+            found = PurePosixPath(top, place.with_name(f"{place.stem}_{number}{place.suffix}"))
+        return found
+
+    def _references(self, path: Path, editor: Editor) -> Iterator[Reference]:
+        root = self._roots[path]
+        yield from references(editor, path, root, self.loaded.prompts, {*self.sources, *self.bound})
+
+    def _data(self, path: Path, reference: Reference) -> str:
+        """What is written in the place of data, which a copy does not take over; empty if it is something else."""
+        if reference.file in self.sources:
+            return OPEN
+        if reference.file in self.bound:
+            return "null"
+        part, _ = self._recipe_files.get(path, ("", None))
+        if not part.startswith("recipe/"):
+            return ""
+        # files of the user's own may stand in the place of those that the recipe names
+        key = reference.scalar.key
+        keys = [key, *(one for one, target in self.links.items() if target == key)]
+        if any(one[0] == "sources" for one in keys):
+            return OPEN
+        if key[:1] == ("paths",) and len(keys) == 1:  # of a source that is not read, for instance
+            return "null"
+        return "null" if any(is_bound(dotted(one)) for one in keys) else ""
+
+    def _new(self, reference: Reference, place: PurePosixPath) -> str:
+        """How the copy at `place` names the copy of a file."""
+        target = self.places.get(reference.file) or self._folder(reference.file)
+        if reference.prompt:
+            return PurePosixPath(*target.parts[1:]).as_posix()
+        return PurePosixPath(os.path.relpath(target, place.parent)).as_posix()
+
+    def _folder(self, folder: Path) -> PurePosixPath:
+        root = next(root for path, root in self._roots.items() if path.is_relative_to(folder))
+        return PurePosixPath("recipes", self.names.file(PurePosixPath(folder.relative_to(root).as_posix())))
+
+    def _defaults(self, path: Path, editor: Editor) -> None:
+        """The options that the copy chooses: those that were copied under their new names."""
+        if path not in self._recipe_files:
+            return
+        _, file = self._recipe_files[path]
+        renamed = {
+            (choice.line, name): new
+            for choice in file.choices
+            for name, part in self.parts.targets(choice, file)
+            if (new := self._renamed(name, part, choice.group, file)) is not None
+        }
+        for scalar in editor.scalars():
+            if scalar.key[:1] == ("defaults",):
+                line = max((choice.line for choice in file.choices if choice.line <= scalar.line), default=0)
+                if (new := renamed.get((line, scalar.text))) is not None:
+                    editor.put(scalar, new)
+
+    def _renamed(self, name: str, part: str, group: str, file: RecipeFile) -> str | None:
+        new = self.new_name(part)
+        if new is None:
+            return None
+        absolute = f"/{part.partition('/')[0]}/{new}" if name.startswith("/") else new
+        own = "/".join(map(str, file.group[1:])) if not group else ""
+        return absolute.removeprefix(f"{own}/") if own else absolute
+
+    def _language(self, path: Path, editor: Editor) -> None:
+        """What language a copied prompt is written in: its folder no longer says so."""
+        folder = next(folder for folder in self.loaded.prompts if path.is_relative_to(folder))
+        tag, _, about = path.relative_to(folder).parts[0].partition("_")
+        if not isinstance(editor.tree, yaml.MappingNode) or editor.entry(("language",)) or not editor.tree.value:
+            return
+        tag = self.names.language if tag == self.names.origin else tag
+        lines = (
+            f"language: {tag} # that the prompt is written in; `about: xx` where it speaks of texts in another one\n"
+        )
+        lines += f"about: {about}\n" if about else ""
+        editor.insert(editor.tree.value[0][0].start_mark.index, lines)
+
+
+def copied_bytes(path: Path, editor: Editor | None) -> bytes:
+    """What is written of a file."""
+    return path.read_bytes() if editor is None else editor.done().encode()
+
+
+def word_lists(loaded: Loaded) -> dict[Path, list[str]]:
+    """The word lists of a recipe with their words, without the glosses behind tabs."""
+    lists: dict[Path, list[str]] = {}
+    for file in dict.fromkeys(ref.file.resolve() for key, ref in loaded.files if key.rpartition(".")[2] == "words"):
+        lines = (
+            line for line in file.read_text(encoding="utf-8-sig").splitlines() if not line.lstrip().startswith("#")
+        )
+        lists[file] = [text for line in lines if (text := " ".join(line.partition("\t")[0].split()))]
+    return lists
+
+
+def _editor(path: Path) -> Editor | None:
+    return Editor(path.read_text(encoding="utf-8")) if path.suffix == ".yaml" else None

@@ -1,0 +1,156 @@
+"""Changes in the text of a YAML file that leave everything else, comments too, as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import dedent
+
+import yaml
+
+from benchbuilder.config.yaml_source import Key
+
+OPEN = "???"
+"""What stands where a value must be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A scalar in a file: its key, its text, where it stands, and whether inside ``{}`` or ``[]``."""
+
+    key: Key
+    text: str
+    start: int
+    end: int
+    line: int
+    flow: bool
+
+
+class Editor:
+    """Collects changes to a text and makes them all at once.
+
+    >>> editor = Editor("a: 1 # one\\nb: {c: x.txt}\\n")
+    >>> for scalar in editor.scalars():
+    ...     editor.put(scalar, OPEN)
+    >>> editor.done()
+    'a: ??? # one\\nb: {c: "???"}\\n'
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        self._changes: dict[tuple[int, int], str] = {}
+
+    def scalars(self) -> Iterator[Written]:
+        """Every scalar that is a value, in the order of the file."""
+        if self.tree is not None:
+            yield from _scalars(self.tree, (), False)
+
+    def put(self, scalar: Written, text: str) -> None:
+        """Write `text` in the place of `scalar`."""
+        self.span(scalar.start, scalar.end, f'"{text}"' if scalar.flow and text == OPEN else text)
+
+    def span(self, start: int, end: int, text: str) -> None:
+        """Write `text` in the place of the characters from `start` to `end`. Of two changes the wider one counts."""
+        if any(a <= start and end <= b for a, b in self._changes if a < b and (a, b) != (start, end)):
+            return
+        inside = [(a, b) for a, b in self._changes if start <= a and b <= end and (a < b or start < a < end)]
+        for old in inside:
+            del self._changes[old]
+        self._changes[start, end] = text
+
+    def entry(self, key: Key) -> tuple[yaml.Node, yaml.Node] | None:
+        """The nodes of a key and of its value; None if the file does not hold it."""
+        node, found = self.tree, None
+        for part in key:
+            pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+            found = next(((name, value) for name, value in pairs if name.value == part), None)
+            if found is None:
+                return None
+            node = found[1]
+        return found
+
+    def children(self, key: Key) -> list[str]:
+        """The names below a key."""
+        found = self.entry(key)
+        return [name.value for name, _ in found[1].value] if found and isinstance(found[1], yaml.MappingNode) else []
+
+    def replace(self, key: Key, text: str, *, was: str = "") -> None:
+        """Write `text` as the value of `key`. What stood there stays as a comment that begins with `was`."""
+        found = self.entry(key)
+        if found is None:
+            return
+        name, value = found
+        start, end = name.end_mark.index, _end(value, self.text)
+        old = self.text[start:end].removeprefix(":").strip()
+        alone = self.text[end:].partition("\n")[0].strip() == ""
+        comment = ""
+        if was and alone and "\n" not in old:
+            comment = f" # {was}: {old}"
+        elif was and alone:
+            indent = " " * (name.start_mark.column + 2)
+            first, *rest = self.text[start:end].removeprefix(":").splitlines()
+            lines = [line for line in (first if first.strip(" >|-") else "", *rest) if line.strip()]
+            comment = f" # {was}:" + "".join(f"\n{indent}# {line}" for line in dedent("\n".join(lines)).splitlines())
+        self.span(start, end, f":{'' if text.startswith(chr(10)) else ' '}{text}{comment}")
+
+    def remove(self, key: Key) -> None:
+        """Take the line of a scalar out; ``null`` stands in its place if it has no line of its own."""
+        found, above = self.entry(key), self.entry(key[:-1])
+        if found is None or above is None:
+            return
+        start, end = found[0].start_mark.index, _end(found[1], self.text)
+        line = self.text.rfind("\n", 0, start) + 1
+        after = self.text.find("\n", end) + 1 or len(self.text)
+        if is_flow(above[1]) or self.text[line:start].strip() or len(above[1].value) == 1:
+            self.replace(key, "null")
+        else:
+            self.span(line, after, "")
+
+    def lists(self, key: Key) -> Iterator[yaml.SequenceNode]:
+        """Every list below a key."""
+        found = self.entry(key)
+        yield from _lists(found[1]) if found is not None else ()
+
+    def insert(self, index: int, text: str) -> None:
+        """Write `text` before the character at `index`."""
+        self._changes[index, index] = self._changes.get((index, index), "") + text
+
+    def done(self) -> str:
+        """The changed text."""
+        text = self.text
+        for (start, end), new in sorted(self._changes.items(), reverse=True):
+            text = text[:start] + new + text[end:]
+        return text
+
+
+def is_flow(node: yaml.Node) -> bool:
+    """Whether a list or mapping is written with brackets or braces."""
+    return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
+
+
+def _scalars(node: yaml.Node, key: Key, flow: bool) -> Iterator[Written]:
+    if isinstance(node, yaml.ScalarNode):
+        start, end = node.start_mark.index, node.end_mark.index
+        yield Written(key, str(node.value), start, end, node.start_mark.line + 1, flow)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, child in enumerate(node.value):
+            yield from _scalars(child, (*key, index), flow or is_flow(node))
+    elif isinstance(node, yaml.MappingNode):
+        for name, child in node.value:
+            yield from _scalars(child, (*key, str(name.value)), flow or is_flow(node))
+
+
+def _lists(node: yaml.Node) -> Iterator[yaml.SequenceNode]:
+    if isinstance(node, yaml.SequenceNode):
+        yield node
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        yield from _lists(child[1] if isinstance(child, tuple) else child)
+
+
+def _end(node: yaml.Node, text: str) -> int:
+    """Where a value ends: without the comments and blank lines that may follow it."""
+    if isinstance(node, yaml.ScalarNode) or is_flow(node) or not node.value:
+        return len(text[: node.end_mark.index].rstrip())
+    last = node.value[-1]
+    return _end(last[1] if isinstance(last, tuple) else last, text)

@@ -1,0 +1,103 @@
+"""``new --plugin``: a distribution with a kind for each slot that is asked for, and tests that pass as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from benchbuilder import __version__
+from benchbuilder.config.recipe_index import did_you_mean
+from benchbuilder.config.search_path import shown
+from benchbuilder.core import registry
+from benchbuilder.core.errors import Problem, RecipeError
+
+SLOTS = (
+    "source", "payload", "stage", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge",
+    "exporter",
+)  # fmt: skip
+"""The slots that a plugin can begin with."""
+_ITEMS = ("baseline", "scorer", "metric", "exporter")
+"""Slots whose tests need items."""
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+def distribution(name: str) -> str:
+    """The name of the distribution.
+
+    >>> distribution("my_plugin")
+    'benchbuilder-my-plugin'
+    """
+    return f"benchbuilder-{name.replace('_', '-')}"
+
+
+def skeleton(name: str, slots: Sequence[str]) -> dict[str, str]:
+    """The files of a plugin `name` with a kind of each of `slots`; RecipeError if it cannot be called so."""
+    _possible(name, slots)
+    package = f"benchbuilder_{name}"
+    wanted = [slot for slot in SLOTS if slot in slots]
+    values = {
+        "name": name,
+        "cls": "".join(part.capitalize() for part in name.split("_")),
+        "package": package,
+        "distribution": distribution(name),
+        "version": __version__,
+        "about": f"Kinds for benchbuilder: {', '.join(wanted)}.",
+        "slots": "(\n" + "".join(f'    "{slot}",\n' for slot in wanted) + ")",
+        "entries": "".join(_entry(slot, name, package) for slot in wanted),
+        "table": "\n".join(f"| {slot} | `{name}` | `{package}/{slot}.py` |" for slot in wanted),
+    }
+    files = {
+        "pyproject.toml": _filled("pyproject.toml", values),
+        "README.md": _filled("README.md", values),
+        f"{package}/__init__.py": _filled("init.py", values),
+        f"{package}/py.typed": "",
+        "tests/test_plugin.py": _filled("test_plugin.py", values),
+    }
+    for slot in wanted:
+        files[f"{package}/{slot}.py"] = _filled(f"{slot}.py", values)
+        files[f"tests/test_{slot}.py"] = _filled(f"test_{slot}.py", values)
+    if any(slot in _ITEMS for slot in wanted):
+        files[f"{package}/example_items.py"] = _filled("items.py", values)
+    return files
+
+
+def write_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write the files below `folder`; RecipeError, and nothing written, if it is there already."""
+    if folder.exists():
+        problem = Problem("this folder is there already", found=shown(folder), hint="choose another name, or move it")
+        raise RecipeError([problem])
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
+
+
+def _possible(name: str, slots: Sequence[str]) -> None:
+    problems: list[Problem] = []
+    if not _NAME.match(name):
+        allowed = "a-z, 0-9 and _, beginning with a letter"
+        problems.append(Problem("this is no name for a plugin", where=f"--plugin {name}", allowed=allowed))
+    for slot in slots:
+        if slot in SLOTS and (taken := registry.known(slot).get(name)) is not None:
+            told = f"{taken.distribution} has a {slot} kind of this name"
+            problems.append(Problem(told, where=f"--plugin {name}", hint="choose another name"))
+        if slot not in SLOTS:
+            problems.append(Problem("there is no skeleton of this kind", where=f"--kind {','.join(slots)}", found=slot,
+                                    allowed=", ".join(SLOTS), hint=did_you_mean(slot, SLOTS)))  # fmt: skip
+    if not slots:
+        problems.append(Problem("a plugin brings at least one kind", where="--kind", allowed=", ".join(SLOTS)))
+    if problems:
+        raise RecipeError(problems)
+
+
+def _entry(slot: str, name: str, package: str) -> str:
+    cls = "".join(part.capitalize() for part in name.split("_"))
+    return f'[project.entry-points."benchbuilder.{slot}"]\n{name} = "{package}.{slot}:{cls}{slot.capitalize()}"\n\n'
+
+
+def _filled(name: str, values: Mapping[str, str]) -> str:
+    text = resources.files("benchbuilder.authoring.clone").joinpath("skeleton_files", f"{name}.txt").read_text("utf-8")
+    return Template(text).substitute(values)

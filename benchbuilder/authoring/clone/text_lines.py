@@ -1,0 +1,136 @@
+"""What the files of a clone say, line by line: texts for people and models, without markup and settings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import regex
+import yaml
+
+from benchbuilder.authoring.clone.edit_yaml import Editor
+from benchbuilder.core.text.wordlist import WordFinder
+
+_MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+_HOLDER = re.compile(r"\{\w+\}")
+"""The place of a word in a frame or a label."""
+_KEEP = re.compile(r"(?:#|<!--)\s*keep\b")
+"""How an author says that a line is meant as it is: ``# keep``, ``{# keep #}`` or ``<!-- keep -->``."""
+_STEM = 5
+"""How many letters words of one root have in common, at least."""
+_WORDLESS = regex.compile(r"[\p{Line_Break=ID}\p{Line_Break=SA}\p{Line_Break=CJ}]")
+"""Letters of scripts that set no spaces between words."""
+
+Lines = list[tuple[int, str]]
+
+
+def lines_of(path: Path) -> Lines:
+    """The texts of a file with their lines; comments, lines marked ``keep`` and, in YAML, keys are left out.
+
+    Nothing if it is no text, or broken YAML: whoever reads it as a recipe or a prompt tells of that.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return []
+    lines = list(enumerate(text.splitlines(), start=1))
+    kept = {number for number, line in lines if _KEEP.search(line)}
+    if path.suffix == ".yaml":
+        try:
+            return [(number, _HOLDER.sub(" ", value)) for number, value in _values(text) if number not in kept]
+        except (yaml.YAMLError, RecursionError):
+            return []
+    if path.suffix in (".tsv", ".csv", ".txt"):
+        return [(number, line) for number, line in lines if not line.startswith("#")]
+    return [(number, _MARKUP.sub(" ", line)) for number, line in lines if number not in kept]
+
+
+def _values(text: str) -> Iterator[tuple[int, str]]:
+    for scalar in Editor(text).scalars():
+        written = text[scalar.start : scalar.end].splitlines()
+        if len(written) > 1:
+            yield from ((scalar.line + number, line) for number, line in enumerate(written))
+        else:
+            yield scalar.line, scalar.text
+
+
+class Terms:
+    """Finds the terms of a field of knowledge in texts, whatever their case.
+
+    In scripts with spaces between words a term counts as whole words only.
+
+    >>> sorted(Terms(["egg", "乳房"]).found("An EGG is no eggplant; 乳房护理"))
+    ['egg', '乳房']
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = {word.casefold(): word for word in words if len(word) > 1}
+        self._finder = WordFinder(self.words)
+
+    def found(self, text: str) -> set[str]:
+        """The terms that `text` holds."""
+        plain = text.casefold()
+        return {self.words[word] for word in self._finder.find(plain) if _apart(word, plain)}
+
+
+class Stems:
+    """Finds words that begin as a long word of a recipe's name does: ``medicine_en`` is about what is medical.
+
+    >>> sorted(Stems("medicine_en").found("A careful Medical editor"))
+    ['medical']
+    """
+
+    def __init__(self, name: str) -> None:
+        stems = [regex.escape(part[:_STEM]) for part in name.split("_") if len(part) > _STEM]
+        self._pattern = regex.compile(rf"(?<![\p{{L}}\p{{N}}_])(?:{'|'.join(stems) or '(?!)'})[\p{{L}}\p{{M}}]*")
+
+    def found(self, text: str) -> set[str]:
+        """The words in `text`, in small letters."""
+        return set(self._pattern.findall(text.casefold()))
+
+
+def _apart(word: str, text: str) -> bool:
+    before = "" if _WORDLESS.match(word[0]) else r"(?<![\p{L}\p{M}\p{N}_])"
+    after = "" if _WORDLESS.match(word[-1]) else r"(?![\p{L}\p{M}\p{N}_])"
+    return bool(regex.search(f"{before}{regex.escape(word)}{after}", text)) if before or after else True
+
+
+class Scripts:
+    """Counts letters by script.
+
+    >>> Scripts(["Eier und Milch", "奶"]).main
+    'LATIN'
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.letters = Counter[str]()
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """Count the letters of `text`."""
+        self.letters.update(script for c in text if (script := script_of(c)))
+
+    def share(self, script: str) -> float:
+        """The share of a script among all letters."""
+        return self.letters[script] / max(self.letters.total(), 1)
+
+    @property
+    def main(self) -> str:
+        """The script of most letters; empty if there are none."""
+        return max(self.letters, key=lambda script: self.letters[script], default="")
+
+
+@lru_cache(maxsize=65_536)
+def script_of(character: str) -> str:
+    """The script of a letter, as the Unicode name of the letter begins; empty for what is no letter."""
+    return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
+
+
+def first_of(script: str, lines: Lines) -> int:
+    """The first line with a letter of `script`."""
+    return next((number for number, text in lines if any(script_of(c) == script for c in text)), 1)

@@ -1,0 +1,167 @@
+"""Rehearsals: what a build would do from its first prompt on, in a store that is thrown away."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchbuilder.core.errors import Waiting
+from benchbuilder.models.asker import Asker
+from benchbuilder.pipeline.plan import Node, Plan
+from benchbuilder.pipeline.progress import Watcher
+from benchbuilder.pipeline.run_node import Chooser, Limits, Workshop, executor_of
+from benchbuilder.pipeline.shards.worker import Worker
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
+from benchbuilder.steps.base import Stage
+
+
+@dataclass
+class Rehearsal:
+    """A plan whose free steps are built, and whose other steps were rehearsed in `store`, a scratch store.
+
+    `manifests` holds both, by node; `skipped` says of each other node why it was left out.
+    """
+
+    plan: Plan
+    store: Store
+    manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    skipped: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def free_nodes(plan: Plan) -> set[str]:
+    """The nodes that neither put prompts nor hang on one that does, nor on people."""
+    free: set[str] = set()
+    for name, node in plan.nodes.items():
+        if node.asks is None and not _asks_people(node) and free.issuperset(node.upstream()):
+            free.add(name)
+    return free
+
+
+def before_prompts(plan: Plan) -> set[str]:
+    """The nodes that lead to a node that puts prompts, with these themselves."""
+    needed: set[str] = set()
+    for name, node in reversed(list(plan.nodes.items())):
+        if name in needed or node.asks is not None:
+            needed |= {name, *node.upstream()}
+    return needed
+
+
+@contextmanager
+def rehearse(
+    plan: Plan,
+    store: Store,
+    asker: Asker,
+    watcher: Watcher,
+    *,
+    only: set[str] | None = None,
+    rows: int | None = None,
+    refresh: frozenset[str] = frozenset(),
+) -> Generator[Rehearsal]:
+    """Build the free steps of `plan` in `store`, where a build finds them, and the others in a scratch store.
+
+    The others ask `asker`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only` names
+    the nodes that are wanted (with all that they hang on). With `rows`, each step that puts prompts works on that many
+    rows, those first that no rule can do, and none is taken from `store`. Steps that wait for people are left out.
+    """
+    wanted = set(plan.nodes) if only is None else only
+    free = free_nodes(plan)
+    recipe = plan.recipe
+    limits = Limits.of(recipe)
+    with store.locked(), store.scratch() as scratch, contextlib.closing(executor_of(recipe.run)) as executor:
+        real = Workshop(store, executor, limits, watcher)
+        mock = Workshop(scratch, executor, replace(limits, tolerated=1.0), watcher, asker, choose=_chooser(rows))
+        mock.manifests = real.manifests
+        done = Rehearsal(plan, scratch, real.manifests)
+        for name, node in plan.nodes.items():
+            if name not in wanted:
+                done.skipped[name] = "not asked for"
+            elif lacking := [up for up in node.upstream() if up not in done.manifests]:
+                done.skipped[name] = f"hangs on {', '.join(lacking)}"
+            elif name in free or (rows is None and name not in refresh and _sealed(real, node) is not None):
+                manifest = _sealed(real, node)
+                if manifest is None:
+                    manifest = real.make(node)
+                    watcher.end(name, f"built    {manifest.rows} rows")
+                done.manifests[name] = manifest
+                _link(store.place(name, node.key), scratch.place(name, node.key))
+            elif _asks_people(node):
+                done.skipped[name] = "people decide"
+            else:
+                try:
+                    done.manifests[name] = manifest = mock.make(node)
+                    watcher.end(name, f"rehearsed, {manifest.rows} rows")
+                except Waiting as waiting:
+                    done.skipped[name] = str(waiting.what)
+        yield done
+
+
+def _sealed(shop: Workshop, node: Node) -> Manifest | None:
+    """What the store has of a node, if a build would reuse it."""
+    manifest = shop.store.manifest(node.name, node.key)
+    fits = manifest is not None and manifest.inputs == shop.digests(node) and manifest.state == "sealed"
+    return manifest if fits else None
+
+
+def _asks_people(node: Node) -> bool:
+    """Whether what people contribute shapes what it makes."""
+    return isinstance(node.maker, Stage) and type(node.maker).observes is not Stage.observes
+
+
+def _chooser(rows: int | None) -> Chooser | None:
+    if rows is None:
+        return None
+
+    def choose(worker: Worker | None, tables: Iterable[pa.Table]) -> list[pa.Table]:
+        """The first rows that ask, and others where these are too few, in their order."""
+        if worker is None:
+            return _first(tables, rows)
+        asking: list[_Chosen] = []
+        others: list[_Chosen] = []
+        for number, table in enumerate(tables):
+            for place, conversation in worker.talk(table).conversations():
+                asks = next(conversation, None) is not None
+                conversation.close()
+                held = asking if asks else others
+                if len(held) < rows:
+                    held.append(((number, place), table.slice(place, 1).combine_chunks()))
+                if len(asking) == rows:
+                    return [row for _, row in asking]
+        return [row for _, row in sorted((asking + others)[:rows], key=lambda one: one[0])]
+
+    return choose
+
+
+_Chosen = tuple[tuple[int, int], pa.Table]
+"""The number of a table, a place in it, and the row that stands there."""
+
+
+def _first(tables: Iterable[pa.Table], rows: int) -> list[pa.Table]:
+    """The first rows of all."""
+    found: list[pa.Table] = []
+    for table in tables:
+        found.append(table.slice(0, rows))
+        rows -= found[-1].num_rows
+        if not rows:
+            break
+    return found
+
+
+def _link(source: Path, target: Path) -> None:
+    """The files of a sealed step under another folder, without copying them where the file system can."""
+    shutil.copytree(source, target, copy_function=_linked)
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target

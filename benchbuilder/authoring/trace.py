@@ -1,0 +1,238 @@
+"""Looking into a build: what became of a row, where an item comes from, what a step holds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.core.display import row_text
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.build_rows import column
+from benchbuilder.core.records.arrow.table import schema_of
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import row_class
+from benchbuilder.pipeline.accounting.shard import FATES
+from benchbuilder.pipeline.plan import Plan
+from benchbuilder.pipeline.shards.files import read_columns, read_part, read_slice
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
+from benchbuilder.steps.base import Stage
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch of a row's life: the steps it went through and how it ended."""
+
+    path: tuple[str, ...]
+    fate: str
+    reason: str = ""
+    detail: str = ""
+    sentence: str = ""
+
+    def end(self) -> str:
+        """How it ended, in words."""
+        told = self.fate + (f" ({self.reason})" if self.reason else "")
+        why = ": ".join(part for part in (self.sentence, self.detail) if part)
+        return told + (f" - {why}" if why else "")
+
+    def __str__(self) -> str:
+        return f"{' > '.join(self.path)}: {self.end()}"
+
+
+class Inspector:
+    """Reads the sealed steps of a plan; what was not built is simply not there."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan, self.store = plan, store
+        found = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
+        self.manifests: dict[str, Manifest] = {name: seal for name, seal in found.items() if seal is not None}
+        if not self.manifests:
+            raise DataError(
+                f"nothing is built in {store.folder}",
+                why="the store has no step of this recipe as it stands now",
+                next="build it first, with the same arguments: benchbuild recipe=... key=value ...",
+            )
+
+    def why(self, what: str) -> list[Branch]:
+        """Every branch of a row (by id), or of a source unit (``file:line``), to its end. DataError if unknown."""
+        file, _, line = what.rpartition(":")
+        if file and line.isdigit():
+            return self._unit(file, int(line))
+        for name in self._likely(what):
+            if what in self._ids(name, {what}):
+                return list(self._branches(name, what, (name,)))
+        raise self._unknown(what)
+
+    def _unit(self, file: str, line: int) -> list[Branch]:
+        branches: list[Branch] = []
+        for name in self.plan.recipe.sources:
+            if name not in self.manifests:
+                continue
+            for ticket in self._lines(name, line=line, file=file):
+                if ticket["out"]:
+                    branches += self._branches(name, ticket["out"], (name,))
+                else:
+                    branches.append(self._end(name, ticket, (name,)))
+        if branches:
+            return branches
+        sources = [name for name in self.plan.recipe.sources if name in self.manifests]
+        files = sorted({file for name in sources for file, *_ in self.manifests[name].units})
+        raise DataError(
+            f"no source of this build has a unit {file}:{line}",
+            why=f"its files: {', '.join(files)}",
+            next="name the file as the ledger does",
+        )
+
+    def read_at(self, what: str) -> list[str]:
+        """The texts of the rows that were read at ``file:line``; none for a row's id."""
+        file, _, line = what.rpartition(":")
+        names = [name for name in self.plan.recipe.sources if name in self.manifests and file and line.isdigit()]
+        tickets = [ticket for name in names for ticket in self._lines(name, line=int(line), file=file)]
+        found = self._find({ticket["out"] for ticket in tickets if ticket["out"]})
+        return [row_text(found[ticket["out"]][1]) for ticket in tickets if ticket["out"] in found]
+
+    def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+        if node in {part.items for part in self.plan.recipe.by_task().values()}:
+            yield Branch(path, "item", detail=row)
+            return
+        ended, readers = True, list[str]()
+        for name, step in self.plan.nodes.items():
+            for port, names in step.inputs.items():
+                if node not in names or not isinstance(step.maker, Stage):
+                    continue
+                mode = step.maker.ports[port].mode
+                if mode in ("parent", "lookup"):
+                    readers.append(name)
+                    continue
+                ended = False
+                if name not in self.manifests:
+                    yield Branch((*path, name), "not built yet")
+                elif mode == "each":
+                    yield from self._tickets(name, row, (*path, name))
+                else:
+                    yield from self._use(name, port, row, (*path, name))
+        if ended:
+            end = f"{', '.join(readers)} look{'s' if len(readers) == 1 else ''} it up" if readers else ""
+            yield Branch(path, "kept", detail=f"{row}; {end or 'no step takes it further'}")
+
+    def _tickets(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+        for ticket in self._lines(name, row=row, port="each"):
+            if ticket["fate"] == "kept":
+                yield from self._branches(name, ticket["out"], path)
+            else:
+                yield self._end(name, ticket, path)
+
+    def _use(self, name: str, port: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+        tickets = self._lines(name, row=row, port=port)
+        if tickets:
+            yield self._end(name, tickets[0], path)
+            return
+        children = [child for part in self._parts(name) for child in _children(part, row)]
+        yield Branch(path, "used", detail=f"{port} of {', '.join(children)}")
+
+    def _end(self, name: str, ticket: Mapping[str, Any], path: tuple[str, ...]) -> Branch:
+        sentence = self.manifests[name].reasons.get(ticket["reason"], "")
+        return Branch(path, ticket["fate"].replace("_", " "), ticket["reason"], ticket["detail"], sentence)
+
+    def trace(self, item: str) -> list[tuple[str, Row]]:
+        """An item and all rows that it comes from, against the flow, each with the step that made it: sources last."""
+        row = self._find({item}).get(item)
+        if row is None:
+            raise self._unknown(item)
+        found = self._find(set(row[1].parents))
+        made = [found[parent] for parent in row[1].parents if parent in found]
+        flow = {name: position for position, name in enumerate(self.plan.nodes)}
+        return [row, *sorted(made, key=lambda one: -flow[one[0]])]
+
+    def peek(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
+        """The manifest and the first rows of a step."""
+        if step not in self.plan.nodes:
+            close = get_close_matches(step, self.plan.nodes, n=1)
+            raise DataError(
+                f"there is no step or source {step!r}",
+                why=f"this recipe has: {', '.join(self.plan.nodes)}",
+                next=f"did you mean {close[0]!r}?" if close else "name one of these",
+            )
+        if step not in self.manifests:
+            raise DataError(f"step {step!r} is not built yet", next="build first, with the same arguments")
+        cls = row_class(self.manifests[step].row)
+        rows: list[Row] = []
+        for part in self._parts(step):
+            first = read_slice(part, schema_of(cls), 0, count - len(rows))
+            rows += [cls.model_validate(data) for data in first.to_pylist()]
+            if len(rows) >= count:
+                break
+        return self.manifests[step], rows
+
+    def _find(self, rows: Set[str]) -> dict[str, tuple[str, Row]]:
+        """The rows of these ids, each with the first step that has it; those that there are."""
+        found: dict[str, tuple[str, Row]] = {}
+        for name in dict.fromkeys(name for row in sorted(rows) for name in self._likely(row)):
+            if missing := rows - found.keys():
+                cls = row_class(self.manifests[name].row)
+                for row, (part, place) in self._ids(name, missing).items():
+                    data = read_slice(part, schema_of(cls), place, 1).to_pylist()[0]
+                    found[row] = name, cls.model_validate(data)
+        return found
+
+    def _likely(self, row: str) -> list[str]:
+        """The steps in flow order, those first whose rows are called as the id says."""
+        names = {name: row_class(manifest.row).name for name, manifest in self.manifests.items()}
+        return sorted(names, key=lambda name: not row.startswith(f"{names[name]}-"))
+
+    def _ids(self, name: str, rows: Set[str]) -> dict[str, tuple[Path, int]]:
+        """Where in the files of a step the rows of these ids stand."""
+        found: dict[str, tuple[Path, int]] = {}
+        wanted = pa.array(sorted(rows), pa.string())
+        for part in self._parts(name):
+            ids = column(read_columns(part, ["id"]), "id")
+            for place in _places(pc.is_in(ids, value_set=wanted)):
+                found[ids[place].as_py()] = part, place
+            if len(found) == len(rows):
+                break
+        return found
+
+    def _parts(self, name: str) -> tuple[Path, ...]:
+        return self.store.parts(self.manifests[name])
+
+    def _lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
+        """The tickets of a step whose fates have these values."""
+        lines: list[dict[str, Any]] = []
+        for part in self.store.fates_parts(self.manifests[name]):
+            if places := _places(_having(read_columns(part, list(values)), values)):
+                lines += read_part(part, FATES).take(places).to_pylist()
+        return lines
+
+    def _unknown(self, row: str) -> DataError:
+        return DataError(
+            f"no row of this build has the id {row!r}",
+            why=f"looked in {len(self.manifests)} steps of {self.store.folder}",
+            next="ids stand in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
+        )
+
+
+def _having(table: pa.Table, values: Mapping[str, str | int]) -> Any:
+    """Which lines have these values."""
+    compute: Any = pc
+    return functools.reduce(compute.and_, (compute.equal(column(table, name), values[name]) for name in values))
+
+
+def _places(mask: Any) -> list[int]:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+
+
+def _children(part: Path, row: str) -> list[str]:
+    """The ids of the rows in a file that have `row` among their parents."""
+    table, compute = read_columns(part, ["id", "parents"]), pc
+    lists: Any = column(table, "parents")
+    owners: Any = compute.call_function("list_parent_indices", [lists])
+    theirs = owners.filter(compute.call_function("equal", [lists.flatten(), pa.scalar(row)]))
+    return [str(child) for child in column(table, "id").take(theirs.unique()).to_pylist()]

@@ -1,0 +1,190 @@
+"""The lists that a word list is made of, as a command line names them, and the settings of its making."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from benchbuilder.config.load import Loaded
+from benchbuilder.config.search_path import bundled, shown
+from benchbuilder.config.spec.base import FileRef, Spec
+from benchbuilder.config.spec.recipe import Recipe
+from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core.text.languages import is_language
+from benchbuilder.core.text.names import recipe_name
+from benchbuilder.models import prompts
+from benchbuilder.sources.terms import TermsSpec
+from benchbuilder.steps.merge_terms import MergeTermsSpec
+from benchbuilder.steps.normalise_term import TidyTermSpec
+from benchbuilder.steps.translate import TranslateSpec
+
+STANDARD = "standard"
+"""The settings for languages that have none of their own."""
+_WORD = re.compile(r"[~+]*[A-Za-z_][\w.@/-]*=")
+_PREFIX = "words."
+_PLAIN = re.compile(r"-?\d+(\.\d+)?|true|false|null|")
+_REFS = ("prompt", "system", "repair", "pairs")
+
+
+class Settings(Spec):
+    """How a word list is made: the settings of its steps, and those of single lists by their names."""
+
+    translate: dict[str, Any]
+    tidy: dict[str, Any]
+    merge: dict[str, Any]
+    lists: dict[str, dict[str, Any]] = {}
+
+
+def told_apart(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """The lists, the words about the making (``words.KEY=VALUE``), and the words of the recipe."""
+    lists, making, recipe = list[str](), list[str](), list[str]()
+    for word in words:
+        if not _WORD.match(word) or Path(word).is_file():
+            lists.append(word)
+        elif word.startswith(_PREFIX):
+            making.append(word)
+        else:
+            recipe.append(word)
+    return lists, making, recipe
+
+
+def read_settings(loaded: Loaded, changes: Sequence[str], file: Path | None = None) -> Settings:
+    """The settings in `file`, or else those for the recipe's language, with `changes` (``words.KEY=VALUE``) in them.
+
+    RecipeError if they say what nobody knows.
+    """
+    path = file or _of_language(loaded)
+    try:
+        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _wrong("the settings cannot be read", "words", shown(path), " ".join(str(error).split())) from error
+    if not isinstance(data, dict):
+        raise _wrong("settings are a mapping", "words", shown(path), str(data)[:60])
+    for change in changes:
+        key, _, value = change.removeprefix(_PREFIX).partition("=")
+        *above, last = key.split(".")
+        node: Any = data
+        for part in above:
+            node = node.setdefault(part, {})
+            if not isinstance(node, dict):
+                raise _wrong("this is no mapping of settings", f"words.{key}", f"command line: {change}", str(node))
+        node[last] = _value(value)
+    return _validated(Settings, data, "words", shown(path))
+
+
+def _value(text: str) -> Any:
+    """A value as the command line writes it: YAML where it is a list, a mapping, a number or in quotes, else the text
+    itself, so that a pattern needs no quotes.
+
+    >>> _value("[case]"), _value("3"), _value("^(?P<term>.+): .*$")
+    (['case'], 3, '^(?P<term>.+): .*$')
+    """
+    if text[:1] not in "[{\"'" and not _PLAIN.fullmatch(text):
+        return text
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def list_specs(asked: Sequence[str], settings: Settings, recipe: Recipe) -> dict[str, TermsSpec]:
+    """The source of each list, ``FILE``, ``FILE:COLUMN`` or ``FILE@LANGUAGE``, named after its file."""
+    taken = {*recipe.sources, *recipe.steps}
+    specs: dict[str, TermsSpec] = {}
+    for text in asked:
+        path, column, language = parsed(text)
+        name = free_name(recipe_name(Path(path).stem), {*taken, *specs})
+        data: dict[str, Any] = {"language": language, **settings.lists.get(name, {})}
+        if column is not None:
+            data["columns"] = {**data.get("columns", {}), "term": column}
+        data |= {"kind": "terms", "path": FileRef(path=path, at=str(Path(path).expanduser().absolute()))}
+        specs[name] = _validated(TermsSpec, data, f"words.lists.{name}", text)
+    if unknown := sorted(set(settings.lists) - set(specs)):
+        raise RecipeError([Problem("there is no such list", key=f"words.lists.{unknown[0]}", found=unknown[0],
+                                   allowed=", ".join(specs))])  # fmt: skip
+    return specs
+
+
+def parsed(text: str) -> tuple[str, str | int | None, str]:
+    """File, column and language of a list; a file whose name has ``:`` or ``@`` in it is taken as it is.
+
+    >>> parsed("terms.csv:2@en"), parsed("own.txt")
+    (('terms.csv', 2, 'en'), ('own.txt', None, ''))
+    """
+    if Path(text).exists():
+        return text, None, ""
+    rest, mark, language = text.rpartition("@")
+    if not mark or not is_language(language):
+        rest, language = text, ""
+    if Path(rest).exists():
+        return rest, None, language
+    path, mark, column = rest.rpartition(":")
+    if not mark or not path or "/" in column:
+        return rest, None, language
+    return path, int(column) if column.isdecimal() else column, language
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """`name`, or `name` with the first number that makes it new."""
+    others, number, free = set(taken), 1, name
+    while free in others:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def step_specs(loaded: Loaded, settings: Settings, wired: Mapping[str, Any]) -> dict[str, Any]:
+    """The specs of the steps; `wired` says what each reads: ``translate`` (if any), ``tidy``, ``merge``."""
+    steps: dict[str, Any] = {"tidy": ("tidy_term", TidyTermSpec), "merge": ("merge_terms", MergeTermsSpec)}
+    if wired.get("translate"):
+        steps = {"translate": ("translate", TranslateSpec), **steps}
+    made: dict[str, Any] = {}
+    for name, (kind, cls) in steps.items():
+        data: dict[str, Any] = {**getattr(settings, name), "kind": kind, "from": wired[name]}
+        if name == "translate":
+            about = loaded.recipe.card.summary or loaded.recipe.card.title
+            data = {"about": about, **_placed(data, loaded), "model": loaded.recipe.model}
+        made[name] = _validated(cls, data, f"words.{name}", "the settings of word lists")
+    return made
+
+
+def _of_language(loaded: Loaded) -> Path:
+    """The settings for the recipe's language: ``words/LANGUAGE.yaml`` of a folder of recipes, else the standard."""
+    folders = [*(root.path for root in loaded.roots), bundled("recipes")]
+    language = loaded.recipe.language
+    names = dict.fromkeys((language, language.partition("-")[0], STANDARD))
+    found = (folder / "words" / f"{name}.yaml" for name in names for folder in folders)
+    return next((path for path in found if path.is_file()), bundled("recipes") / "words" / f"{STANDARD}.yaml")
+
+
+def _placed(data: Mapping[str, Any], loaded: Loaded) -> dict[str, Any]:
+    """The settings of the translation with the places of prompts, and of the dictionary."""
+    placed = dict(data)
+    for name in _REFS:
+        if isinstance(ref := placed.get(name), str):
+            placed[name] = {"path": ref, "at": str(prompts.find(ref, loaded.prompts).file)}
+    if isinstance(path := placed.get("dictionary"), str):
+        placed["dictionary"] = {"path": path, "at": str(Path(path).expanduser().absolute())}
+    return placed
+
+
+def _validated(cls: type[Any], data: Mapping[str, Any], key: str, where: str) -> Any:
+    model: type[BaseModel] = cls
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise RecipeError([
+            Problem(
+                item["msg"], key=".".join([key, *map(str, item["loc"])]), where=where, found=str(item["input"])[:80]
+            )
+            for item in error.errors()
+        ]) from error  # fmt: skip
+
+
+def _wrong(message: str, key: str, where: str, found: str) -> RecipeError:
+    return RecipeError([Problem(message, key=key, where=where, found=found)])

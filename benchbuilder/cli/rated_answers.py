@@ -1,0 +1,48 @@
+"""What judges learn from: the answers and ratings of an evaluation, brought up to date without asking any model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchbuilder.cli.session import watching
+from benchbuilder.config.load import Loaded
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer, Score
+from benchbuilder.evaluation.plan import Evaluation, asked_words, plan_evaluation, tables_of
+from benchbuilder.pipeline.build import build
+
+
+@dataclass(frozen=True)
+class RatedTables:
+    """Items, answers to them, and what these scored; `journal` is that of the evaluation."""
+
+    items: list[Item[Any]]
+    answers: list[Answer]
+    scores: list[Score]
+    journal: Path
+
+
+def gathered(evaluation: Evaluation) -> RatedTables:
+    """What is sealed of an evaluation."""
+    item, answer, score = (
+        [row for table in tables_of(evaluation, role).values() for row in table] for role in ("item", "answer", "score")
+    )
+    return RatedTables(item, answer, score, evaluation.store.journal)
+
+
+def rated_tables(loaded: Loaded, words: Sequence[str], console: Console) -> RatedTables:
+    """The answers that are there and the ratings of the scorer that judges learn from; Waiting if there are none yet.
+
+    No model is asked, and the results that an evaluation wrote stay as they are.
+    """
+    evaluation = plan_evaluation(loaded, Path.cwd(), with_model=asked_words(words), rated_only=True)
+    with watching(console) as watcher:
+        report = build(evaluation.plan, evaluation.store, loaded.yaml, watcher, outputs=False)
+    for waiting in report.waiting.values():
+        raise waiting
+    return gathered(evaluation)

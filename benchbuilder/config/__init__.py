@@ -1,0 +1,1 @@
+"""Finds, composes, validates and explains recipes; the only room that knows Hydra."""

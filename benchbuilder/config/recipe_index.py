@@ -1,0 +1,112 @@
+"""The recipe files below the roots, found by group and name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from benchbuilder.config.search_path import Root, shown
+from benchbuilder.config.yaml_source import Choice, RecipeFile, excerpt, read_recipe_file
+from benchbuilder.core.errors import Problem, RecipeError
+
+
+def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:
+    """``did you mean 'X'?`` for the nearest of `known`, or nothing."""
+    close = get_close_matches(text.lower(), [str(name) for name in known], n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+class Library:
+    """Files are named as Hydra names them: ``group/name`` without ``.yaml``. `read` holds those that were opened."""
+
+    def __init__(self, roots: Sequence[Root]) -> None:
+        self.roots = tuple(roots)
+        self.read: dict[str, RecipeFile] = {}
+
+    def places(self, name: str) -> list[tuple[Path, Root]]:
+        """Every file of this name, in the order of the roots."""
+        found = [(root.path / f"{name}.yaml", root) for root in self.roots]
+        return [(path, root) for path, root in found if path.is_file()]
+
+    def open(self, name: str) -> RecipeFile | None:
+        """The file, parsed and checked; None if there is none. RecipeError if it stands in two roots."""
+        if name in self.read:
+            return self.read[name]
+        if ".." in name or "\\" in name:
+            raise RecipeError([Problem("`..` is not allowed in the name of a recipe file", found=name)])
+        places = self.places(name)
+        if len(places) > 1:
+            found = " and ".join(f"{shown(path)} ({root.label})" for path, root in places)
+            message = f"`{name}` stands in {len(places)} places, and which one counts is not for us to guess"
+            raise RecipeError([Problem(message, found=found, hint="rename or remove one of them")])
+        if not places:
+            return None
+        path, root = places[0]
+        if not root.trusts(path) and not path.resolve().is_relative_to(root.path):
+            message = "a link leads this file out of its folder of recipes"
+            raise RecipeError([Problem(message, where=shown(path), found=str(path.resolve()))])
+        file = read_recipe_file(path, root)
+        if problems := [problem for choice in file.choices if (problem := self._misplaced(choice, file))]:
+            raise RecipeError(problems)
+        self.read[name] = file
+        return file
+
+    def _misplaced(self, choice: Choice, file: RecipeFile) -> Problem | None:
+        """What is wrong with an entry of `defaults` that Hydra would refuse for another reason, or take silently."""
+        group = choice.group.rpartition(" ")[2]
+        name = (choice.names or ("",))[0]
+        folder = "/".join(map(str, file.group))
+        if not group and name.strip("_") == "self" and name != "_self_" and not self.places(f"{folder}/{name}"):
+            return Problem(
+                "there is no such file", key="defaults", where=file.at(choice.line), found=f"- {name}",
+                hint="did you mean `_self_`?",
+            )  # fmt: skip
+        override = choice.group.startswith("override ")
+        top = group.removeprefix("/")
+        relative = not group.startswith("/")
+        own = relative and self.is_group(f"{folder}/{top}")
+        if file.group and top in self._chosen() and not own and (relative or not override):
+            return _without_override(choice, top, file)
+        above = next(
+            (one for one in file.choices if one.group.startswith("override ") and one.line < choice.line), None
+        )
+        if above is None or override or name == "_self_":
+            return None
+        return Problem(
+            "`override` stands above another entry", key=above.group.rpartition(" ")[2].removeprefix("/"),
+            where=file.at(above.line), found=f"above line {choice.line}",
+            hint="move the `override` lines below the others, `_self_` last",
+        )  # fmt: skip
+
+    def _chosen(self) -> set[str]:
+        """The groups that the first file chooses from, for every recipe."""
+        return {
+            choice.group.rpartition(" ")[2] for file in self.read.values() if not file.group for choice in file.choices
+        }
+
+    def options(self, group: str) -> list[str]:
+        """The names in a group."""
+        folders = [root.path / group for root in self.roots]
+        return sorted({path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.yaml")})
+
+    def groups(self) -> list[str]:
+        """The groups at the top: folders that hold YAML files."""
+        found = (path for root in self.roots for path in root.path.iterdir() if path.is_dir())
+        return sorted({path.name for path in found if any(path.rglob("*.yaml"))})
+
+    def is_group(self, name: str) -> bool:
+        """Whether `name` is a folder below a root."""
+        return bool(name) and any((root.path / name).is_dir() for root in self.roots)
+
+
+def _without_override(choice: Choice, group: str, file: RecipeFile) -> Problem:
+    """``- /group: name`` or ``- group: name``, where the group is chosen already."""
+    message, hint = (
+        "this is chosen already: another choice is written with `override` and a slash",
+        f"write `- override /{group}: {choice.written}`",
+    )
+    if group == file.group[0]:
+        message, hint = "a file of the same group is named alone", f"write `- {choice.written}`"
+    found = excerpt(f"- {choice.group}: {choice.written}")
+    return Problem(message, key=group, where=file.at(choice.line), found=found, hint=hint)

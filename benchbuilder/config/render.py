@@ -1,0 +1,91 @@
+"""A validated recipe as YAML text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from benchbuilder.config.origins import Origins
+from benchbuilder.config.spec.base import FileRef, Knob, Label
+from benchbuilder.config.spec.recipe import Recipe
+from benchbuilder.config.yaml_source import Key, dotted
+from benchbuilder.core.text.paths import public_name
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks, so that every key stands on a line of its own; no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def render(recipe: Recipe, *, knobs: bool = False) -> str:
+    """The resolved recipe, defaults filled in, in a stable order; paths as they were written.
+
+    A node that a kind inherits is ``null``, as it may be written. Without `knobs`, what does not change the output
+    is left out, and of a path that names a place on this machine only the last part is shown, so that the text is
+    the same wherever the recipe is built.
+    """
+    shared = {id(recipe.tokenizer), id(recipe.model), id(recipe.retriever), id(recipe.annotation)}
+    data = _plain(recipe, shared, knobs, 0)
+    if not knobs:
+        data["paths"] = {name: path and public_name(path) for name, path in recipe.paths.items()}
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
+
+
+def _plain(value: Any, shared: set[int], knobs: bool, depth: int) -> Any:
+    if isinstance(value, FileRef):
+        return value.path if knobs else public_name(value.path)
+    if isinstance(value, BaseModel):
+        if depth > 1 and id(value) in shared:
+            return None
+        data: dict[str, Any] = {}
+        for name, info in type(value).model_fields.items():
+            if knobs or not any(isinstance(mark, Knob) and not isinstance(mark, Label) for mark in info.metadata):
+                data[info.alias or name] = _plain(getattr(value, name), shared, knobs, depth + 1)
+        return {name: child for name, child in data.items() if child != {} or name != "run"}
+    if isinstance(value, tuple | list | frozenset):
+        items: Any = value
+        return [_plain(child, shared, knobs, depth + 1) for child in items]
+    if isinstance(value, dict):
+        mapping: dict[Any, Any] = value
+        return {str(name): _plain(child, shared, knobs, depth + 1) for name, child in mapping.items()}
+    return value
+
+
+def annotate(text: str, origins: Origins) -> str:
+    """`text` (as of `render`) with the origin of each value as a comment."""
+    lines = text.splitlines()
+    tree = yaml.compose(text, Loader=yaml.SafeLoader)
+    notes = {line: _note(key, origins) for key, line in _leaves(tree, ())} if tree else {}
+    width = min(72, max((len(lines[line]) for line in notes), default=0))
+    return "\n".join(f"{line:<{width}}  # {notes[i]}" if i in notes else line for i, line in enumerate(lines)) + "\n"
+
+
+def _leaves(node: yaml.Node, key: Key) -> Iterator[tuple[Key, int]]:
+    """Keys that hold a scalar or a list, with their lines counted from 0."""
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            path = (*key, str(name.value))
+            if isinstance(value, yaml.MappingNode) and value.value:
+                yield from _leaves(value, path)
+            else:
+                yield path, name.start_mark.line
+
+
+def _note(key: Key, origins: Origins) -> str:
+    if (link := origins.links.get(key)) is not None:
+        return f"{origins.of(key)} (${{{dotted(link[0])}}})"
+    if origins.exact(key) is not None:
+        return str(origins.exact(key))
+    return "default"

@@ -1,0 +1,141 @@
+"""What a recipe says about the people who judge candidates: questions, gates, thresholds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import KindSpec, Knob, Spec
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+AnswerType = Literal["binary", "scale", "scalar", "text"]
+
+
+class Band(Spec):
+    """What the values from `low` up to `high` of a scalar mean, for people who give them."""
+
+    low: Annotated[float, Field(ge=0, le=1)]
+    high: Annotated[float, Field(ge=0, le=1)]
+    text: Annotated[str, Field(min_length=1)]
+
+
+class GuidingQuestion(Spec):
+    """A question that each annotator answers about a claim, or about each paragraph of its evidence.
+
+    `subject` is what it is asked about; rows that have no evidence are judged as claims are. `text` is the wording:
+    votes are bound to it, and to what the answers mean. `label` is a short form for column headers. `order` is the
+    place among the guiding questions, in sheets, on the page, and as a gate; the gate of `min_evidence` stands where
+    the first question about evidence stands. `answer` says what an answer is:
+
+    - ``binary``: 0 or 1
+    - ``scale``: one of `options`, whole numbers with what each means; they are ordered
+    - ``scalar``: a number from 0 to 1 in steps of `step`, with `bands` as anchors. Two scalars are in dispute if they
+      lie further apart than `tolerance`, or on different sides of `threshold` (on or above it, and below it)
+    - ``text``: free text of at most `max_chars` characters in a field of `lines` lines; never in dispute
+
+    A question that is not `required` may be left empty.
+    """
+
+    order: int
+    subject: Literal["claim", "evidence"] = "claim"
+    label: Annotated[str, Field(min_length=1)]
+    text: Annotated[str, Field(min_length=1)]
+    answer: AnswerType = "binary"
+    required: bool = True
+    options: dict[int, str] = {}
+    bands: dict[Name, Band | None] = {}
+    step: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.25
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    max_chars: Annotated[int, Field(ge=1, le=100_000)] = 4000
+    lines: Annotated[int, Knob(), Field(ge=1, le=40)] = 3
+
+    @model_validator(mode="after")
+    def _fits(self) -> GuidingQuestion:
+        if self.answer == "scale" and len(self.options) < 2:
+            raise ValueError("options: a scale needs at least two, each a whole number with what it means")
+        if self.answer != "scale" and self.options:
+            raise ValueError(f"options: only a question with answer: scale has them, this one has {self.answer}")
+        if self.answer != "scalar" and self.bands:
+            raise ValueError(f"bands: only a question with answer: scalar has them, this one has {self.answer}")
+        if any(band.low >= band.high for band in self.anchors()):
+            raise ValueError("bands: each goes from low up to a higher value")
+        return self
+
+    def anchors(self) -> list[Band]:
+        """The bands from the highest to the lowest."""
+        return sorted((b for b in self.bands.values() if b is not None), key=lambda band: (-band.high, -band.low))
+
+
+class BootstrapSpec(Spec):
+    """How intervals are drawn: `samples` resamples of candidates, a percentile interval at `level`."""
+
+    samples: Annotated[int, Field(ge=100, le=100_000)]
+    level: Annotated[float, Field(gt=0, lt=1)]
+    seed: Annotated[int, Field(ge=0)]
+
+
+class JudgingSpec(KindSpec, ABC):
+    """Who judges what, and what is kept.
+
+    `keep` maps guiding questions to the decision that they must have: just that one if the answer is binary, that or
+    a higher one on a scale or a scalar. A paragraph supports a candidate if it has the required decision on every
+    question about evidence; a candidate needs `min_evidence` supporting paragraphs. A question that is ``null`` is
+    neither asked nor a gate; one that is ``null`` in `keep`, or not there, is asked and gates nothing.
+
+    By the `rule` ``adjudicate``, where the annotators of a thing are in dispute an adjudicator decides, and elsewhere
+    they do (scalars: by their mean). By ``mean`` there is no adjudicator: all votes count, and decide by their mean.
+    `thresholds` are the numbers of supporting paragraphs for which survivors are counted. `fields` names what people
+    are shown of each thing, in order, each with a label; what is ``null`` is not shown.
+    """
+
+    questions: dict[Name, GuidingQuestion | None]
+    rule: Literal["adjudicate", "mean"] = "adjudicate"
+    keep: dict[Name, int | float | None] = {}
+    min_evidence: Annotated[int, Field(ge=0)] = 0
+    thresholds: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    fields: dict[Name, str | None] = {}
+    bootstrap: BootstrapSpec
+
+    @model_validator(mode="after")
+    def _asks(self) -> JudgingSpec:
+        asked = self.asked()
+        if not asked:
+            raise ValueError("questions: at least one guiding question must be asked")
+        for what, values in (("order", [q.order for q in asked.values()]), ("text", [q.text for q in asked.values()])):
+            if len(set(values)) < len(values):
+                raise ValueError(f"questions: two guiding questions have the same {what}")
+        if unknown := sorted(set(self.keep) - set(self.questions)):
+            raise ValueError(f"keep: there is no question {', '.join(unknown)} (questions: {', '.join(asked)})")
+        for name, value in (self.required("claim") | self.required("evidence")).items():
+            question = asked[name]
+            allowed = {"binary": {0.0, 1.0}, "scale": {float(option) for option in question.options}}
+            if not question.required:
+                raise ValueError(f"keep: {name} cannot be a gate, as it may be left empty (required: false)")
+            if question.answer == "text" or value not in allowed.get(question.answer, {value}):
+                raise ValueError(f"keep: {name} cannot be {value:g}: its answer is {question.answer}")
+        if self.rule == "adjudicate" and self.votes_each() < 2 and any(q.answer != "text" for q in asked.values()):
+            raise ValueError("rule: adjudicate needs at least two annotators a thing; with one, write rule: mean")
+        return self
+
+    @abstractmethod
+    def votes_each(self) -> int:
+        """How many annotators judge each thing."""
+
+    def shown(self) -> dict[str, str]:
+        """Names of the fields that people are shown, with their labels, in order."""
+        return {name: label for name, label in self.fields.items() if label is not None}
+
+    def asked(self, subject: str = "") -> dict[str, GuidingQuestion]:
+        """The guiding questions that are asked (about `subject`, if given), in their order."""
+        found = [(name, q) for name, q in self.questions.items() if q is not None and subject in ("", q.subject)]
+        return dict(sorted(found, key=lambda pair: pair[1].order))
+
+    def required(self, subject: str) -> dict[str, float]:
+        """The gating questions about `subject` in their order, with the decision that keeps."""
+        pairs: list[tuple[str, Any]] = [(name, self.keep.get(name)) for name in self.asked(subject)]
+        return {name: value for name, value in pairs if value is not None}

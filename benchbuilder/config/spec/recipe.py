@@ -1,0 +1,176 @@
+"""The recipe: what a resolved configuration may hold at its top level.
+
+Nodes that name a kind (sources, steps, tokenizer, retriever, model, annotation, outputs) are plain mappings here;
+the loader hands each to the spec class of its kind and puts the result in its place.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from benchbuilder.config.spec.base import KindSpec, Knob, Slot, Spec, StepSpec
+from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.config.spec.review_project import ReviewSpec
+from benchbuilder.core.errors import Problem, RecipeError
+
+
+class RunSpec(Spec):
+    """How a build runs here: all knobs, none of them changes what is written."""
+
+    dir: Annotated[str | None, Knob()] = None
+    """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
+    workers: Annotated[int | None, Knob(), Field(ge=1, le=4096)] = None
+    """How many shards are made at the same time; ``null``: as many as there are cores."""
+    shard_rows: Annotated[int, Knob(), Field(ge=1)] = 50_000
+    """Rows per shard; a step commits shard by shard."""
+    memory_mb: Annotated[int, Knob(), Field(ge=100)] = 1_000
+    """Megabytes that the shards at work may take together, on top of what Python and its libraries take in each
+    process. Shards whose rows are long are cut smaller, so that they fit."""
+    executor: Annotated[Any, Knob(), Slot("executor")] = KindSpec(kind="local")
+    """Who makes the shards, and where."""
+
+
+class Budget(Spec):
+    """Hard caps on what model calls may cost, over all runs of this build: knobs, they stop a build and shape none."""
+
+    usd: Annotated[float | None, Knob(), Field(gt=0)] = None
+    """US dollars, by the table of prices of each model; needs a price for every model that is called."""
+    tokens: Annotated[int | None, Knob(), Field(gt=0)] = None
+    """Tokens of prompts and replies together."""
+
+
+class Threshold(Spec):
+    """Limits that the recipe sets on its own results."""
+
+    failed_rows: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of a step's tickets that may fail before the build stops with exit code 5."""
+
+
+class CardSpec(Spec):
+    """What only the author of a recipe can say for the dataset card."""
+
+    title: str
+    summary: str
+    licence: str
+    """Licence of the benchmark itself; never invented."""
+    correct_as_of: str
+    """Date until which the knowledge was checked, ISO 8601 (2025-01-31)."""
+    intended_use: tuple[str, ...]
+    not_for: tuple[str, ...]
+    limitations: tuple[str, ...] = ()
+    personal_data: str
+    citation: str = ""
+    deviations: tuple[str, ...] = ()
+    """How the recipe differs from the paper that it follows."""
+    illustrative: bool = False
+    """Whether the sources are bundled sample data, not expert-checked."""
+
+    @field_validator("correct_as_of")
+    @classmethod
+    def _date(cls, value: str) -> str:
+        date.fromisoformat(value)
+        return value
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+_FOLDERS = frozenset({"annotation", "store"})
+"""What the folder of a build holds besides the folders of tasks."""
+
+
+class TaskSpec(Spec):
+    """One of several tasks of a benchmark: its items are rows of their own sort, and are evaluated in their own way.
+
+    `items` is the step whose rows are the task's items. `title` is what the pages of the task are called behind the
+    title of the benchmark; without one they bear the task's name. `outputs` come on top of the recipe's; what is
+    ``null`` there is not written for this task. Everything of a task is written into a folder of its name in the folder
+    of the build.
+    """
+
+    items: str
+    title: str = ""
+    evaluation: EvaluationSpec | None = None
+    outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
+
+
+class Recipe(Spec):
+    """A whole recipe, resolved and validated."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    name: Name
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
+    seed: int
+    requires: dict[str, str] = {}
+    variant: str | None = None
+    paths: dict[str, str | None] = {}
+    sources: Annotated[dict[str, Any], Slot("source")]
+    tokenizer: Annotated[Any, Slot("tokenizer")]
+    model: Annotated[Any, Slot("model")]
+    retriever: Annotated[Any, Slot("retriever")]
+    annotation: Annotated[Any, Slot("votes")]
+    steps: Annotated[dict[str, Any], Slot("stage")]
+    items: str = ""
+    """The step whose rows are the benchmark."""
+    tasks: dict[Name, TaskSpec] = {}
+    """Instead of `items`: the tasks that the benchmark is made of, by name."""
+    reviews: dict[Name, ReviewSpec] = {}
+    """Further work for people in the review app, by name; no step depends on it."""
+    evaluation: EvaluationSpec | None = None
+    """How models are evaluated on the items; no step of the build depends on it."""
+    outputs: Annotated[dict[str, Any], Slot("exporter")]
+    tolerate: Threshold = Threshold()
+    budget: Budget = Budget()
+    card: CardSpec
+    run: RunSpec = RunSpec()
+
+    @model_validator(mode="after")
+    def _names(self) -> Recipe:
+        if both := sorted(set(self.sources) & set(self.steps)):
+            raise ValueError(f"{', '.join(both)}: a source and a step cannot share a name")
+        if "claims" in self.reviews:
+            raise ValueError("reviews: claims is the name of the candidates' own project; choose another")
+        if bool(self.items) == bool(self.tasks):
+            raise ValueError("items: name the step whose rows are the benchmark, or its tasks with the items of each")
+        if taken := sorted(_FOLDERS & set(self.tasks)):
+            raise ValueError(f"tasks: {', '.join(taken)} is another folder of a build; choose another name")
+        if self.tasks and self.evaluation is not None:
+            raise ValueError("evaluation: a benchmark of several tasks is evaluated by task, tasks.NAME.evaluation")
+        return self
+
+    def for_task(self, name: str) -> Recipe:
+        """The recipe of one task alone: its items, evaluation and outputs; RecipeError if there is no such task."""
+        if name not in self.tasks:
+            allowed = ", ".join(self.tasks) or "none: this recipe has one benchmark"
+            raise RecipeError([Problem("there is no such task", key="tasks", found=name, allowed=allowed)])
+        task = self.tasks[name]
+        outputs = {name: spec for name, spec in {**self.outputs, **task.outputs}.items() if spec is not None}
+        card = self.card.model_copy(update={"title": f"{self.card.title}: {task.title or name}"})
+        return self.model_copy(update={
+            "card": card, "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
+        })  # fmt: skip
+
+    def by_task(self) -> dict[str, Recipe]:
+        """The recipe of each task by name; of a recipe without tasks itself, under an empty name."""
+        return {name: self.for_task(name) for name in self.tasks} or {"": self}
+
+    def node(self, name: str) -> KindSpec:
+        """The spec of source or step `name`."""
+        return self.sources[name] if name in self.sources else self.steps[name]
+
+    def wired(self, name: str) -> StepSpec:
+        """The spec of step `name`."""
+        return self.steps[name]
+
+    @property
+    def benchmark(self) -> str:
+        """What it builds: its name, and its variant."""
+        return f"{self.name}-{self.variant}" if self.variant else self.name
+
+    def folder(self, cwd: Path) -> Path:
+        """The folder of the build."""
+        if self.run.dir is not None:
+            return cwd / self.run.dir
+        return cwd / "builds" / self.benchmark

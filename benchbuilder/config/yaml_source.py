@@ -1,0 +1,370 @@
+"""One recipe file as YAML nodes: where each key stands, checked for what a shared file may not hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchbuilder.config.search_path import Root, shown
+from benchbuilder.core.errors import Problem, RecipeError
+
+Key = tuple[str | int, ...]
+
+_STR = "tag:yaml.org,2002:str"
+_OPENING = ":-?[{"
+"""Characters without which nothing in YAML is nested."""
+_FEW = 3_000
+_DEEPEST = 100
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z|_self_\Z")
+_RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
+_DUNDER = re.compile(r"_\w+_\Z")
+_PACKAGES = {
+    "recipe": "_global_", "variant": "_global_", "local": "_global_", "user": "_global_",
+    "flow": "steps", "rules": "steps", "source": "sources.{name}",
+}  # fmt: skip
+"""Where the keys of a file of these groups go; the keys of other groups go below the name of the group."""
+
+
+def dotted(key: Key) -> str:
+    """A key as people write it.
+
+    >>> dotted(("steps", "ask", "from", 0))
+    'steps.ask.from[0]'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
+
+
+def excerpt(value: Any, most: int = 60) -> str:
+    """A value or YAML node in one line, cut off after `most` characters.
+
+    >>> excerpt({"tone": "plain", "endings": [".", None]})
+    '{tone: plain, endings: [., null]}'
+    """
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > most:
+            return f"{text[: most - 4]} ..."
+    return text
+
+
+def shape(value: Any) -> str:
+    """What a value or YAML node is: a list or mapping with an excerpt, else the text itself.
+
+    >>> shape(["a", "b"])
+    'a list: [a, b]'
+    """
+    if isinstance(value, Mapping | yaml.MappingNode):
+        return f"a mapping: {excerpt(value)}"
+    return f"a list: {excerpt(value)}" if isinstance(value, list | tuple | yaml.SequenceNode) else excerpt(value)
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """The text of a value bit by bit, so that a huge one can be left early."""
+    node: Any = value.value if isinstance(value, yaml.Node) else value
+    if isinstance(value, Mapping | yaml.MappingNode):
+        pairs: Iterable[Any] = node.items() if isinstance(node, Mapping) else node  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        for index, (name, child) in enumerate(pairs):
+            yield ", " if index else "{"
+            yield from _pieces(name)
+            yield ": "
+            yield from _pieces(child)
+        yield "}" if node else "{}"
+    elif isinstance(value, list | tuple | yaml.SequenceNode):
+        for index, child in enumerate(node):
+            yield ", " if index else "["
+            yield from _pieces(child)
+        yield "]" if node else "[]"
+    else:
+        plain = node is None or isinstance(node, bool)
+        yield {None: "null", True: "true", False: "false"}[node] if plain else " ".join(str(node).split())
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a key stands: its line (from 1); for a scalar its `text`, and whether that is `plain` (unquoted)."""
+
+    line: int
+    text: str = ""
+    plain: bool = False
+    mapping: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An entry of a defaults list: the group (with keywords and package, as written), the chosen names, and these as
+    they are written."""
+
+    line: int
+    group: str
+    names: tuple[str, ...]
+    written: str = ""
+
+
+@dataclass(eq=False)
+class RecipeFile:
+    """A parsed file: `marks` in the order of the file (parents first), `choices` of its defaults list."""
+
+    path: Path
+    root: Root
+    marks: dict[Key, Mark] = field(default_factory=dict[Key, Mark])
+    choices: list[Choice] = field(default_factory=list[Choice])
+    package: str = ""
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    @property
+    def group(self) -> Key:
+        """The folders below the root: where the keys go if the file says no package."""
+        return self.path.relative_to(self.root.path).parent.parts
+
+    def at(self, line: int) -> str:
+        """``file:line`` for messages."""
+        return f"{shown(self.path)}:{line}"
+
+    def report(self, message: str, line: int, key: Key = (), **more: str) -> None:
+        """Note a problem at `line`."""
+        self.problems.append(Problem(message, key=dotted(key), where=self.at(line), **more))
+
+
+def read_recipe_file(path: Path, root: Root) -> RecipeFile:
+    """Parse the file and look at every node; RecipeError with all that is wrong in it.
+
+    The same bytes are parsed once in a process: what is given back is not to be changed.
+    """
+    return _read(path, root, path.read_bytes())
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, root: Root, data: bytes) -> RecipeFile:
+    file = RecipeFile(path, root)
+    try:
+        text = data.decode()
+        tree = tree_of(text)
+    except UnicodeDecodeError as error:
+        file.report("the file is not UTF-8", 1, hint="save it as UTF-8")
+        raise RecipeError(file.problems) from error
+    except RecursionError as error:
+        file.report("the file is nested too deeply", 1)
+        raise RecipeError(file.problems) from error
+    except yaml.YAMLError as error:
+        file.problems.append(_syntax(error, file))
+        raise RecipeError(file.problems) from error
+    _header(text, file)
+    if isinstance(tree, yaml.MappingNode):
+        _package(text, file)
+        _walk(tree, (), file, set())
+    elif tree is not None:
+        file.report("a recipe file is a mapping of keys", 1, found=shape(tree), hint="write `key: value` lines")
+    if file.problems:
+        raise RecipeError(file.problems)
+    return file
+
+
+def tree_of(text: str) -> yaml.Node | None:
+    """The nodes of a text; YAMLError where it is no YAML, RecursionError where it is nested too deeply.
+
+    The parser in C is six times as fast, but crashes on deep nesting, says less of what is wrong, and takes tabs for
+    spaces: texts that may have any of it are left to the other one.
+    """
+    quick = getattr(yaml, "CSafeLoader", None)
+    if quick is not None and "\t" not in text and sum(map(text.count, _OPENING)) <= _FEW:
+        try:
+            tree = yaml.compose(text, Loader=quick)
+        except yaml.YAMLError:
+            tree = None
+        if tree is not None and not _deep(tree):
+            return tree
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+def _deep(tree: yaml.Node) -> bool:
+    """Whether nodes are nested so deeply that those who walk through them might fail."""
+    level, seen = [tree], set[int]()
+    for _ in range(_DEEPEST):
+        below: list[yaml.Node] = []
+        for node in level:
+            if isinstance(node, yaml.CollectionNode) and id(node) not in seen:
+                seen.add(id(node))
+                for part in node.value:
+                    below.extend(part if isinstance(part, tuple) else (part,))
+        level = below
+    return bool(level)
+
+
+def _header(text: str, file: RecipeFile) -> None:
+    """The package that the file says, where Hydra reads it: in comments ``# @...`` above everything else."""
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if line and not re.match(r"#\s*@", line):
+            return
+        if match := re.match(r"#\s*@package\s+(\S+)", line):
+            file.package = match.group(1)
+            if file.package.removeprefix("_global_.").split(".")[0] == "hydra":
+                file.report("a recipe cannot configure Hydra itself", number, found=line)
+
+
+def _package(text: str, file: RecipeFile) -> None:
+    """Refuse a file that does not say in its first line where its keys go, if its group needs that."""
+    group = str(file.group[0]) if file.group else ""
+    wanted = _PACKAGES.get(group, "").format(name=file.path.stem)
+    if not wanted or file.problems or file.package.removeprefix("_global_.") in (wanted, "_global_"):
+        return
+    lines = enumerate(text.splitlines(), start=1)
+    number, found = next(((number, line) for number, line in lines if "@package" in line), (1, ""))
+    file.report(
+        f"a file in `{group}/` must say in its first line where its keys go", number, found=found.strip(),
+        hint=f"write `# @package {wanted}` as the first line",
+    )  # fmt: skip
+
+
+def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    line = mark.line + 1 if mark else 1
+    said = str(getattr(error, "problem", None) or error).partition("\n")[0]
+    hints = {
+        "'\\t'": ("a tab stands where YAML wants spaces", "indent with spaces"),
+        "mapping values are not allowed": (
+            "a colon stands where YAML does not expect one",
+            "put texts that hold a colon in quotes, and check the indentation",
+        ),
+        "could not find expected ':'": ("a key without a colon", "write `key: value`"),
+        "expected <block end>": ("the indentation does not fit the lines above", "align keys of one mapping"),
+        "but got '{'": ("`${...}` inside braces", "inside { } or [ ] put ${...} in quotes"),
+        "but found '?'": ("`???` inside braces", 'inside { } or [ ] write "???" in quotes'),
+        "expected ',' or": ("a bracket or brace is not closed", "close it, or quote texts that hold brackets"),
+    }
+    for sign, (message, hint) in hints.items():
+        if sign in said:
+            return Problem(message, where=file.at(line), found=_line(mark), hint=hint)
+    return Problem("this is not YAML", where=file.at(line), found=said, hint="look at this line and the one above")
+
+
+def _line(mark: Any) -> str:
+    lines = mark.buffer.rstrip("\0").splitlines() if mark and mark.buffer else []
+    return lines[mark.line].strip() if lines and mark.line < len(lines) else ""
+
+
+def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
+    line = node.start_mark.line + 1
+    if id(node) in seen:
+        named = tuple(part for part in key if isinstance(part, str))
+        line = file.marks[named].line if named in file.marks else line
+        file.report("YAML aliases are not allowed", line, key, hint="refer to the other key with ${the.other.key}")
+        return
+    seen.add(id(node))
+    if node.tag.startswith("!") or "python/" in node.tag:
+        file.report("YAML tags are not allowed", line, key, found=node.tag)
+    if isinstance(node, yaml.ScalarNode):
+        _scalar(node, key, file)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, child in enumerate(node.value):
+            file.marks[*key, index] = _mark(child, child)
+            _walk(child, (*key, index), file, seen)
+    elif isinstance(node, yaml.MappingNode):
+        _mapping(node, key, file, seen)
+
+
+def _mapping(node: yaml.MappingNode, key: Key, file: RecipeFile, seen: set[int]) -> None:
+    lines: dict[str, int] = {}
+    for name, value in node.value:
+        line = name.start_mark.line + 1
+        if not _name_is_fine(name, key, file):
+            continue
+        path = (*key, name.value)
+        if name.value in lines:
+            file.report("this key stands twice", line, path, found=f"first in line {lines[name.value]}")
+            continue
+        lines[name.value] = line
+        if path == ("defaults",):
+            _defaults(value, file)
+            continue
+        file.marks[path] = _mark(name, value)
+        _walk(value, path, file, seen)
+
+
+def _name_is_fine(name: yaml.Node, key: Key, file: RecipeFile) -> bool:
+    line, text = name.start_mark.line + 1, str(name.value)
+    path = (*key, text)
+    if not isinstance(name, yaml.ScalarNode) or text == "<<":
+        file.report("a key must be a name", line, key, found=shape(name))
+    elif name.tag != _STR and not text.isdecimal():
+        file.report(f"YAML reads the key `{text}` as something else than text", line, path, hint=f'write "{text}":')
+    elif _DUNDER.match(text):
+        file.report("a recipe cannot hold this key: it is data and names no code", line, path, found=f"{text}:")
+    elif path == ("hydra",):
+        file.report("a recipe cannot configure Hydra itself", line, path, hint="take the key out")
+    elif not text.isascii():
+        hint = "the command line cannot name other keys; put the text into a value"
+        file.report("keys are ASCII", line, path, found=text, allowed="letters, digits, _ and -", hint=hint)
+    elif not _KEY.match(text):
+        file.report("this is no key", line, path, found=text, allowed="letters, digits, _ and -")
+    else:
+        return True
+    return False
+
+
+def _mark(place: yaml.Node, value: yaml.Node) -> Mark:
+    line = place.start_mark.line + 1
+    if isinstance(value, yaml.ScalarNode):
+        return Mark(line, str(value.value), plain=not value.style)
+    return Mark(line, mapping=isinstance(value, yaml.MappingNode))
+
+
+def _scalar(node: yaml.ScalarNode, key: Key, file: RecipeFile) -> None:
+    for match in _RESOLVER.finditer(str(node.value)):
+        if match.group(1) != "oc.select":
+            _refuse_resolver(match.group(1), node.start_mark.line + 1, key, file)
+
+
+def _refuse_resolver(name: str, line: int, key: Key, file: RecipeFile) -> None:
+    file.report(
+        "a recipe cannot call functions in ${...}", line, key, found=f"${{{name}:...}}",
+        allowed="${another.key}", hint="give such values on the command line",
+    )  # fmt: skip
+
+
+def _defaults(node: yaml.Node, file: RecipeFile) -> None:
+    if not isinstance(node, yaml.SequenceNode):
+        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), found=shape(node))
+        return
+    for item in node.value:
+        line = item.start_mark.line + 1
+        choice = _choice(item, line)
+        if choice is None:
+            allowed = "`- name`, `- group: name` or `- group: [name, name]`"
+            file.report("an entry of `defaults` has another shape", line, ("defaults",), allowed=allowed)
+            continue
+        file.choices.append(choice)
+        for text in (choice.group, *choice.names):
+            _choice_is_fine(text, choice, file)
+
+
+def _choice(item: yaml.Node, line: int) -> Choice | None:
+    if isinstance(item, yaml.ScalarNode):
+        return Choice(line, "", (str(item.value),))
+    if not isinstance(item, yaml.MappingNode) or len(item.value) != 1:
+        return None
+    name, value = item.value[0]
+    if isinstance(value, yaml.ScalarNode):
+        names: Iterator[str] = iter(() if value.tag.endswith(":null") else (str(value.value),))
+    elif isinstance(value, yaml.SequenceNode):
+        names = (str(child.value) for child in value.value)
+    else:
+        return None
+    return Choice(line, str(name.value), tuple(names), excerpt(value, 2000))
+
+
+def _choice_is_fine(text: str, choice: Choice, file: RecipeFile) -> None:
+    """Refuse what leads out of the root, into Hydra, or calls a function."""
+    group, _, package = text.rpartition(" ")[2].partition("@")
+    if ".." in text:
+        file.report("`..` is not allowed in `defaults`", choice.line, ("defaults",), found=text)
+    elif "hydra" in (group.strip("/").split("/")[0], package.removeprefix("_global_.").split(".")[0]):
+        file.report("a recipe cannot configure Hydra itself", choice.line, ("defaults",), found=text)
+    elif match := _RESOLVER.search(text):
+        _refuse_resolver(match.group(1), choice.line, ("defaults",), file)

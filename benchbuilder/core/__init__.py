@@ -1,0 +1,1 @@
+"""Errors, rows, text, statistics and the registry of kinds; names no component."""

@@ -1,0 +1,127 @@
+"""Whether ids are unique, in a few bytes each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchbuilder.core.errors import AccountsError
+
+_DIGITS = 20
+_ID = re.compile(rf"(.*-)([0-9a-f]{{{_DIGITS}}})", re.DOTALL)
+_WRONG = 255
+_VALUES = np.full(256, _WRONG, np.uint8)
+_VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
+
+
+class Unique:
+    """Takes the ids of a table piece by piece and says whether one stood there twice.
+
+    Exact, whatever the ids look like. Those that rows compute for themselves (a name and the digits of a hash) take
+    ten bytes each, others as much as their text.
+    """
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._sizes: list[int] = []
+        self._high: list[Any] = []
+        self._low: list[Any] = []
+        self._others: Counter[str] = Counter()
+
+    def take(self, ids: pa.Array[Any] | pa.ChunkedArray[Any]) -> None:
+        """Take the ids of some rows."""
+        for piece in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
+            if not len(piece):
+                continue
+            if (found := alike(piece)) is not None:
+                self._keep(*found)
+            else:
+                self._sort_out([str(row) for row in piece.to_pylist()])
+
+    def _keep(self, name: str, digits: Any) -> None:
+        """`digits` holds the values of the digits, a line for each id."""
+        high, low = numbers(digits)
+        self._names.append(name)
+        self._sizes.append(len(high))
+        self._high.append(high)
+        self._low.append(low)
+
+    def _sort_out(self, ids: list[str]) -> None:
+        by_name: dict[str, list[str]] = {}
+        for row in ids:
+            if (parts := name_and_digits(row)) is None:
+                self._others[row] += 1
+            else:
+                by_name.setdefault(parts[0], []).append(parts[1])
+        for name, digits in by_name.items():
+            self._keep(name, values(digits))
+
+    def twice(self) -> list[str]:
+        """The ids that stood there more than once."""
+        found = [row for row, count in self._others.items() if count > 1]
+        if not self._high:
+            return found
+        high = np.concatenate(self._high)
+        ordered = np.sort(high)
+        suspect = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+        del ordered
+        if not len(suspect):
+            return found
+        there = np.flatnonzero(np.isin(high, suspect))
+        low, ends = np.concatenate(self._low), np.cumsum(self._sizes)
+        counts = Counter(
+            f"{self._names[piece]}{high[place]:016x}{low[place]:04x}"
+            for place, piece in zip(there.tolist(), np.searchsorted(ends, there, side="right").tolist(), strict=True)
+        )
+        return found + [row for row, count in counts.items() if count > 1]
+
+    def check(self, step: str) -> None:
+        """AccountsError if an id of the rows of `step` stood there twice."""
+        if twice := self.twice():
+            raise AccountsError(
+                f"the accounts of step {step!r} do not balance: {len(twice)} id"
+                f"{' occurs' if len(twice) == 1 else 's occur'} twice, for instance {min(twice)}",
+                why="equal rows must come from different parents",
+                next="this is a bug in the kind of the step; nothing of the shard was committed: report it with this "
+                "message",
+            )
+
+
+def name_and_digits(row: str) -> tuple[str, str] | None:
+    """The name and the digits of an id that a row computes for itself; ``None`` of others."""
+    match = _ID.fullmatch(row)
+    return None if match is None else (match[1], match[2])
+
+
+def values(digits: Sequence[str]) -> Any:
+    """The values of the digits of some ids, a line for each."""
+    return _VALUES[np.frombuffer("".join(digits).encode(), np.uint8)].reshape(-1, _DIGITS)
+
+
+def numbers(digits: Any) -> tuple[Any, Any]:
+    """The first sixteen digits of each line as one number, and the last four as another."""
+    octets = digits[:, 0::2] << 4 | digits[:, 1::2]
+    high = np.ascontiguousarray(octets[:, :8]).view(">u8").ravel().astype(np.uint64)
+    return high, np.ascontiguousarray(octets[:, 8:]).view(">u2").ravel().astype(np.uint16)
+
+
+def alike(ids: Any) -> tuple[str, Any] | None:
+    """The name and the values of the digits of ids that all have one name; ``None`` if they have not."""
+    if ids.null_count or not pa.types.is_string(ids.type):
+        return None
+    _, offsets, data = ids.buffers()
+    ends = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1]
+    width = int(ends[1]) - int(ends[0])
+    if width <= _DIGITS or (np.diff(ends) != width).any():
+        return None
+    written = np.frombuffer(data, np.uint8)[int(ends[0]) : int(ends[-1])].reshape(len(ids), width)
+    name = written[0, :-_DIGITS]
+    if name[-1] != ord("-") or (written[:, :-_DIGITS] != name).any():
+        return None
+    digits = _VALUES[written[:, -_DIGITS:]]
+    return None if (digits == _WRONG).any() else (name.tobytes().decode(), digits)

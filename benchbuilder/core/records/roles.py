@@ -1,0 +1,164 @@
+"""The roles of rows without a payload: statement, question, passage, candidate, evidence, answer, score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.row import Frozen, MadeBy, Row, Span
+
+
+class Statement(Row):
+    """A sentence that is true (made from a fact) or false (made from a true statement).
+
+    `answer` is the span of `text` that answers the fact's question; `seam` the span of the predicate that joins
+    question and answer (``None`` where there is none). `joined` says how the text came about. `context` stands
+    before a question about the statement. `checks` names every check that the text passed. `fact` is the id of the
+    fact that the whole family of statements hangs on.
+    """
+
+    name: ClassVar[str] = "statement"
+    identity: ClassVar[tuple[str, ...]] = ("polarity", "text")
+
+    polarity: Literal["true", "false"]
+    text: str
+    joined: Literal["seam", "template", "model", "negation", "replacement"]
+    answer: Span | None = None
+    seam: Span | None = None
+    context: str = ""
+    fact: str
+    checks: tuple[str, ...] = ()
+
+
+class Question(Row):
+    """A true/false (`tf`) or open-ended (`oe`) question about one statement (`of`).
+
+    `text` is the question alone; `context` stands before it. `expected` is the verdict that a right answer gives
+    to a tf question (``yes`` or ``no``), empty for oe.
+    """
+
+    name: ClassVar[str] = "question"
+    identity: ClassVar[tuple[str, ...]] = ("type", "context", "text")
+
+    type: Literal["tf", "oe"]
+    text: str
+    context: str = ""
+    expected: Literal["yes", "no", ""] = ""
+    fact: str
+    checks: tuple[str, ...] = ()
+
+    @classmethod
+    def true_or_false(cls, statement: Statement, *, made_by: MadeBy, text: str, checks: tuple[str, ...]) -> Self:
+        """A tf question about `statement`; its polarity is the expected verdict."""
+        return cls.child(
+            statement,
+            made_by=made_by,
+            type="tf",
+            text=text,
+            context=statement.context,
+            expected="yes" if statement.polarity == "true" else "no",
+            fact=statement.fact,
+            checks=checks,
+        )
+
+
+class Passage(Row):
+    """A page or paragraph of knowledge base `base` (which is also its partition)."""
+
+    name: ClassVar[str] = "passage"
+    identity: ClassVar[tuple[str, ...]] = ("base", "document", "title", "text")
+
+    base: str
+    document: str
+    title: str = ""
+    text: str
+
+
+class Candidate(Row):
+    """A question with its right and its wrong answer; its id does not depend on evidence."""
+
+    name: ClassVar[str] = "candidate"
+    identity: ClassVar[tuple[str, ...]] = ("type", "expected", "context", "question", "answer", "answer_wrong")
+
+    type: Literal["tf", "oe"]
+    expected: Literal["yes", "no", ""] = ""
+    context: str = ""
+    question: str
+    answer: str
+    answer_wrong: str
+    fact: str
+    checks: tuple[str, ...] = ()
+
+
+class Evidence(Row):
+    """A passage found for a candidate (`of`), with score and rank (from 1) within its knowledge base."""
+
+    name: ClassVar[str] = "evidence"
+    identity: ClassVar[tuple[str, ...]] = ("passage",)
+
+    passage: str
+    base: str
+    document: str
+    title: str = ""
+    text: str
+    score: float
+    rank: int
+
+
+AnswerOutcome = Literal["complete", "truncated", "empty", "refused", "filtered", "missing"]
+
+
+class Answer(Row):
+    """One answer to one item. `model` is the name that the recipe gives the model.
+
+    The item is its driving parent, or an ancestor, where a model answers in several phases.
+
+    `outcome` is what became of the request: ``complete``, ``truncated`` at the limit of new tokens, ``empty``,
+    ``refused`` by the model, ``filtered`` by the service, or ``missing`` where a file of answers has none. An answer
+    that holds no text is an answer all the same: it is scored and counted.
+    """
+
+    name: ClassVar[str] = "answer"
+    identity: ClassVar[tuple[str, ...]] = ("model", "text")
+
+    model: str
+    text: str
+    outcome: AnswerOutcome = "complete"
+
+    def item_among(self, items: Mapping[str, Item[Any]]) -> Item[Any]:
+        """The item of `items` (by id) that it answers; KeyError if it is not among them."""
+        for parent in self.parents:
+            if parent in items:
+                return items[parent]
+        raise KeyError(self.id)
+
+
+class Rating(Frozen):
+    """What one person said of an answer, from 0 to 1."""
+
+    rater: str
+    value: float
+
+
+class Score(Row):
+    """The score of one answer, which is its driving parent, in one `aspect`, by one `scorer`.
+
+    `value` lies between 0 and 1, or is ``None`` where no value can be given; `label` says what the scorer saw (the
+    verdict parser: ``right``, ``wrong``, ``invalid``), `detail` by what. `ratings` holds each person's value where the
+    score is their mean. `counts` is what a metric sums where an answer can be right in part: how many things are both
+    given and wanted, how many are given, how many are wanted.
+    """
+
+    name: ClassVar[str] = "score"
+    identity: ClassVar[tuple[str, ...]] = ("scorer", "aspect")
+
+    item: str
+    model: str
+    scorer: str
+    aspect: str
+    value: float | None
+    label: str = ""
+    detail: str = ""
+    ratings: tuple[Rating, ...] = ()
+    counts: tuple[int, ...] = ()

@@ -1,0 +1,238 @@
+"""Kinds: slot plus name to class, from a built-in table and entry points, imported only when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import TYPE_CHECKING, Any
+
+from benchbuilder.core.errors import InstallationError
+
+if TYPE_CHECKING:
+    from benchbuilder.core.records.row import Row
+
+SLOTS = (
+    "source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "baseline", "solver", "scorer",
+    "metric", "judge", "exporter", "executor",
+)  # fmt: skip
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "payload": {
+        "triple": "benchbuilder.core.records.payloads:Triple",
+        "choice": "benchbuilder.core.records.payloads:Choice",
+        "several_choice": "benchbuilder.core.records.payloads:SeveralChoice",
+        "claim": "benchbuilder.core.records.payloads:Claim",
+        "term": "benchbuilder.core.records.payloads:Term",
+    },
+    "source": {
+        "triples": "benchbuilder.sources.triples:Triples",
+        "triple_tables": "benchbuilder.sources.triple_tables:TripleTables",
+        "multiple_choice": "benchbuilder.sources.multiple_choice:MultipleChoice",
+        "several_choice": "benchbuilder.sources.several_choice:SeveralChoices",
+        "corpus": "benchbuilder.sources.corpus:Corpus",
+        "huggingface": "benchbuilder.sources.huggingface:HuggingFace",
+        "rdf": "benchbuilder.sources.rdf:Rdf",
+        "sql": "benchbuilder.sources.sql:Sql",
+        "terms": "benchbuilder.sources.terms:Terms",
+        "wikipedia": "benchbuilder.sources.wikipedia:Wikipedia",
+        "books": "benchbuilder.sources.books:Books",
+        "benchmark": "benchbuilder.sources.benchmark:Benchmark",
+        "built_items": "benchbuilder.sources.built_items:BuiltItems",
+    },
+    "tokenizer": {
+        "character_ngrams": "benchbuilder.retrieval.tokenizers.character_ngrams:CharacterNgrams",
+        "huggingface": "benchbuilder.retrieval.tokenizers.huggingface:Huggingface",
+        "jieba": "benchbuilder.retrieval.tokenizers.jieba:Jieba",
+        "whitespace": "benchbuilder.retrieval.tokenizers.whitespace:Whitespace",
+    },
+    "retriever": {
+        "bm25": "benchbuilder.retrieval.retrievers.bm25:Bm25",
+        "rank_bm25": "benchbuilder.retrieval.retrievers.rank_bm25:RankBm25",
+        "dense": "benchbuilder.retrieval.retrievers.dense:Dense",
+        "hybrid": "benchbuilder.retrieval.retrievers.hybrid:Hybrid",
+    },
+    "model": {
+        "none": "benchbuilder.models.providers.none:NoModel",
+        "openai": "benchbuilder.models.providers.openai:OpenAI",
+        "replay": "benchbuilder.models.providers.replay:Replay",
+        "transformers": "benchbuilder.models.providers.transformers:Transformers",
+    },
+    "votes": {
+        "app": "benchbuilder.annotation.backends.app:AppVotes",
+        "files": "benchbuilder.annotation.backends.sheets:FileVotes",
+        "none": "benchbuilder.annotation.backends.none:NoVotes",
+    },
+    "stage": {
+        "convert_script": "benchbuilder.steps.convert_script:ConvertScript",
+        "split_answers": "benchbuilder.steps.split_answers:SplitAnswers",
+        "clean_choice": "benchbuilder.steps.clean_choice:CleanChoice",
+        "split_stem": "benchbuilder.steps.split_stem:SplitStem",
+        "sample": "benchbuilder.steps.sample:Sample",
+        "screen": "benchbuilder.steps.screen:Screen",
+        "topic": "benchbuilder.steps.topic:Topic",
+        "deduplicate": "benchbuilder.steps.deduplicate:Deduplicate",
+        "state_choice": "benchbuilder.steps.state_choice:StateChoice",
+        "state_option": "benchbuilder.steps.state_option:StateOption",
+        "state_triple": "benchbuilder.steps.state_triple:StateTriple",
+        "negate": "benchbuilder.steps.negate:Negate",
+        "negate_triple": "benchbuilder.steps.negate_triple:NegateTriple",
+        "deny": "benchbuilder.steps.deny:Deny",
+        "replace": "benchbuilder.steps.replace:Replace",
+        "replace_triple": "benchbuilder.steps.replace_triple:ReplaceTriple",
+        "ask_tf": "benchbuilder.steps.ask_tf:AskTf",
+        "ask_tf_triple": "benchbuilder.steps.ask_tf_triple:AskTfTriple",
+        "ask_oe": "benchbuilder.steps.ask_oe:AskOe",
+        "ask_oe_triple": "benchbuilder.steps.ask_oe_triple:AskOeTriple",
+        "translate": "benchbuilder.steps.translate:Translate",
+        "tidy_term": "benchbuilder.steps.normalise_term:TidyTerm",
+        "merge_terms": "benchbuilder.steps.merge_terms:MergeTerms",
+        "assemble": "benchbuilder.steps.assemble:Assemble",
+        "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
+        "retrieve": "benchbuilder.steps.retrieve:Retrieve",
+        "annotate": "benchbuilder.steps.annotate:Annotate",
+        "vote": "benchbuilder.steps.vote:Vote",
+        "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
+        "follow_up": "benchbuilder.evaluation.steps.follow_up:FollowUp",
+        "answer_by_rule": "benchbuilder.evaluation.steps.answer_by_rule:AnswerByRule",
+        "score": "benchbuilder.evaluation.steps.score:ScoreAnswers",
+        "score_by_model": "benchbuilder.evaluation.steps.score_by_model:ScoreByModel",
+    },
+    "baseline": {
+        "constant": "benchbuilder.evaluation.baselines.constant:Constant",
+        "echo": "benchbuilder.evaluation.baselines.echo:Echo",
+        "best_evidence": "benchbuilder.evaluation.baselines.best_evidence:BestEvidence",
+        "recorded": "benchbuilder.evaluation.baselines.recorded:RecordedAnswers",
+        "people": "benchbuilder.evaluation.baselines.people:PeopleAnswers",
+        "random": "benchbuilder.evaluation.baselines.random:Random",
+    },
+    "solver": {"direct": "benchbuilder.evaluation.solvers.direct:Direct"},
+    "metric": {
+        "mean": "benchbuilder.evaluation.metrics.mean:Mean",
+        "cluster_mean": "benchbuilder.evaluation.metrics.cluster_mean:ClusterMean",
+        "micro_f1": "benchbuilder.evaluation.metrics.micro_f1:MicroF1",
+    },
+    "scorer": {
+        "verdict": "benchbuilder.evaluation.scorers.verdict:Verdict",
+        "similarity": "benchbuilder.evaluation.scorers.similarity:Similarity",
+        "exact": "benchbuilder.evaluation.scorers.exact:Exact",
+        "ratings": "benchbuilder.evaluation.scorers.ratings:Ratings",
+        "judged": "benchbuilder.evaluation.scorers.judged:Judged",
+    },
+    "judge": {
+        "similarity": "benchbuilder.evaluation.judges.similarity:SimilarityJudge",
+        "tfidf_ridge": "benchbuilder.evaluation.judges.tfidf_ridge:TfidfRidge",
+        "encoder": "benchbuilder.evaluation.judges.encoder:EncoderJudge",
+        "decoder": "benchbuilder.evaluation.judges.decoder:DecoderJudge",
+        "prompted": "benchbuilder.evaluation.judges.prompted:PromptedJudge",
+        "openai_finetuned": "benchbuilder.evaluation.judges.openai_finetuned:OpenAIFinetuned",
+    },
+    "executor": {"local": "benchbuilder.pipeline.executors.local:LocalExecutor"},
+    "exporter": {
+        "jsonl": "benchbuilder.exporters.rows.jsonl:Jsonl",
+        "parquet": "benchbuilder.exporters.rows.parquet:Parquet",
+        "tsv": "benchbuilder.exporters.rows.tsv:Tsv",
+        "card": "benchbuilder.exporters.report.dataset_card:Card",
+        "report": "benchbuilder.exporters.report.report:Report",
+        "results": "benchbuilder.evaluation.results.exporter:Results",
+        "answers": "benchbuilder.evaluation.results.answers_to_rate:Answers",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind that is known by name; `load` imports it."""
+
+    slot: str
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+    def load(self) -> type[Any]:
+        """The class; InstallationError if it cannot be imported."""
+        module, _, attribute = self.target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise InstallationError(
+                f"the {self.slot} kind {self.name!r} of {self.distribution} cannot be imported",
+                where=self.target,
+                why=str(error),
+                next=f"reinstall {self.distribution}, with the extra that this kind needs",
+            ) from error
+
+
+@cache
+def known(slot: str) -> dict[str, Kind]:
+    """Every kind of `slot` by name; imports nothing. A name claimed twice raises InstallationError."""
+    from benchbuilder import __version__
+
+    built_in = BUILT_IN.get(slot, {})
+    kinds = {name: Kind(slot, name, target, "benchbuilder", __version__) for name, target in built_in.items()}
+    for entry in _installed(tuple(sys.path)).select(group=f"benchbuilder.{slot}"):
+        kind = _plugged(slot, entry)
+        if (other := kinds.get(kind.name)) is not None:
+            raise InstallationError(
+                f"two distributions claim the {slot} kind {kind.name!r}: {other.distribution} and {kind.distribution}",
+                next=f"uninstall {other.distribution if other.distribution != 'benchbuilder' else kind.distribution}",
+            )
+        kinds[kind.name] = kind
+    return dict(sorted(kinds.items()))
+
+
+@cache
+def _installed(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
+    """What is installed along `path`: to read it takes as long for one slot as for all."""
+    found: Any = entry_points()
+    return found
+
+
+def _plugged(slot: str, entry: EntryPoint) -> Kind:
+    dist = entry.dist
+    return Kind(slot, entry.name, entry.value, dist.name if dist else "?", dist.version if dist else "?")
+
+
+def find(slot: str, name: str) -> Kind:
+    """The kind `name` of `slot`; InstallationError with a did-you-mean if there is none."""
+    kinds = known(slot)
+    if name not in kinds:
+        close = get_close_matches(name, kinds, n=1)
+        raise InstallationError(
+            f"there is no {slot} kind {name!r}",
+            why=f"installed: {', '.join(kinds)}",
+            next=f"did you mean {close[0]!r}?" if close else "benchbuild ls --kinds lists what is installed",
+        )
+    return kinds[name]
+
+
+def create(slot: str, spec: Any, *args: Any) -> Any:
+    """The object that `spec` (with its `kind`) describes: the kind's class called with `spec` and `args`."""
+    return find(slot, spec.kind).load()(spec, *args)
+
+
+ROLES = ("statement", "question", "passage", "candidate", "evidence", "answer", "score")
+"""The names of the row classes without a payload, each a class of `benchbuilder.core.records.roles`."""
+
+
+def row_name(cls: type[Row]) -> str:
+    """The name of a row class as manifests and messages write it: ``fact[triple]``, ``statement``."""
+    if "payload" not in cls.model_fields:
+        return cls.name
+    payload = cls.model_fields["payload"].annotation
+    return f"{cls.name}[{getattr(payload, 'kind', 'any')}]"
+
+
+@cache
+def row_class(name: str) -> type[Row]:
+    """The row class that `row_name` names."""
+    role, _, payload = name.rstrip("]").partition("[")
+    if role not in (*ROLES, "fact", "item"):
+        raise KeyError(role)
+    module = "roles" if role in ROLES else "payloads"
+    found: Any = getattr(importlib.import_module(f"benchbuilder.core.records.{module}"), role.capitalize())
+    return found[find("payload", payload).load()] if payload else found

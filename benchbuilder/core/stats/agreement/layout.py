@@ -1,0 +1,130 @@
+"""Ratings by any number of people, laid out as arrays whose sums over drawn clusters are quick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchbuilder.core.stats.agreement.margins import Floats
+
+Value = str | float
+Unit = Mapping[str, Value | None]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every two ratings of the same unit: the unit, and the codes of both."""
+
+    unit: Ints
+    one: Ints
+    other: Ints
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The ratings of units that at least two people rated, ordered by unit.
+
+    `cluster` and `sizes` (how many ratings) go by unit; `unit`, `rater` and `code` (the place in `categories`, which
+    ascend) go by rating. `clusters` and `raters` count those that are left.
+    """
+
+    categories: tuple[Value, ...]
+    clusters: int
+    raters: int
+    cluster: Ints
+    sizes: Ints
+    unit: Ints
+    rater: Ints
+    code: Ints
+
+    def pairs(self) -> Pairs:
+        """Every unordered pair of ratings of the same unit."""
+        found: list[tuple[Ints, Ints]] = []
+        for apart in range(1, int(self.sizes.max(initial=1))):
+            first = np.flatnonzero(self.unit[apart:] == self.unit[:-apart])
+            found.append((first, first + apart))
+        one = np.concatenate([np.zeros(0, np.int64), *(first for first, _ in found)])
+        other = np.concatenate([np.zeros(0, np.int64), *(second for _, second in found)])
+        return Pairs(self.unit[one], self.code[one], self.code[other])
+
+    def places(self) -> Floats:
+        """The categories as numbers.
+
+        Raises:
+            ValueError: some are not numbers.
+        """
+        if any(isinstance(value, str) for value in self.categories):
+            raise ValueError("ordinal and interval ratings are numbers")
+        return np.array([float(value) for value in self.categories])
+
+    def complete(self) -> NDArray[np.bool_]:
+        """Which units all raters rated."""
+        return self.sizes == self.raters
+
+    def grid(self) -> Ints:
+        """The codes of the complete units, one row per unit and one column per rater."""
+        full = self.complete()[self.unit]
+        order = np.lexsort((self.rater[full], self.unit[full]))
+        return self.code[full][order].reshape(-1, max(self.raters, 1))
+
+    def by_cluster(self, unit: Ints, *amounts: NDArray[np.generic]) -> Floats:
+        """The sums by cluster of `amounts` that belong to `unit`, one column for each."""
+        cluster = self.cluster[unit]
+        return np.column_stack([np.bincount(cluster, amount, self.clusters) for amount in amounts]).astype(np.float64)
+
+
+class Spread:
+    """Amounts by cluster and key (0 up to `size`), of which :meth:`of` gives the sums by key in each draw."""
+
+    def __init__(self, cluster: Ints, key: Ints, amount: Floats, size: int) -> None:
+        cells, which = np.unique(cluster * size + key, return_inverse=True)
+        self._cluster, self._key = np.divmod(cells, max(size, 1))
+        self._amount = np.bincount(which, amount, len(cells))
+        self._size = size
+
+    def of(self, weights: Ints) -> Floats:
+        """The sums, of shape ``(draws, size)``; `weights` say how often each draw has each cluster."""
+        rows = [np.bincount(self._key, row[self._cluster] * self._amount, self._size) for row in weights]
+        return np.array(rows, np.float64).reshape(len(weights), self._size)
+
+
+def lay_out(clusters: Sequence[Sequence[Unit]], offered: Iterable[Value] = ()) -> Layout:
+    """The layout of `clusters` of units (rater -> value, ``None`` = missing).
+
+    Units with fewer than two values are left out, and clusters and raters with none but such. `offered` are
+    categories that count although nobody gave them.
+
+    Raises:
+        ValueError: a value is a number that is not finite.
+    """
+    kept = [[given for unit in cluster if len(given := _given(unit)) > 1] for cluster in clusters]
+    kept = [cluster for cluster in kept if cluster]
+    units = [unit for cluster in kept for unit in cluster]
+    values = {value for unit in units for value in unit.values()}
+    categories = tuple(sorted(values.union(offered), key=lambda value: (isinstance(value, str), value)))
+    codes = {value: code for code, value in enumerate(categories)}
+    raters = {rater: place for place, rater in enumerate(sorted({rater for unit in units for rater in unit}))}
+    sizes = np.array([len(unit) for unit in units], np.int64)
+    return Layout(
+        categories=categories,
+        clusters=len(kept),
+        raters=len(raters),
+        cluster=np.repeat(np.arange(len(kept)), [len(cluster) for cluster in kept]),
+        sizes=sizes,
+        unit=np.repeat(np.arange(len(units)), sizes),
+        rater=np.array([raters[rater] for unit in units for rater in unit], np.int64),
+        code=np.array([codes[value] for unit in units for value in unit.values()], np.int64),
+    )
+
+
+def _given(unit: Unit) -> dict[str, Value]:
+    given = {rater: value for rater, value in unit.items() if value is not None}
+    for rater, value in given.items():
+        if not isinstance(value, str) and not isfinite(value):
+            raise ValueError(f"the rating {value} of {rater} is not a finite number")
+    return given

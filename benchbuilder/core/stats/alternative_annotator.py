@@ -1,0 +1,189 @@
+"""The alternative annotator test: whether a judge may stand in for the people who rated a sample.
+
+Calderon, Reichart and Dror, "The Alternative Annotator Test for LLM-as-a-Judge", ACL 2025 (arXiv 2501.10970). Each
+person in turn is left out, and on every item that person and the judge are held against the others: who is nearer to
+them? The judge wins against a person if the share of items on which the person is nearer exceeds the judge's by less
+than `epsilon`, the allowance for what the judge saves, by a one-sided test at false discovery rate `q` over all people
+(Benjamini and Yekutieli). It passes if it wins against at least half of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchbuilder.core.errors import InstallationError
+from benchbuilder.core.stats.student_t import below
+from benchbuilder.core.stats.weighted import Bools, Floats
+
+Metric = Literal["neg_rmse", "accuracy"]
+Given = Mapping[str, float | str | None]
+"""Values by item: numbers, or for ``accuracy`` categories; ``None`` and nan are missing."""
+
+LEAST_ITEMS = 30
+LEAST_HUMANS = 3
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """A person who was left out: `items` compared, and the shares where each was as near to the others or nearer.
+
+    `judge_advantage` and `human_advantage` both count ties. `p` is of the hypothesis that the person's share exceeds
+    the judge's by epsilon or more; `wins` says whether it was rejected for this person once all are considered. `test`
+    is ``t``, or ``wilcoxon`` (signed ranks) where there are fewer than 30 items, as the authors advise.
+    """
+
+    name: str
+    items: int
+    judge_advantage: float
+    human_advantage: float
+    p: float
+    wins: bool
+    test: Literal["t", "wilcoxon"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome: the share of people the judge wins against, and how often it is as good as one of them.
+
+    `advantage` is the mean over people of `judge_advantage`; it is the figure to compare judges by. ``None`` where
+    nobody could be compared, with `why`. `warnings` say what the outcome should not be trusted for.
+    """
+
+    opponents: tuple[Opponent, ...]
+    winning_rate: float | None
+    advantage: float | None
+    passes: bool | None
+    epsilon: float
+    q: float
+    warnings: tuple[str, ...] = ()
+    why: str = ""
+
+
+def alternative_annotator_test(
+    humans: Mapping[str, Given],
+    judge: Given,
+    *,
+    epsilon: float,
+    q: float = 0.05,
+    metric: Metric = "neg_rmse",
+) -> Verdict:
+    """The test of `judge` (item to value) against `humans` (person to item to value).
+
+    With ``neg_rmse`` nearness is the root of the mean squared distance to the others, with ``accuracy`` the share of
+    them who said the same. Items count that the judge and at least two people rated. The authors advise an `epsilon`
+    of 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd, and less where people agree little.
+
+    Raises:
+        ValueError: a category is given where `metric` is of numbers.
+        InstallationError: somebody rated fewer than 30 items and scipy is not installed.
+    """
+    everything = [*judge.values(), *(value for values in humans.values() for value in values.values())]
+    if metric != "accuracy" and any(isinstance(value, str) for value in everything):
+        raise ValueError(f"{metric} is of numbers: compare categories by accuracy")
+    table, said = _table(humans, judge)
+    found = [_compared(name, row, np.delete(table, at, axis=0), said, epsilon, metric)
+             for at, (name, row) in enumerate(zip(humans, table, strict=True))]  # fmt: skip
+    met = [opponent for opponent in found if opponent is not None]
+    warnings = _warnings(met, [name for name, opponent in zip(humans, found, strict=True) if opponent is None])
+    if not met:
+        why = "no item was rated by the judge and by at least two people"
+        return Verdict((), None, None, None, epsilon, q, warnings, why)
+    won = benjamini_yekutieli([opponent.p for opponent in met], q)
+    opponents = tuple(replace(opponent, wins=bool(wins)) for opponent, wins in zip(met, won, strict=True))
+    rate = float(won.mean())
+    advantage = float(np.mean([opponent.judge_advantage for opponent in met]))
+    return Verdict(opponents, rate, advantage, rate >= 0.5, epsilon, q, warnings)
+
+
+def benjamini_yekutieli(p: Sequence[float], q: float) -> Bools:
+    """Which hypotheses are rejected at false discovery rate `q`, however the tests depend on each other.
+
+    Benjamini and Yekutieli (2001): the k smallest, k being the last whose p is at most k q / (m (1 + 1/2 + ... + 1/m)).
+    """
+    values = np.asarray(p, np.float64)
+    ranks = np.arange(1, len(values) + 1)
+    order = np.argsort(values, kind="stable")
+    below = np.flatnonzero(values[order] <= ranks * q / (len(values) * (1 / ranks).sum())) if len(values) else ranks
+    rejected = np.zeros(len(values), np.bool_)
+    if len(below):
+        rejected[order[: below[-1] + 1]] = True
+    return rejected
+
+
+def _table(humans: Mapping[str, Given], judge: Given) -> tuple[Floats, Floats]:
+    """The values by person and item, and those of the judge; nan is missing, categories are numbered."""
+    items = sorted({item for values in humans.values() for item in values} & set(judge))
+    codes: dict[str, float] = {}
+
+    def number(value: float | str | None) -> float:
+        if isinstance(value, str):
+            return codes.setdefault(value, float(len(codes)))
+        return np.nan if value is None else value
+
+    rows = [[number(values.get(item)) for item in items] for values in humans.values()]
+    table = np.array(rows, np.float64).reshape(len(humans), len(items))
+    return table, np.array([number(judge[item]) for item in items], np.float64)
+
+
+def _compared(name: str, own: Floats, others: Floats, said: Floats, epsilon: float, metric: Metric) -> Opponent | None:
+    counts = (~np.isnan(others)).sum(0)
+    rows = ~np.isnan(own) & ~np.isnan(said) & (counts > 0)
+    if not rows.any():
+        return None
+    human = _nearness(own[rows], others[:, rows], counts[rows], metric)
+    judge = _nearness(said[rows], others[:, rows], counts[rows], metric)
+    judge_near, human_near = judge >= human - _ROUNDING, human >= judge - _ROUNDING
+    ahead = human_near.astype(np.float64) - judge_near
+    test: Literal["t", "wilcoxon"] = "t" if len(ahead) >= LEAST_ITEMS else "wilcoxon"
+    p = _p(ahead, epsilon, test)
+    return Opponent(name, len(ahead), float(judge_near.mean()), float(human_near.mean()), p, False, test)
+
+
+def _nearness(values: Floats, others: Floats, counts: NDArray[np.int64], metric: Metric) -> Floats:
+    if metric == "accuracy":
+        return (np.abs(others - values) <= _ROUNDING).sum(0) / counts
+    return -np.sqrt(np.nansum((others - values) ** 2, axis=0) / counts)
+
+
+def _p(ahead: Floats, epsilon: float, test: Literal["t", "wilcoxon"]) -> float:
+    """The p value of the mean (or centre) of `ahead` being epsilon or more."""
+    if test == "t" and ahead.min() == ahead.max():
+        return 0.0 if ahead[0] < epsilon else 1.0
+    if test == "t":
+        error = ahead.std(ddof=1) / sqrt(len(ahead))
+        return below(float((ahead.mean() - epsilon) / error), len(ahead) - 1)
+    shifted = ahead - epsilon
+    if not shifted.any():
+        return 1.0
+    return float(_scipy_stats().wilcoxon(shifted, alternative="less", method="asymptotic").pvalue)
+
+
+def _warnings(met: Sequence[Opponent], unmet: Sequence[str]) -> tuple[str, ...]:
+    found = [f"{name} shares no item with the judge and another person, and is left out" for name in unmet]
+    found += [
+        f"{opponent.name} rated {opponent.items} items; a t test needs {LEAST_ITEMS}, so signed ranks are used"
+        for opponent in met
+        if opponent.items < LEAST_ITEMS
+    ]
+    if len(met) < LEAST_HUMANS:
+        found.append(f"{len(met)} people are fewer than the {LEAST_HUMANS} that the test's authors advise")
+    return tuple(found)
+
+
+def _scipy_stats() -> Any:
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise InstallationError(
+            "the alternative annotator test needs scipy",
+            why=str(error),
+            next="install benchbuilder with the extra judge: pip install 'benchbuilder[judge]'",
+        ) from error
+    return stats

@@ -1,0 +1,52 @@
+"""Split-conformal intervals: how far a score may lie from what people would have said.
+
+The half width is a quantile of the distances on rows that the judge was not trained on. If a new row is like these
+(exchangeable with them), its interval holds the people's value with probability `level` or more, whatever the judge
+(Vovk et al. 2005; Lei et al. 2018). Rows of one question hang together, and a new question differs from old ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from benchbuilder.core.stats.weighted import Values, numbers, of_mean, pairs
+
+
+@dataclass(frozen=True)
+class HalfWidth:
+    """The half width of intervals at `level`, from `n` residuals; ``None`` where there are too few, with `why`."""
+
+    value: float | None
+    level: float
+    n: int
+    why: str = ""
+
+
+def half_width(residuals: Values, level: float) -> HalfWidth:
+    """The ceil((n + 1) * `level`)-th smallest of the n absolute `residuals` that are not missing."""
+    found = np.abs(numbers(residuals))
+    sizes = np.sort(found[~np.isnan(found)])
+    n = len(sizes)
+    place = ceil((n + 1) * level - 1e-9)
+    if place > n:
+        least = ceil(level / (1 - level) - 1e-9)
+        return HalfWidth(
+            None, level, n, f"{n} residuals are too few for a level of {level:g}: at least {least} are needed"
+        )
+    return HalfWidth(float(sizes[max(place, 1) - 1]), level, n)
+
+
+def interval(score: float, half: float) -> tuple[float, float]:
+    """The interval of a `score`, clipped to 0 to 1."""
+    return min(max(score - half, 0.0), 1.0), max(min(score + half, 1.0), 0.0)
+
+
+def coverage(predicted: Values, targets: Values, half: float) -> float:
+    """Share of the rows whose target lies in the interval of the prediction; nan of no rows."""
+    one, other, _ = pairs(predicted, targets)
+    low, high = np.clip(one - half, 0, 1), np.clip(one + half, 0, 1)
+    inside = (low - 1e-12 <= other) & (other <= high + 1e-12)
+    return of_mean(inside.astype(np.float64)).value()

@@ -1,0 +1,107 @@
+"""The human ceiling: how well a person predicts what the other people say, which is all that a judge can hope for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchbuilder.core.stats.correlation import of_pearson
+from benchbuilder.core.stats.weighted import Floats, Statistic, Values, numbers, ratio
+
+WHY = "no rater can be compared with the others"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Pearson's correlation of each rater with the mean of the others, and the `mean` of these over raters.
+
+    ``None`` is undefined: the rater, or the others, gave the same value everywhere, or there are no others. `n` counts
+    the rated rows of each rater that others rated as well. `judge` is the mean, over the same raters, of the judge's
+    correlation with the mean of the others: the figure that compares with `mean`, as both are held against the same.
+    """
+
+    by_rater: dict[str, float | None]
+    n: dict[str, int]
+    mean: float | None
+    judge: float | None
+    why: str = ""
+
+
+def human_ceiling(ratings: Sequence[Mapping[str, float]], predicted: Values | None = None) -> Ceiling:
+    """The ceiling of `ratings` (for each row, rater to value), and how the judge's `predicted` values reach it."""
+    sides = _sides(ratings, predicted)
+    found = {rater: of_pearson(own, rest).value() for rater, (own, rest, _) in sides.items()}
+    counts = {rater: int((~np.isnan(own + rest)).sum()) for rater, (own, rest, _) in sides.items()}
+    mean = of_ceiling(ratings).value()
+    judge = float("nan") if predicted is None else of_judge_below_ceiling(ratings, predicted).value()
+    return Ceiling(
+        by_rater={rater: _or_none(value) for rater, value in found.items()},
+        n=counts,
+        mean=_or_none(mean),
+        judge=_or_none(judge),
+        why=WHY if np.isnan(mean) else "",
+    )
+
+
+def judge_over_ceiling(judge: float | None, ceiling: float | None) -> float | None:
+    """The judge's correlation as a share of the human one; ``None`` where one is missing or the ceiling is not above 0.
+
+    It is above 1 where the judge agrees with the people better than they do with each other.
+    """
+    return None if judge is None or ceiling is None or ceiling <= 0 else judge / ceiling
+
+
+def of_ceiling(ratings: Sequence[Mapping[str, float]]) -> Statistic:
+    """The mean over raters of the correlation with the mean of the others, of weighted rows."""
+    return _of_mean_correlation([(own, rest) for own, rest, _ in _sides(ratings, None).values()], len(ratings))
+
+
+def of_judge_below_ceiling(ratings: Sequence[Mapping[str, float]], predicted: Values) -> Statistic:
+    """The mean over raters of the judge's correlation with the mean of the others, on the rows of that rater."""
+    return _of_mean_correlation([(said, rest) for _, rest, said in _sides(ratings, predicted).values()], len(ratings))
+
+
+def of_judge_over_ceiling(ratings: Sequence[Mapping[str, float]], predicted: Values) -> Statistic:
+    """The judge's mean correlation as a share of the human one, of weighted rows."""
+    above, below = of_judge_below_ceiling(ratings, predicted), of_ceiling(ratings)
+    return Statistic(lambda weights: ratio(above.of(weights), below.of(weights)), below.present, WHY)
+
+
+def _sides(
+    ratings: Sequence[Mapping[str, float]], predicted: Values | None
+) -> dict[str, tuple[Floats, Floats, Floats]]:
+    """For each rater, by row: the own value, the mean of the others, and the judge's value where both are there."""
+    raters = sorted({rater for row in ratings for rater in row})
+    table = np.array([[row.get(rater, np.nan) for rater in raters] for row in ratings], np.float64)
+    table = table.reshape(len(ratings), len(raters))
+    there = ~np.isnan(table)
+    said = numbers(predicted) if predicted is not None else np.full(len(ratings), np.nan)
+    found: dict[str, tuple[Floats, Floats, Floats]] = {}
+    for place, rater in enumerate(raters):
+        others = there.sum(1) - there[:, place]
+        rest = np.nansum(np.delete(table, place, axis=1), axis=1)
+        mean = np.where(others > 0, rest / np.maximum(others, 1), np.nan)
+        own = table[:, place]
+        found[rater] = own, mean, np.where(np.isnan(own), np.nan, said)
+    return found
+
+
+def _of_mean_correlation(columns: Sequence[tuple[Floats, Floats]], rows: int) -> Statistic:
+    """The mean over pairs of columns of their correlation, of those that have one."""
+    present = np.zeros(rows, np.bool_)
+    for one, other in columns:
+        present |= ~np.isnan(one + other)
+    parts = [(of_pearson(one, other), (~np.isnan(one + other))[present]) for one, other in columns]
+
+    def of(weights: Floats) -> Floats:
+        found = np.array([part.of(weights[:, rows]) for part, rows in parts]).reshape(-1, len(weights))
+        defined = ~np.isnan(found)
+        return ratio(np.where(defined, found, 0).sum(0), defined.sum(0).astype(np.float64))
+
+    return Statistic(of, present, WHY)
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,173 @@
+"""Numbers with an interval from a bootstrap that draws whole clusters, and differences with a p value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchbuilder.core.stats.resampling import coded, draws
+from benchbuilder.core.stats.weighted import Bools, Floats, Rows, Statistic, Values, numbers, of_mean, of_rows
+
+NOTHING = "there is nothing to measure"
+ONE_CLUSTER = "one cluster alone has no interval"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number of `n` rows in `clusters` clusters, with the bounds of its percentile interval.
+
+    `value` is ``None`` where it is undefined, `low` and `high` are where there is no interval; `why` then says in
+    words what is the matter.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Difference(Estimate):
+    """An estimate of a difference, with its two-sided bootstrap `p`: ``None`` where there is no interval, never 0.
+
+    With k of B samples on the rarer side of zero (a difference of exactly zero is on both) it is 2 (k + 1) / (B + 1),
+    at most 1.
+    """
+
+    p: float | None = None
+
+
+def bootstrap(
+    statistic: Callable[[Rows], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Estimate:
+    """The estimate of any `statistic` of row numbers, each of which belongs to the cluster of that place.
+
+    In a sample the rows of a cluster stand as often as it was drawn. A `statistic` that is nan is undefined there.
+    Statistics of the other modules have quicker forms for :func:`estimate`.
+    """
+    return estimate(of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed)
+
+
+def mean_estimate(values: Values, clusters: Sequence[str], *, samples: int, level: float, seed: int) -> Estimate:
+    """The mean of the `values` that are not missing."""
+    return estimate(of_mean(values), clusters, samples=samples, level=level, seed=seed)
+
+
+def estimate(statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int) -> Estimate:
+    """The estimate of a statistic of weighted rows; `clusters` has one for every row, missing values included."""
+    return estimates({"": statistic}, clusters, samples=samples, level=level, seed=seed)[""]
+
+
+def estimates(
+    statistics: Mapping[str, Statistic], clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> dict[str, Estimate]:
+    """The estimate of each statistic, by its name; those of the same rows share their draws.
+
+    Raises:
+        ValueError: a statistic has not as many rows as there are `clusters`.
+    """
+    found: dict[str, Estimate] = {}
+    for present, group in _by_rows(statistics, clusters):
+        resampled = _resampled([statistics[name] for name in group], _within(clusters, present), samples, seed)
+        for name, values in zip(group, resampled, strict=True):
+            found[name] = _estimated(statistics[name], _within(clusters, present), values, level)
+    return {name: found[name] for name in statistics}
+
+
+def paired(
+    statistic: Callable[[Rows], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Difference:
+    """The difference that `statistic` makes of row numbers, as of the same rows by two judges or models."""
+    return paired_estimate(of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed)
+
+
+def paired_means(
+    first: Values, second: Values, clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Difference:
+    """The mean of `first` less that of `second`, over the rows where neither is missing."""
+    difference = of_mean(numbers(first) - numbers(second))
+    return paired_estimate(difference, clusters, samples=samples, level=level, seed=seed)
+
+
+def difference(
+    first: Statistic, second: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Difference:
+    """`first` less `second`, both of the same rows in each draw.
+
+    Raises:
+        ValueError: they are not of the same rows.
+    """
+    if not np.array_equal(first.present, second.present):
+        raise ValueError("two statistics of different rows have no paired difference")
+    why = first.why if first.why == second.why else f"{first.why}, or {second.why}"
+    both = Statistic(lambda weights: first.of(weights) - second.of(weights), first.present, why)
+    return paired_estimate(both, clusters, samples=samples, level=level, seed=seed)
+
+
+def paired_estimate(
+    statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Difference:
+    """The estimate of a statistic that is a difference."""
+    ((present, _),) = _by_rows({"": statistic}, clusters)
+    kept = _within(clusters, present)
+    (values,) = _resampled([statistic], kept, samples, seed)
+    found = _estimated(statistic, kept, values, level)
+    p = None if found.low is None else _p(values[~np.isnan(values)])
+    return Difference(found.value, found.low, found.high, found.n, found.clusters, found.why, p)
+
+
+def sd(values: Values) -> float:
+    """The standard deviation of a sample (divisor n - 1) of the values that are not missing; nan of fewer than two."""
+    found = numbers(values)
+    kept = found[~np.isnan(found)]
+    return float(kept.std(ddof=1)) if len(kept) > 1 else float("nan")
+
+
+def _by_rows(statistics: Mapping[str, Statistic], clusters: Sequence[str]) -> list[tuple[Bools, list[str]]]:
+    groups: dict[bytes, tuple[Bools, list[str]]] = {}
+    for name, statistic in statistics.items():
+        if len(statistic.present) != len(clusters):
+            raise ValueError(f"{len(statistic.present)} rows cannot belong to {len(clusters)} clusters, one for each")
+        groups.setdefault(statistic.present.tobytes(), (statistic.present, []))[1].append(name)
+    return list(groups.values())
+
+
+def _within(clusters: Sequence[str], present: Bools) -> list[str]:
+    return [cluster for cluster, kept in zip(clusters, present, strict=True) if kept]
+
+
+def _resampled(statistics: Sequence[Statistic], clusters: Sequence[str], samples: int, seed: int) -> list[Floats]:
+    codes = coded(clusters)
+    if not len(codes) or codes.max() == 0:
+        return [np.zeros(0) for _ in statistics]
+    drawn = [[statistic.of(weights) for statistic in statistics] for weights in draws(codes, samples, seed)]
+    return [np.concatenate(values) for values in zip(*drawn, strict=True)]
+
+
+def _estimated(statistic: Statistic, clusters: Sequence[str], values: Floats, level: float) -> Estimate:
+    """The estimate whose samples have `values`; `clusters` are those of the rows that are present."""
+    n, many = len(clusters), len(set(clusters))
+    if not n:
+        return Estimate(None, None, None, 0, 0, NOTHING)
+    value = statistic.value()
+    if np.isnan(value):
+        return Estimate(None, None, None, n, many, statistic.why)
+    if many < 2:
+        return Estimate(value, None, None, n, many, ONE_CLUSTER)
+    defined = values[~np.isnan(values)]
+    undefined = len(values) - len(defined)
+    if not len(defined) or 2 * undefined > len(values):
+        words = f"no interval: in {undefined} of {len(values)} samples {statistic.why}"
+        return Estimate(value, None, None, n, many, words)
+    tail = (1 - level) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return Estimate(value, float(low), float(high), n, many)
+
+
+def _p(values: Floats) -> float:
+    rarer = min(int((values <= 0).sum()), int((values >= 0).sum()))
+    return min(1.0, 2 * (rarer + 1) / (len(values) + 1))

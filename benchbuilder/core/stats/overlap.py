@@ -1,0 +1,83 @@
+"""How much one text has of another: chrF on characters, ROUGE-L on tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from rapidfuzz.distance import LCSseq
+
+from benchbuilder.core.errors import InstallationError
+
+Tokens = Callable[[str], list[str]]
+
+_SHORT = 400
+
+
+def chrf(text: str, reference: str) -> float:
+    """chrF2 of `text` against `reference`, from 0 to 1: n-grams of 1 to 6 characters without white space.
+
+    InstallationError without sacrebleu.
+    """
+    if not text.strip() or not reference.strip():
+        return 0.0
+    long = len(text) + len(reference) > _SHORT
+    return (_compared if long else _kept)(text, reference)
+
+
+def rouge_l(text: Sequence[str], reference: Sequence[str]) -> float:
+    """ROUGE-L of two texts in tokens, from 0 to 1: the harmonic mean of what the longest common subsequence covers.
+
+    >>> rouge_l(["milk", "is", "white"], ["milk", "is", "very", "white"]) == 6 / 7
+    True
+    """
+    if not text or not reference:
+        return 0.0
+    return 2 * LCSseq.similarity(text, reference) / (len(text) + len(reference))
+
+
+def words(text: str, tokens: Tokens) -> list[str]:
+    """The tokens of `text` that hold a letter or a digit, without case.
+
+    >>> words("It is (not) Milk", str.split)
+    ['it', 'is', '(not)', 'milk']
+    """
+    return [token for token in tokens(text.casefold()) if any(mark.isalnum() for mark in token)]
+
+
+def start(text: str, longest: int) -> tuple[str, str]:
+    """The first `longest` characters of `text`, and what is to be said of that where there are more.
+
+    >>> start("abc", 3), start("abcd", 3)
+    (('abc', ''), ('abc', 'the first 3 of 4 characters'))
+    """
+    return text[:longest], "" if len(text) <= longest else f"the first {longest:,} of {len(text):,} characters"
+
+
+def lead(right: float, wrong: float) -> float:
+    """How much nearer to the right text than to the wrong one, from 0 to 1: 0.5 where both are equally near.
+
+    >>> lead(1.0, 0.0), lead(0.3, 0.3), lead(0.0, 1.0)
+    (1.0, 0.5, 0.0)
+    """
+    return (1 + right - wrong) / 2
+
+
+def _compared(text: str, reference: str) -> float:
+    return float(_chrf().sentence_score(text, [reference]).score) / 100
+
+
+_kept = lru_cache(maxsize=8192)(_compared)
+"""What was compared last: a scorer and a judge ask for the same."""
+
+
+@cache
+def _chrf() -> Any:
+    try:
+        from sacrebleu.metrics.chrf import CHRF
+    except ImportError as error:
+        raise InstallationError(
+            "chrF needs the package sacrebleu", why=str(error), next="pip install sacrebleu"
+        ) from error
+    return CHRF()

@@ -1,0 +1,190 @@
+"""Patterns of a recipe: checked when they are read, run with a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import regex
+from pydantic import AfterValidator
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.row import Span
+
+TIMEOUT_S = 2.0
+"""Seconds that one pattern may take on one text before it counts as runaway."""
+
+Mode = Literal["substring", "regex", "word"]
+Tokens = Callable[[str], list[str]]
+
+
+def check_regex(pattern: str) -> str:
+    """`pattern` itself; ValueError if it is not a regular expression."""
+    try:
+        _compiled(pattern)
+    except regex.error as error:
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(check_regex)]
+"""A field of a spec that holds a regular expression (syntax of the package `regex`)."""
+Patterns = tuple[Regex, ...] | dict[str, Regex]
+"""A field that holds several, alone or by names that say what they find."""
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    return regex.compile(pattern)
+
+
+def find_all(pattern: str, text: str) -> list[Span]:
+    """Where the regular expression `pattern` matches, left to right; DataError if it takes too long.
+
+    >>> find_all("[0-9]+", "a 12 b 3")
+    [Span(start=2, end=4), Span(start=7, end=8)]
+    """
+    try:
+        return [
+            Span(start=match.start(), end=match.end()) for match in _compiled(pattern).finditer(text, timeout=TIMEOUT_S)
+        ]
+    except TimeoutError as error:
+        raise _runaway(pattern, text) from error
+
+
+def first_found(patterns: Patterns, text: str) -> str | None:
+    """The first of `patterns` that `text` holds: its name, or itself where it has none.
+
+    >>> first_found({"digits": "[0-9]+"}, "a 12"), first_found(("[0-9]+",), "a 12"), first_found((), "a")
+    ('digits', '[0-9]+', None)
+    """
+    named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
+    return next((name for name, pattern in named.items() if find_all(pattern, text)), None)
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether `pattern` matches the whole of `text`; DataError if it takes too long.
+
+    >>> fits("[0-9]*", "12"), fits("[0-9]*", "12 b")
+    (True, False)
+    """
+    return bool(find_all(rf"\A(?:{pattern})\Z", text))
+
+
+def groups(pattern: str, text: str) -> dict[str, str] | None:
+    """The named groups of `pattern` where it matches the whole of `text`, ``None`` if it does not; DataError if it
+    takes too long.
+
+    >>> groups("(?P<n>[0-9]+) b", "12 b"), groups("a", "b")
+    ({'n': '12'}, None)
+    """
+    try:
+        match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
+    except TimeoutError as error:
+        raise _runaway(pattern, text) from error
+    return None if match is None else {name: found or "" for name, found in match.groupdict().items()}
+
+
+def found_groups(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
+    """Where `pattern` matches the whole of `text`: each named group that takes part in it, with its place.
+
+    A group that does not is empty, at -1. ``None`` without a match; DataError if it takes too long.
+
+    >>> found_groups("(?P<a>x)?(?P<n>[0-9]+)", "12")
+    {'a': ('', -1), 'n': ('12', 0)}
+    """
+    try:
+        match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
+    except TimeoutError as error:
+        raise _runaway(pattern, text) from error
+    return None if match is None else {name: (match[name] or "", match.start(name)) for name in match.groupdict()}
+
+
+def group_names(pattern: str) -> tuple[str, ...]:
+    """The names of the groups of `pattern`.
+
+    >>> group_names("(?P<n>[0-9]+) (?P<unit>b)")
+    ('n', 'unit')
+    """
+    return tuple(_compiled(pattern).groupindex)
+
+
+def replace_all(pattern: str, replacement: str, text: str) -> str:
+    """`text` with every match replaced by `replacement` (with group references); DataError if it takes too long.
+
+    >>> replace_all(r"(a)b", r"\\1", "abab")
+    'aa'
+    """
+    try:
+        return _compiled(pattern).sub(replacement, text, timeout=TIMEOUT_S)
+    except TimeoutError as error:
+        raise _runaway(pattern, text) from error
+
+
+def _runaway(pattern: str, text: str) -> DataError:
+    return DataError(
+        f"the pattern {pattern!r} took longer than {TIMEOUT_S:g} s on one text",
+        where=repr(text[:80]),
+        why="a pattern with nested repetition can need exponential time",
+        next="rewrite the pattern in the recipe so that no repetition stands inside another",
+    )
+
+
+def find_substring(word: str, text: str) -> list[Span]:
+    """Every place where `word` stands in `text`, overlaps included.
+
+    >>> [span.start for span in find_substring("aa", "aaa")]
+    [0, 1]
+    """
+    spans: list[Span] = []
+    at = text.find(word) if word else -1
+    while at >= 0:
+        spans.append(Span(start=at, end=at + len(word)))
+        at = text.find(word, at + 1)
+    return spans
+
+
+def word_boundaries(text: str, tokens: Iterable[str]) -> frozenset[int]:
+    """The positions in `text` where a token of `tokens` begins or ends (tokens in order, white space may be missing).
+
+    >>> sorted(word_boundaries("a bc", ["a", "bc"]))
+    [0, 1, 2, 4]
+    """
+    cuts: set[int] = set()
+    at = 0
+    for token in tokens:
+        start = text.find(token, at)
+        if start < 0:
+            continue
+        at = start + len(token)
+        cuts.update((start, at))
+    return frozenset(cuts)
+
+
+def find_word(word: str, text: str, tokens: Tokens) -> list[Span]:
+    """Where `word` stands in `text` as one or several whole tokens.
+
+    >>> [span.start for span in find_word("an", "an ant ran an", str.split)]
+    [0, 11]
+    """
+    spans = find_substring(word, text)
+    if not spans:
+        return []
+    cuts = word_boundaries(text, tokens(text))
+    return [span for span in spans if span.start in cuts and span.end in cuts]
+
+
+def find(pattern: str, text: str, mode: Mode, tokens: Tokens | None = None) -> list[Span]:
+    """Where `pattern` is found in `text`, read as `mode`; ``word`` needs `tokens`.
+
+    >>> find("b.", "abc", "regex")
+    [Span(start=1, end=3)]
+    """
+    if mode == "regex":
+        return find_all(pattern, text)
+    if mode == "substring":
+        return find_substring(pattern, text)
+    if tokens is None:
+        raise ValueError("the mode 'word' needs a tokenizer")
+    return find_word(pattern, text, tokens)

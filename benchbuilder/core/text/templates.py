@@ -1,0 +1,49 @@
+"""Sentence templates: text with placeholders in braces, filled by known names only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from benchbuilder.core.records.row import Span
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def placeholders(template: str) -> list[str]:
+    """The names that stand in braces, in order.
+
+    >>> placeholders("{head} causes {tail}")
+    ['head', 'tail']
+    """
+    return _PLACEHOLDER.findall(template)
+
+
+def template_faults(template: str, allowed: Collection[str]) -> list[str]:
+    """What is wrong with `template`: unknown names, stray braces. Empty if nothing is.
+
+    >>> template_faults("{head} is {x}", ["head"])
+    ['unknown placeholder {x}']
+    """
+    faults = [f"unknown placeholder {{{name}}}" for name in placeholders(template) if name not in allowed]
+    if re.search(r"[{}]", _PLACEHOLDER.sub("", template)):
+        faults.append("a brace that belongs to no placeholder")
+    return faults
+
+
+def fill(template: str, values: Mapping[str, str]) -> tuple[str, dict[str, Span]]:
+    """`template` with each ``{name}`` replaced, and where each value stands (its first place).
+
+    Values are put in as they are: braces in them mean nothing. A name without a value raises KeyError.
+
+    >>> fill("{a} is {b}.", {"a": "{b}", "b": "1"})
+    ('{b} is 1.', {'a': Span(start=0, end=3), 'b': Span(start=7, end=8)})
+    """
+    text, spans, at = "", dict[str, Span](), 0
+    for match in _PLACEHOLDER.finditer(template):
+        name = match.group(1)
+        text += template[at : match.start()]
+        spans.setdefault(name, Span(start=len(text), end=len(text) + len(values[name])))
+        text += values[name]
+        at = match.end()
+    return text + template[at:], spans

@@ -1,0 +1,88 @@
+"""Word lists: files with one word a line, and which of their words a text holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.normalise import Fold, compose, folded, tidy_space
+from benchbuilder.core.text.patterns import Tokens, find_substring, word_boundaries
+
+
+def load_words(path: Path) -> tuple[str, ...]:
+    """The words of the UTF-8 file `path`, composed, in order, each once.
+
+    One word a line; a line that begins with ``#`` is a comment; what follows a tab is a gloss and left out. A missing,
+    undecodable or empty list raises DataError.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise DataError("the word list is missing", where=str(path), next="check the path in the recipe") from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "the word list is not UTF-8", where=str(path), why=str(error), next="save it as UTF-8"
+        ) from error
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    words = dict.fromkeys(word for line in lines if (word := compose(tidy_space(line.partition("\t")[0]))))
+    if not words:
+        raise DataError("the word list holds no words", where=str(path), next="write one word a line")
+    return tuple(words)
+
+
+_FEW = 16
+"""How many words may begin alike, on average, for single letters to tell which of them a text may hold."""
+
+
+class WordFinder:
+    """Finds every word of a list in texts, overlapping ones and words inside words too.
+
+    With `tokens` a word counts only where it is one or several whole tokens. What `fold` names does not count.
+
+    >>> sorted(WordFinder(["milk", "breast milk", "ilk"]).find("breast milk"))
+    ['breast milk', 'ilk', 'milk']
+    >>> sorted(WordFinder(["Milk", "ilk"], fold=["case"], tokens=str.split).find("breast milk"))
+    ['Milk']
+    """
+
+    def __init__(self, words: Iterable[str], fold: Collection[Fold] = (), tokens: Tokens | None = None) -> None:
+        self._fold, self._tokens = fold, tokens
+        keys = [(key, word) for word in dict.fromkeys(words) if (key := folded(word, fold))]
+        letters = len(keys) <= _FEW * len({key[0] for key, _ in keys})
+        sizes = [1 if letters else _size(key) for key, _ in keys]
+        common = Counter(gram for (key, _), size in zip(keys, sizes, strict=True) for gram in _grams(key, size))
+        self._by_gram: dict[int, dict[str, list[tuple[str, str]]]] = {}
+        for (key, word), size in zip(keys, sizes, strict=True):
+            rarest = min(sorted(_grams(key, size)), key=common.__getitem__)
+            self._by_gram.setdefault(size, {}).setdefault(rarest, []).append((key, word))
+
+    def find(self, text: str) -> set[str]:
+        """The words that `text` holds, as the list writes them."""
+        text = folded(text, self._fold)
+        found = [
+            (key, word)
+            for size, by_gram in self._by_gram.items()
+            for gram in by_gram.keys() & _grams(text, size)
+            for key, word in by_gram[gram]
+            if key in text
+        ]
+        if self._tokens is not None and found:
+            cuts = word_boundaries(text, self._tokens(text))
+            found = [(key, word) for key, word in found if _stands_whole(key, text, cuts)]
+        return {word for _, word in found}
+
+
+def _size(key: str) -> int:
+    """The length of the piece of `key` that a text is searched for first, one of few: it is cut once for each."""
+    return 1 if len(key) == 1 else 2 if len(key) < 4 else 4
+
+
+def _grams(text: str, size: int) -> set[str]:
+    """Every piece of `text` of `size` characters."""
+    return set(text) if size == 1 else {text[at : at + size] for at in range(len(text) - size + 1)}
+
+
+def _stands_whole(key: str, text: str, cuts: Collection[int]) -> bool:
+    return any(span.start in cuts and span.end in cuts for span in find_substring(key, text))

@@ -1,0 +1,1 @@
+"""Asks models, scores their answers, trains and validates judges, writes results."""

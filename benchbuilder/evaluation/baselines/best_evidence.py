@@ -1,0 +1,99 @@
+"""The baseline kind `best_evidence`: the sentence of the item's evidence that is nearest to the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
+from benchbuilder.core import registry
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.core.text.normalise import Fold, compose, folded
+from benchbuilder.core.text.sentences import split_sentences
+from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
+from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+
+
+class BestEvidenceSpec(BaselineSpec):
+    """How sentences are found (see `text.sentences.sentence_spans`) and compared.
+
+    `k1` bounds how much a repeated word adds, `b` how much length counts; words of `stop_words` do not count, nor
+    does what `fold` names (``case``, ``marks``).
+    """
+
+    stops: tuple[str, ...]
+    soft_stops: tuple[str, ...] = ()
+    abbreviations: tuple[str, ...] = ()
+    k1: Annotated[float, Field(ge=0)]
+    b: Annotated[float, Field(ge=0, le=1)]
+    stop_words: FileRef | None = None
+    fold: tuple[Fold, ...] = ()
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+
+
+class BestEvidence(Baseline):
+    """Ranks the sentences of the item's own paragraphs by BM25 against question and context, and says the best.
+
+    Weights of words are drawn from these sentences alone: a word that stands in all of them counts least. A word that
+    a sentence lacks adds nothing. Of equal scores the first sentence wins, paragraphs in the item's order. Without
+    evidence the answer is missing.
+    """
+
+    kind: ClassVar[str] = "best_evidence"
+    spec_class: ClassVar[type[KindSpec]] = BestEvidenceSpec
+
+    spec: BestEvidenceSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        if self.spec.tokenizer is None:
+            raise DataError(
+                "best_evidence has no tokenizer", where="evaluation.baselines", next="set tokenizer in the recipe"
+            )
+        self._tokenizer: Tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+        self._stop: frozenset[str] = frozenset()
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of rank-bm25 and of the tokenizer."""
+        return {"rank-bm25": version("rank-bm25"), **self._tokenizer.fingerprint()}
+
+    def open(self, workplace: Path) -> None:  # noqa: ARG002
+        """Load the dictionaries of the tokenizer, and the stop words."""
+        self._tokenizer.open()
+        if self.spec.stop_words is not None:
+            self._stop = frozenset(folded(word, self.spec.fold) for word in load_words(self.spec.stop_words.file))
+
+    def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
+        """The nearest sentence."""
+        case, spec = case_of(item, ""), self.spec
+        sentences = [
+            sentence
+            for paragraph in case.evidence
+            for line in paragraph.splitlines()
+            for sentence in split_sentences(line, spec.stops, spec.soft_stops, spec.abbreviations)
+        ]
+        if not sentences:
+            return "", "missing"
+        scores = self._scores(sentences, case.question)
+        return sentences[max(range(len(sentences)), key=lambda place: (scores[place], -place))], "complete"
+
+    def _scores(self, sentences: list[str], question: str) -> list[float]:
+        from rank_bm25 import BM25Plus
+
+        documents = [self._tokens(sentence) for sentence in sentences]
+        if not any(documents):
+            return [0.0] * len(sentences)
+        model: Any = BM25Plus(documents, k1=self.spec.k1, b=self.spec.b, delta=0)
+        return [float(score) for score in model.get_scores(self._tokens(question))]
+
+    def _tokens(self, text: str) -> list[str]:
+        tokens = (folded(token, self.spec.fold) for token in self._tokenizer.tokens(compose(text)) if token.strip())
+        return [token for token in tokens if token not in self._stop]

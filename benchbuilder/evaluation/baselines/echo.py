@@ -1,0 +1,27 @@
+"""The baseline kind `echo`: the question itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
+from benchbuilder.evaluation.judges.base import case_of
+
+
+class EchoSpec(BaselineSpec):
+    """Nothing to say."""
+
+
+class Echo(Baseline):
+    """Gives the question back, with its context: all of its words and no answer."""
+
+    kind: ClassVar[str] = "echo"
+    spec_class: ClassVar[type[KindSpec]] = EchoSpec
+
+    def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
+        """The question, as a model under evaluation is asked it."""
+        question = case_of(item, "").question
+        return question, "complete" if question.strip() else "empty"

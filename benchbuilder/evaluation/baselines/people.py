@@ -1,0 +1,185 @@
+"""The baseline kind `people`: what people answered, in the review app or in a sheet."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from benchbuilder.annotation.database.free_text import EXPORTED, Said, digest_of, said_in, said_in_export, unshielded
+from benchbuilder.annotation.sample import proportional
+from benchbuilder.annotation.tasks import task_key
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.core.text.rows import folded, read_rows, refuse
+from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
+from benchbuilder.evaluation.judges.base import case_of
+
+_NEXT = "a row has `answer`, `id` or `question` (with its context), and maybe `person`; or it is an export of votes"
+
+
+class PeopleSpec(BaselineSpec):
+    """Where people's answers stand.
+
+    By default they are those to the guiding question `question` of the review `review` in the app; with `file` those
+    of a sheet (CSV, TSV, JSON Lines, Parquet) with a row an answer: ``answer``, ``id`` or ``question``, and maybe
+    ``person``; or of the review's export (`benchbuild votes export csv`). `person` takes the answers of one only, by
+    their code. `database_env` is the recipe's for the review app.
+    """
+
+    review: Name = "human_baseline"
+    question: Name = "answer"
+    file: FileRef | None = None
+    person: str | None = None
+    database_env: Annotated[str | None, Knob()] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer of a person. `question` is what they were shown, white space folded, or empty if that is not known."""
+
+    where: str
+    ids: tuple[str, ...]
+    question: str
+    person: str
+    text: str
+
+
+class PeopleAnswers(Baseline):
+    """Gives each item what a person wrote; an item that nobody answered has no answer (``missing``).
+
+    Where several people answered an item, one of their answers is drawn by a hash of the item and the person, so that
+    the baseline is a person's answer and not the best of several, and nobody stands for all items. All of one person's
+    are had with `person`.
+    """
+
+    kind: ClassVar[str] = "people"
+    spec_class: ClassVar[type[KindSpec]] = PeopleSpec
+
+    spec: PeopleSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self._digest = ""
+        self._sheet = False
+        self._by_id: dict[str, list[Given]] = {}
+        self._by_question: dict[str, list[Given]] = {}
+
+    def observes(self) -> Mapping[str, str]:
+        """A digest of what counts in the app; nothing before there is anything, and nothing of a sheet."""
+        return {f"answers in the app ({self.spec.review})": self._digest} if self._digest else {}
+
+    def open(self, workplace: Path) -> None:
+        """Read the answers."""
+        spec = self.spec
+        if spec.file is not None:
+            given, self._sheet = _of_file(spec.file.file, spec.question)
+        else:
+            self._digest = digest_of(spec.review, spec.database_env, workplace)
+            given = _of_said(said_in(spec.review, spec.database_env, workplace), spec.question)
+        self._by_id, self._by_question = {}, {}
+        for one in given:
+            if spec.person in (None, one.person):
+                for name in one.ids:
+                    self._by_id.setdefault(name, []).append(one)
+                if one.question:
+                    self._by_question.setdefault(one.question, []).append(one)
+
+    def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
+        """The answer of one of those who answered."""
+        question = folded(case_of(item, "").question)
+        bound = self._by_id.get(item.id, [])
+        given = [one for one in bound if one.question in ("", question)]
+        if self._sheet and len(given) < len(bound):
+            other = next(one for one in bound if one not in given)
+            raise DataError(
+                f"the answer to {item.id} is beside another question", where=other.where,
+                why=f"the item asks {question!r}, and the row answers {other.question!r}",
+                next="correct the id or the question of this row, or leave one of them empty",
+            )  # fmt: skip
+        given = given or self._by_question.get(question, [])
+        if not given:
+            return "", "missing"
+        return min(given, key=lambda one: _place(item.id, one.person)).text, "complete"
+
+
+def _place(item: str, person: str) -> str:
+    return hashlib.blake2b(f"{item}:{person}".encode(), digest_size=8).hexdigest()
+
+
+def _of_said(said: Iterable[Said], question: str) -> list[Given]:
+    """The texts that annotators gave to the guiding question."""
+    return [
+        Given(
+            one.where, tuple(filter(None, one.about.get("id", ()))),
+            folded(one.fields.get("question") or next(iter(one.fields.values()), "")), one.person,
+            str(one.value).strip(),
+        )
+        for one in said
+        if one.question == question and one.role == "annotator" and str(one.value).strip()
+    ]  # fmt: skip
+
+
+def _of_file(file: Path, question: str) -> tuple[list[Given], bool]:
+    """The answers of a file, and whether it is a sheet and no export.
+
+    DataError lists rows of a sheet that cannot be used, and two answers of a person to one item.
+    """
+    rows = read_rows(file)
+    if rows and set(rows[0][1]) >= EXPORTED:
+        return _of_said(said_in_export(file, rows), question), False
+    if rows and not any("answer" in row for _, row in rows):
+        columns = ", ".join(dict.fromkeys(name for _, row in rows for name in row))
+        raise DataError(f"{file.name} has no column `answer`", where=str(file), why=f"there are {columns}", next=_NEXT)
+    given: list[Given] = []
+    problems: list[str] = []
+    for line, row in rows:
+        cells = (str(row.get(key) or "") for key in ("id", "question", "person", "answer"))
+        name, shown, person, text = (unshielded(cell.strip()).strip() for cell in cells)
+        where = f"{file.name}:{line}"
+        if text and not name and not shown:
+            problems.append(f"{where}: there is neither `id` nor `question`")
+        elif text:
+            given.append(Given(where, (name,) if name else (), folded(shown), person, text))
+    refuse([*problems, *_twice(given)], f"{file.name} holds answers that cannot be used", _NEXT)
+    return given, True
+
+
+def sheet_for(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
+    """A sheet (CSV) for people to answer `count` of the items in, drawn in proportion to their sources.
+
+    By the recipe's seed they are those that the review ``human_baseline`` draws, too.
+    """
+    drawn = proportional(
+        list(items), count, name=lambda item: task_key([("question", case_of(item, "").question.strip())]),
+        group=lambda item: item.partition, seed=seed,
+    )  # fmt: skip
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(["id", "source", "question", "answer", "person"])
+    for item in drawn:
+        writer.writerow([item.id, _shielded(item.partition), _shielded(case_of(item, "").question), "", ""])
+    return stream.getvalue().encode("utf-8-sig")
+
+
+def _shielded(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if unshielded(f"'{text}") == text else text
+
+
+def _twice(given: Sequence[Given]) -> list[str]:
+    first: dict[tuple[str, str], Given] = {}
+    problems: list[str] = []
+    for one in given:
+        before = first.setdefault(("".join(one.ids) or one.question, one.person), one)
+        if before is not one:
+            who = one.person or "somebody without a name in the column `person`"
+            problems.append(f"{one.where}: {who} answered this before, at {before.where}")
+    return problems

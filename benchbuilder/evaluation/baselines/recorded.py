@@ -1,0 +1,172 @@
+"""The baseline kind `recorded`: what a model answered before, out of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, cast, get_args
+
+from benchbuilder.config.spec.base import FileRef, KindSpec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.core.text.rows import folded, read_rows, refuse
+from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
+from benchbuilder.evaluation.judges.base import case_of
+
+_OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
+_NEXT = "a row has `model`, `answer`, and `id` or `question` (with its context), and maybe `outcome`"
+
+
+class RecordedSpec(BaselineSpec):
+    """A file of answers, and the model in it whose answers are taken, as the file writes its name.
+
+    `file` is JSON Lines, CSV, TSV or Parquet with a row an answer: ``model``, ``answer``, ``id`` or ``question`` (all
+    that was asked, context included), and maybe ``outcome``. Further columns are not read.
+    """
+
+    file: FileRef
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One answer, and the line on which it stands. `question` has its white space folded."""
+
+    line: int
+    model: str
+    id: str
+    question: str
+    text: str
+    outcome: AnswerOutcome
+
+
+def models_of(file: Path) -> list[str]:
+    """The models whose answers `file` holds, in the order in which they first appear.
+
+    DataError, with file and line, for rows that cannot be used and for two answers of one model to the same thing.
+    """
+    return list(dict.fromkeys(row.model for row in _read(file)))
+
+
+class RecordedAnswers(Baseline):
+    """Gives each item the answer that stands beside its id in the file, else the one beside its whole question.
+
+    An item without a row has no answer (``missing``), and neither has one whose row leaves the answer out; a blank
+    text is ``empty``. DataError where the row of an item's id has another question, and where two rows of one question
+    differ and none has the item's id.
+    """
+
+    kind: ClassVar[str] = "recorded"
+    spec_class: ClassVar[type[KindSpec]] = RecordedSpec
+
+    spec: RecordedSpec
+
+    def open(self, workplace: Path) -> None:  # noqa: ARG002
+        """Read the file."""
+        rows = [row for row in _read(self.spec.file.file) if row.model == self.spec.model]
+        if not rows:
+            found = models_of(self.spec.file.file)
+            raise DataError(
+                f"{self.spec.file.path} holds no answer of the model {self.spec.model!r}",
+                where=str(self.spec.file.file),
+                why=f"there are {', '.join(found)}" if found else "it holds no answer at all",
+                next="correct the name, as the file writes it",
+            )
+        self._by_id = {row.id: row for row in rows if row.id}
+        self._by_question: dict[str, list[Recorded]] = {}
+        for row in rows:
+            if row.question:
+                self._by_question.setdefault(row.question, []).append(row)
+
+    def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
+        """What the file says."""
+        question = folded(case_of(item, "").question)
+        row = self._by_id.get(item.id)
+        if row is not None:
+            bare = folded("".join(item.payload.texts().get("question", ())))
+            if row.question and row.question not in (question, bare):
+                raise self._conflict(row, f"{item.id} asks {question!r}, and this row answers {row.question!r}")
+            return row.text, row.outcome
+        rows = self._by_question.get(question, [])
+        if len({(row.text, row.outcome) for row in rows}) > 1:
+            lines = ", ".join(str(row.line) for row in rows)
+            raise self._conflict(rows[0], f"lines {lines} answer one question differently, and none has {item.id}")
+        return (rows[0].text, rows[0].outcome) if rows else ("", "missing")
+
+    def _conflict(self, row: Recorded, why: str) -> DataError:
+        return DataError(
+            f"{self.spec.file.path} does not say which answer of {row.model!r} an item has",
+            where=f"{self.spec.file.path}:{row.line}", why=why,
+            next="correct the ids of the file, or leave them out where each question stands once",
+        )  # fmt: skip
+
+
+def _read(file: Path) -> list[Recorded]:
+    try:
+        status = file.stat()
+    except OSError:
+        read_rows(file)  # says what is wrong
+        raise
+    return _read_once(file, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read_once(file: Path, _modified: int, _size: int) -> list[Recorded]:
+    """The rows of a file; it is read once for all of its models."""
+    found: list[Recorded] = []
+    problems: list[str] = []
+    for line, raw in read_rows(file):
+        try:
+            found.append(_recorded(line, raw))
+        except ValueError as error:
+            problems.append(f"{file.name}:{line}: {error}")
+    problems += _twice(file, found)
+    refuse(problems, f"{file.name} holds answers that cannot be used", _NEXT)
+    return found
+
+
+def _recorded(line: int, raw: dict[str, Any]) -> Recorded:
+    """A row of the file; ValueError says what is wrong with it."""
+    cells: dict[str, str | None] = {}
+    for name in ("model", "id", "question", "answer", "outcome"):
+        value = raw.get(name)
+        if value is not None and not isinstance(value, str):
+            if name == "answer" or isinstance(value, list | dict):
+                raise ValueError(f"{name} is {type(value).__name__}, not text")
+            value = str(value)
+        cells[name] = value
+    model, name, question = (str(cells[key] or "").strip() for key in ("model", "id", "question"))
+    if not model:
+        raise ValueError("there is no `model`")
+    if not name and not question:
+        raise ValueError("there is neither `id` nor `question`")
+    outcome = (cells["outcome"] or "").strip()
+    if outcome and outcome not in _OUTCOMES:
+        raise ValueError(f"outcome is {outcome!r}; known are {', '.join(_OUTCOMES)}")
+    if "answer" not in raw and not outcome:
+        raise ValueError("there is no `answer`")
+    text = (cells["answer"] or "").strip()
+    if not outcome:
+        outcome = "missing" if cells["answer"] is None else "complete" if text else "empty"
+    elif outcome == "complete" and not text:
+        outcome = "empty"
+    return Recorded(line, model, name, folded(question), text, cast(AnswerOutcome, outcome))
+
+
+def _twice(file: Path, rows: Iterable[Recorded]) -> list[str]:
+    """What is said of answers of one model to the same id, or without an id to the same question."""
+    problems: list[str] = []
+    first: dict[tuple[str, str, str], Recorded] = {}
+    for row in rows:
+        key = (row.model, row.id, "" if row.id else row.question)
+        before = first.setdefault(key, row)
+        if before is not row:
+            also = "the same" if (before.text, before.outcome) == (row.text, row.outcome) else "another"
+            told = f"to {row.id}" if row.id else f"to {row.question!r}"
+            problems.append(
+                f"{file.name}:{row.line}: {row.model} answered {told} before: line {before.line} has {also}"
+            )
+    return problems

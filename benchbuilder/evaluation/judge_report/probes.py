@@ -1,0 +1,158 @@
+"""Probes: the same case with one thing changed, so that a judge's answer to the change shows."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchbuilder.core.text.distance import edit_distance
+from benchbuilder.core.text.script import convert_script
+from benchbuilder.evaluation.judge_report import probe_spec as spec
+from benchbuilder.evaluation.judges.base import Case, Example
+from benchbuilder.steps.language.negation import count_negations, without_negations
+
+_WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A case before and after; pairs of one `family` belong together in intervals."""
+
+    before: Case
+    after: Case
+    family: str
+
+
+def pairs(
+    probe: spec.Probe, held_out: Sequence[Example], file: spec.ProbesSpec, threshold: float, seed: int
+) -> list[Pair]:
+    """What the probe makes of the held-out examples: at most `file.cases` pairs, the same for the same seed.
+
+    Cases that the change does not touch, and answers without text, are left out. A change of nothing (``repeat``,
+    ``length_partial``) gives pairs of equal cases.
+    """
+    found: list[Pair] = []
+    for example in _chosen(probe, held_out, threshold, seed):
+        rng = random.Random(f"{seed}:{probe.by.change}:{example.item}:{example.model}:{example.case.answer}")
+        pair = _changed(probe.by, example, held_out, file, rng)
+        if pair is not None:
+            found.append(pair)
+        if len(found) == file.cases:
+            break
+    return found
+
+
+def _chosen(probe: spec.Probe, held_out: Sequence[Example], threshold: float, seed: int) -> list[Example]:
+    """The examples that the probe is for, each case once (of false statements: each pair of statements), in an order
+    that depends on the seed alone."""
+    by_statements = isinstance(probe.by, spec.FalseStatement)
+    unique: dict[object, Example] = {}
+    for example in sorted(held_out, key=lambda e: _rank(f"{seed}:{e.item}:{e.model}:{e.case.answer}")):
+        wanted = by_statements or probe.of == "all" or (example.target >= threshold) == (probe.of == "good")
+        if wanted and example.case.answer.strip():
+            case = example.case
+            unique.setdefault((case.right, case.wrong) if by_statements else case, example)
+    return list(unique.values())
+
+
+def _rank(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _changed(
+    by: Any, example: Example, held_out: Sequence[Example], file: spec.ProbesSpec, rng: random.Random
+) -> Pair | None:  # fmt: skip
+    case = example.case
+    if isinstance(by, spec.FalseStatement):
+        return _false_statement(by, example, file)
+    if isinstance(by, spec.Evidence):
+        evidence = _evidence(by, example, held_out, rng)
+        return None if evidence is None else Pair(case, replace(case, evidence=evidence), example.family)
+    if isinstance(by, spec.Repeat | spec.LengthPartial):
+        return Pair(case, case, example.family)
+    answer = _ANSWERS[by.change](by, case.answer, rng)
+    return None if answer == case.answer else Pair(case, replace(case, answer=answer), example.family)
+
+
+def _false_statement(by: spec.FalseStatement, example: Example, file: spec.ProbesSpec) -> Pair | None:
+    case = example.case
+    if not case.right or not case.wrong or case.right == case.wrong:
+        return None
+    if _negated(case, file) != (by.by == "negation"):
+        return None
+    return Pair(replace(case, answer=case.right), replace(case, answer=case.wrong), example.family)
+
+
+def _negated(case: Case, file: spec.ProbesSpec) -> bool:
+    """Whether one statement negates the other: an odd number of negations apart, and nearly equal without them."""
+    counts = [count_negations(text, file.negations, file.harmless) for text in (case.right, case.wrong)]
+    if (counts[0] - counts[1]) % 2 == 0:
+        return False
+    right, wrong = (without_negations(text, file.negations, file.harmless) for text in (case.right, case.wrong))
+    return edit_distance(right, wrong) <= file.negation_edits
+
+
+def _evidence(
+    by: spec.Evidence, example: Example, held_out: Sequence[Example], rng: random.Random
+) -> tuple[str, ...] | None:  # fmt: skip
+    """The paragraphs after the change; ``None`` where there is nothing to change."""
+    known = example.case.evidence
+    if not known:
+        return None
+    if by.change == "evidence_dropped":
+        return ()
+    if by.change == "evidence_swapped":
+        others = sorted({e.case.evidence for e in held_out if e.family != example.family and e.case.evidence})
+        strange = [other for other in others if not set(other) & set(known)]
+        return rng.choice(strange) if strange else None
+    if len(set(known)) < 2:
+        return None
+    shuffled = list(known)
+    while tuple(shuffled) == known:
+        rng.shuffle(shuffled)
+    return tuple(shuffled)
+
+
+def _append(by: spec.Append, answer: str, rng: random.Random) -> str:
+    return answer + rng.choice(by.texts).replace("{answer}", answer)
+
+
+def _prepend(by: spec.Prepend, answer: str, rng: random.Random) -> str:
+    return rng.choice(by.texts) + answer
+
+
+def _wrap(by: spec.Wrap, answer: str, rng: random.Random) -> str:
+    return rng.choice(by.texts).replace("{answer}", answer)
+
+
+def _lines(by: spec.Lines, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    sentences = re.split(f"(?<=[{re.escape(by.ends)}])", answer)
+    return "\n".join(by.bullet + sentence.strip() for sentence in sentences if sentence.strip())
+
+
+def _words(by: spec.Words, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    longest = sorted(by.words, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest)), lambda match: by.words[match[0]], answer)
+
+
+def _wide(by: spec.Width, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    return answer.translate(_WIDE)
+
+
+def _script(by: spec.Script, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    return convert_script(answer, by.conversion)
+
+
+_ANSWERS: dict[str, Callable[[Any, str, random.Random], str]] = {
+    "append": _append,
+    "prepend": _prepend,
+    "wrap": _wrap,
+    "lines": _lines,
+    "words": _words,
+    "wide": _wide,
+    "script": _script,
+}

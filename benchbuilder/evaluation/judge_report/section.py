@@ -1,0 +1,69 @@
+"""What the judge report says of one aspect, before it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from benchbuilder.evaluation.judge_report.bias_card import Finding, Verdict
+from benchbuilder.evaluation.judge_report.held_out import Held
+from benchbuilder.exporters.render.tables import Sheet
+
+
+@dataclass(frozen=True)
+class Plots:
+    """The two plots of one judge."""
+
+    judge: str
+    scatter: Markup
+    reliability: Markup
+
+
+@dataclass(frozen=True)
+class Card:
+    """The bias card of one judge, with how many probes ended how."""
+
+    judge: str
+    findings: Sequence[Finding]
+    counts: Mapping[Verdict, int]
+    forest: Markup
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """All about the judges of one aspect. `alarms` say in words what must be known before anything else is read.
+
+    Tables that are `folded` stand behind a fold of the page. `unprobed` are the judges that have no bias card.
+    """
+
+    aspect: str
+    label: str
+    judges: Sequence[Held]
+    alarms: Sequence[str]
+    remarks: Sequence[str]
+    overview: Markup | None
+    plots: Sequence[Plots]
+    sheets: Sequence[Sheet]
+    folded: frozenset[str]
+    cards: Sequence[Card]
+    bias: Sheet | None
+    unprobed: Sequence[str]
+
+    def every_sheet(self) -> list[Sheet]:
+        """All tables, the bias cards last."""
+        return [*self.sheets, *([self.bias] if self.bias is not None else [])]
+
+
+def as_plain(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {
+        "probe": finding.name, "group": finding.probe.group, "expect": finding.probe.expect,
+        "verdict": finding.verdict, "why": finding.why, "delta": vars(finding.delta), "flips": vars(finding.flips),
+        "limits": {
+            "delta": finding.probe.delta.model_dump(),
+            "flip": finding.probe.flip.model_dump() if finding.probe.flip is not None else None,
+        },
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Trains judges on rated answers, validates them on held-out items and models, and stores them."""

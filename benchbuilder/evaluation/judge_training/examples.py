@@ -1,0 +1,115 @@
+"""Examples: what judges learn from, made of items, answers and their ratings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from benchbuilder.config.spec.evaluation import TrainingSpec
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer, Score
+from benchbuilder.evaluation.judge_training.item_groups import Member, families_of
+from benchbuilder.evaluation.judges.base import Case, Example, case_of
+
+
+class Rated(Protocol):
+    """Items, answers to them, and what these scored: the tables of an evaluation."""
+
+    @property
+    def items(self) -> Iterable[Item[Any]]:
+        """The benchmark."""
+        ...
+
+    @property
+    def answers(self) -> Iterable[Answer]:
+        """Answers of all models."""
+        ...
+
+    @property
+    def scores(self) -> Iterable[Score]:
+        """Scores by any scorer in any aspect."""
+        ...
+
+
+def examples_of(
+    items: Iterable[Item[Any]],
+    answers: Iterable[Answer],
+    scores: Iterable[Score],
+    aspect: str,
+    training: TrainingSpec,
+) -> list[Example]:
+    """Every answer with a score in `aspect` by the scorer that `training` names, and the synthetic examples.
+
+    The same rows in any order give the same examples in the same order. A score that has no value, and an answer whose
+    item is not there, make none. DataError if nothing is rated.
+    """
+    known = {item.id: item for item in items}
+    texts = {answer.id: answer for answer in answers}
+    families = families_of((_member(item) for item in known.values()), training.near)
+    found: list[Example] = []
+    for score in scores:
+        answer = texts.get(score.of)
+        if score.scorer != training.scorer or score.aspect != aspect or score.value is None or answer is None:
+            continue
+        if (item := known.get(score.item)) is not None:
+            ratings = tuple((rating.rater, rating.value) for rating in score.ratings)
+            case = case_of(item, answer.text)
+            found.append(_example(item, families, case, score.value, 1.0, model=answer.model, ratings=ratings))
+    if not found:
+        raise DataError(
+            f"there is no answer with a rating of its {aspect}",
+            why=f"judges learn from the scores of evaluation.scorers.{training.scorer}",
+            next="have answers rated, or check evaluation.training.scorer and the aspect of the judge",
+        )
+    if aspect in training.synthetic:
+        found += [made for item in known.values() for made in _statements(item, families, training.synthetic_weight)]
+    return sorted(found, key=lambda example: (example.item, example.model, example.target, example.case.answer))
+
+
+def _member(item: Item[Any]) -> Member:
+    case = case_of(item, "")
+    return Member(item.id, item.fact, (case.question, case.right, case.wrong))
+
+
+def _example(
+    item: Item[Any], families: dict[str, str], case: Case, target: float, weight: float,
+    model: str = "", ratings: tuple[tuple[str, float], ...] = (),
+) -> Example:  # fmt: skip
+    return Example(case, target, weight, item.id, families[item.id], model, item.partition, ratings)
+
+
+def _statements(item: Item[Any], families: dict[str, str], weight: float) -> Iterable[Example]:
+    """The true statement as a right answer, and the false one as a wrong one."""
+    case = case_of(item, "")
+    for text, target in ((case.right, 1.0), (case.wrong, 0.0)):
+        if text:
+            yield _example(item, families, replace(case, answer=text), target, weight)
+
+
+def some_without_evidence(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
+    """The examples, of which about a `share` lost their paragraphs; which ones hangs on each example and the seed."""
+    return [
+        replace(example, case=example.case.without_evidence()) if _draw(example, seed) < share else example
+        for example in examples
+    ]
+
+
+def _draw(example: Example, seed: int) -> float:
+    asked = json.dumps([seed, example.item, example.model, example.case.answer], ensure_ascii=False)
+    return int.from_bytes(hashlib.blake2b(asked.encode(), digest_size=8).digest(), "big") / 2**64
+
+
+def digest_of_examples(examples: Iterable[Example]) -> str:
+    """SHA-256 of everything that a judge can learn from the examples, in any order."""
+    lines = sorted(
+        json.dumps(
+            [e.case.question, e.case.answer, e.case.evidence, e.case.right, e.case.wrong, e.case.type, e.target,
+             e.weight, e.item, e.family, e.model, e.source, e.ratings], ensure_ascii=False,
+        )
+        for e in examples
+    )  # fmt: skip
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,165 @@
+"""Training files for services that fine-tune chat models: written, checked and counted without asking anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter as Count
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.evaluation.judge_training.examples import some_without_evidence
+from benchbuilder.evaluation.judges.base import Example
+from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetuned, OpenAIFinetunedSpec, TuningSpec
+from benchbuilder.evaluation.parsing.score_replies import Unread, read_number
+from benchbuilder.models.base import Message, Request
+from benchbuilder.models.gateway.token_count import Counter
+
+TRAIN, VALID = "train.jsonl", "valid.jsonl"
+_MOST_BYTES = 512 * 1024 * 1024
+_ROLES = ("system", "user", "assistant")
+_SHOWN = 20
+UNSURE = 2.0
+"""By how much an estimate of tokens may be too low: older vocabularies need up to twice as many for Chinese."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is in a training file: examples, tokens (`how` says who counted), the longest example, and what is wrong."""
+
+    file: Path
+    examples: int = 0
+    tokens: int = 0
+    longest: int = 0
+    how: str = ""
+    exact: bool = False
+    sha256: str = ""
+    problems: tuple[str, ...] = ()
+    asked: frozenset[str] = field(default_factory=frozenset[str], repr=False)
+    """The questions and answers that are learned from, by hash: for leaks between files."""
+
+
+def weighed(examples: Iterable[Example], seed: int) -> list[Example]:
+    """The examples, of those with a weight below 1 about that share: training files know no weights between 0 and 1."""
+    return [example for example in examples if example.weight >= 1 or _draw(example, seed) < example.weight]
+
+
+def _draw(example: Example, seed: int) -> float:
+    text = json.dumps([seed, "weight", example.item, example.model, example.case.answer], ensure_ascii=False)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
+
+
+def write_file(
+    path: Path, judge: OpenAIFinetuned, examples: Sequence[Example], *, seed: int, without_evidence: float = 0.0
+) -> int:
+    """Write the examples, some without their paragraphs; how many were too long to be written.
+
+    The order is one of chance, by `seed`: services read files as they are.
+    """
+    kept = [example for example in examples if not judge.too_long(example.case)]
+    made = some_without_evidence(kept, without_evidence, seed)
+    lines = [json.dumps(judge.line(example), ensure_ascii=False) for example in made]
+    lines.sort(key=lambda line: hashlib.blake2b(f"{seed}{line}".encode(), digest_size=8).digest())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return len(examples) - len(kept)
+
+
+def check_file(path: Path, counter: Counter, tuning: TuningSpec) -> Checked:
+    """Everything that a service would refuse, or that would teach something else than scores; each with its line.
+
+    DataError if the file cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"there is no training file {path.name}", where=str(path), why=error.strerror or str(error),
+            next="benchbuild finetune export writes it",
+        ) from error  # fmt: skip
+    problems: list[str] = []
+    sizes: list[int] = []
+    asked = Count[str]()
+    if len(data) > _MOST_BYTES:
+        problems.append(f"the file has {len(data):,} bytes; {_MOST_BYTES:,} are taken")
+    if data.startswith(b"\xef\xbb\xbf"):
+        problems.append("line 1: the file opens with a byte order mark, which many services do not read")
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
+        found = _messages(line)
+        if isinstance(found, str):
+            problems.append(f"line {number}: {found}")
+            continue
+        sizes.append(counter.prompt(Request(tuple(found))))
+        asked[_hash(found[:-1])] += 1
+        if sizes[-1] > tuning.most_tokens:
+            problems.append(f"line {number}: {sizes[-1]:,} tokens; the service takes {tuning.most_tokens:,}")
+    if len(sizes) < tuning.least_examples and path.name != VALID:
+        problems.append(f"{len(sizes)} good examples; the service wants {tuning.least_examples} at least")
+    return Checked(
+        path, len(sizes), sum(sizes), max(sizes, default=0), counter.how, counter.exact,
+        hashlib.sha256(data).hexdigest(), tuple(_shortened(problems)), frozenset(asked),
+    )  # fmt: skip
+
+
+def leaks(training: Checked, validation: Checked) -> list[str]:
+    """What stands in both files."""
+    both = len(training.asked & validation.asked)
+    return [f"{both} of the held-out cases are learned from too"] if both else []
+
+
+def tokens_of_job(files: Sequence[Checked], spec: OpenAIFinetunedSpec) -> tuple[int, int]:
+    """Tokens that a job is billed for: expected, and at most. Validation files are not billed."""
+    trained = sum(checked.tokens for checked in files if checked.file.name != VALID)
+    exact = all(checked.exact for checked in files)
+    expected = trained * spec.tuning.epochs
+    return expected, expected if exact else round(expected * UNSURE)
+
+
+def _shortened(problems: Sequence[str]) -> Iterator[str]:
+    yield from problems[:_SHOWN]
+    if len(problems) > _SHOWN:
+        yield f"and {len(problems) - _SHOWN} more"
+
+
+def _hash(messages: Sequence[Message]) -> str:
+    text = json.dumps([[message.role, message.content] for message in messages], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _messages(line: bytes) -> list[Message] | str:
+    """The messages of a line, or what is wrong with it."""
+    try:
+        row: Any = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except ValueError as error:
+        return f"no JSON: {error}" if line.strip() else "empty"
+    if not isinstance(row, dict) or set(row) != {"messages"} or not isinstance(row["messages"], list):
+        return "an object with `messages` and nothing else is wanted: services refuse other formats in one file"
+    turns: list[Any] = row["messages"]
+    wrong = next(filter(None, map(_wrong_turn, turns)), "")
+    if wrong:
+        return wrong
+    messages = [Message(turn["role"], turn["content"]) for turn in turns]
+    roles = [message.role for message in messages]
+    if roles not in (["system", "user", "assistant"], ["user", "assistant"]):
+        return f"a request and its reply are wanted, not {', '.join(roles) or 'nothing'}"
+    if isinstance(read_number(messages[-1].content), Unread):
+        return f"the reply is no score from 0 to 1: {messages[-1].content[:40]!r}"
+    return messages
+
+
+def _wrong_turn(turn: Any) -> str:
+    if not isinstance(turn, dict) or turn.get("role") not in _ROLES:
+        return f"a message is by one of {', '.join(_ROLES)}"
+    content: Any = turn.get("content")
+    if not isinstance(content, str) or not content.strip():
+        return f"the message by {turn['role']} holds no text"
+    more = set(turn) - {"role", "content", "weight"}
+    if more or turn.get("weight", 1) not in (0, 1):
+        return f"a message has role and content, and a weight of 0 or 1 at most: {', '.join(sorted(more)) or 'weight'}"
+    return ""

@@ -1,0 +1,57 @@
+"""Judges that ask a model, heard like those that score by themselves: through the gateway that pays once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, ScoringJudge
+from benchbuilder.models.gateway.gateway import Gateway
+
+
+class AskedJudge(ScoringJudge):
+    """An open judge that asks a model, with a `gateway` to ask it by; `step` names it among receipts."""
+
+    def __init__(self, judge: AskingJudge, gateway: Gateway, step: str) -> None:
+        super().__init__(judge.spec)
+        self.kind = judge.kind  # pyright: ignore[reportAttributeAccessIssue] - what it is to the outside
+        self.judge, self._gateway, self._step = judge, gateway, step
+
+    def heard(self, cases: Sequence[Case], told: Callable[[int], None] | None = None) -> list[float | Dropped]:
+        """The score of each case, or why it has none; `told` hears how many are there.
+
+        ServiceError and BudgetReached as the gateway raises them: what was answered is kept.
+        """
+        asks = self.judge.asks
+        if asks is None:
+            return [Dropped("needs_model")] * len(cases)
+        found: dict[int, float | Dropped] = {}
+
+        def conversation(place: int) -> Any:
+            found[place] = yield from self.judge.converse(cases[place])
+            return []
+
+        def done(place: int, fates: Any) -> None:
+            if isinstance(fates, str):
+                found[place] = Dropped("failed", fates)
+            if told is not None:
+                told(len(found))
+
+        starts = ((place, conversation(place)) for place in range(len(cases)))
+        self._gateway.converse(self._step, asks, starts, done)
+        return [found[place] for place in range(len(cases))]
+
+    def score(self, cases: Sequence[Case]) -> list[float]:
+        """The score of each case. DataError if one has none: nothing stands in for a score."""
+        heard = self.heard(cases)
+        scores: list[float] = [one for one in heard if not isinstance(one, Dropped)]
+        if len(scores) < len(heard):
+            first = next(one for one in heard if isinstance(one, Dropped))
+            raise DataError(
+                f"{len(heard) - len(scores)} of {len(heard)} cases got no score", where=self._step,
+                why=": ".join(filter(None, (first.reason, first.detail[:200]))),
+                next="see evaluation.judges: more repair_rounds, or another model",
+            )  # fmt: skip
+        return scores

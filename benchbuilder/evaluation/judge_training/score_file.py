@@ -1,0 +1,160 @@
+"""Scoring a file of answers with a trained judge: what is in the file, and each score with its interval."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.stats.conformal import interval
+from benchbuilder.core.text.blank import blank
+from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_of, mark_of
+
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
+SCORED = ("score", "low", "high", "label")
+"""The columns that scoring adds; `low` and `high` are empty where a judge has no interval. The label is ``learned``
+where the judge has learned from this very answer, and ``empty`` where there is no text."""
+_AT_A_TIME = 2_000
+_TOLD = 5
+
+Record = dict[str, Any]
+
+
+def read_records(path: Path) -> list[Record]:
+    """The records of a file of JSON Lines, CSV, TSV or Parquet. DataError if it cannot be read as its suffix says."""
+    _known(path)
+    try:
+        if path.suffix == ".parquet":
+            return pq.read_table(path, partitioning=None).to_pylist()
+        text = path.read_bytes().decode("utf-8-sig")
+        if path.suffix == ".jsonl":
+            return [_record(line) for line in text.split("\n") if line.strip()]
+        delimiter = "\t" if path.suffix == ".tsv" else ","
+        return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except OSError as error:
+        raise DataError(f"cannot read {path}", why=error.strerror or str(error), next="name a file") from error
+    except (ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
+        raise DataError(
+            f"{path} is not what its name says", why=str(error), next=f"give UTF-8 text: {', '.join(SUFFIXES)}"
+        ) from error
+
+
+def _known(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        raise DataError(f"the name of {path} does not say what it holds", next=f"end it in {', '.join(SUFFIXES)}")
+
+
+def _record(line: str) -> Record:
+    record: Any = json.loads(line)
+    if not isinstance(record, dict):
+        raise ValueError(f"a line holds {line[:40]!r} instead of a record")  # noqa: TRY004 - of the file, not of code
+    if not _whole(json.dumps(record, ensure_ascii=False)):
+        raise ValueError(f"a line holds half a character (a lone surrogate): {line[:40]!r}")
+    return record
+
+
+def _whole(text: str) -> bool:
+    """Whether a text has no halves of characters, which no file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def cases_of(records: Sequence[Record], items: Mapping[str, Item[Any]], where: str) -> list[Case]:
+    """The case of each record: of the item of its `id` where there is one, else of its own columns.
+
+    Those are `question` (or `full-question`), `evidence` (a list, or a paragraph a line) and `type`; `answer` is
+    wanted in any case. DataError says which records have too little.
+    """
+    cases: list[Case] = []
+    faults: list[str] = []
+    for number, record in enumerate(records, 1):
+        item, answer = items.get(str(record.get("id"))), record.get("answer")
+        question = record.get("question") or record.get("full-question")
+        if not isinstance(answer, str):
+            faults.append(f"record {number} has no answer")
+        elif item is not None:
+            cases.append(case_of(item, answer))
+        elif isinstance(question, str):
+            evidence = tuple(_paragraphs(record.get("evidence")))
+            cases.append(Case(question, answer, evidence, type=str(record.get("type") or "").lower()))
+            if not _whole("".join(evidence)):
+                faults.append(f"record {number} has half a character (a lone surrogate) in its evidence")
+        else:
+            known = "no question" if "id" not in record else f"no question, and its id {record['id']!r} is no item's"
+            faults.append(f"record {number} has {known}")
+    if faults:
+        more = f" (and {len(faults) - _TOLD} more)" if len(faults) > _TOLD else ""
+        raise DataError(
+            f"{len(faults)} of {len(records)} records cannot be scored", where=where,
+            why="; ".join(faults[:_TOLD]) + more, next="give columns question, answer and evidence, or id and answer",
+        )  # fmt: skip
+    return cases
+
+
+def _paragraphs(value: Any) -> Iterator[str]:
+    """The paragraphs in a cell: a list of texts or of records with `text`, such a list as JSON, or a text a line."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = str(value)
+    parts: Iterable[Any] = value.split("\n") if isinstance(value, str) else value or ()
+    for part in parts:
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if isinstance(text, str) and text.strip():
+            yield text
+
+
+def scored(
+    records: Sequence[Record], cases: Sequence[Case], judge: ScoringJudge, half: float | None,
+    learned: Collection[str] = (),
+) -> list[Record]:  # fmt: skip
+    """The records with their scores, with the intervals that lie `half` to either side, and with labels.
+
+    `learned` holds the marks of what the judge learned from (`read_learned`). An answer without text scores 0 and has
+    no interval, as in an evaluation.
+    """
+    found: list[Record] = []
+    for start in range(0, len(cases), _AT_A_TIME):
+        part = cases[start : start + _AT_A_TIME]
+        asked = [case for case in part if not blank(case.answer)]
+        values = iter(judge.score([case if judge.spec.evidence else case.without_evidence() for case in asked]))
+        for record, case in zip(records[start : start + _AT_A_TIME], part, strict=True):
+            if blank(case.answer):
+                found.append({**record, "score": 0.0, "low": None, "high": None, "label": "empty"})
+                continue
+            value = next(values)
+            low, high = (None, None) if half is None else interval(value, half)
+            label = "learned" if learned and mark_of(case) in learned else ""
+            found.append({**record, "score": value, "low": low, "high": high, "label": label})
+    return found
+
+
+def write_records(path: Path, records: Sequence[Record]) -> None:
+    """Write the records as the suffix of `path` says, whole or not at all."""
+    _known(path)
+    draft = path.with_name(f"{path.name}.tmp")
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(list(records)), draft, compression="zstd")
+    elif path.suffix == ".jsonl":
+        draft.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
+    else:
+        names = list(dict.fromkeys(name for record in records for name in record))
+        with draft.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows([_cell(record.get(name)) for name in names] for record in records)
+    draft.replace(path)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)

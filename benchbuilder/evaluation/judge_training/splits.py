@@ -1,0 +1,151 @@
+"""Splits: which examples a judge learns from, and which ones it is held to account on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.config.spec.evaluation import TrainingSpec
+from benchbuilder.core.errors import DataError
+from benchbuilder.evaluation.judge_training.predictions import Side
+from benchbuilder.evaluation.judges.base import Example
+
+
+@dataclass(frozen=True)
+class Split:
+    """What is learned from, what is held out (rated answers alone), and what is neither.
+
+    `models` and `families` are those that are held out; a side of which a split takes no account is empty.
+    """
+
+    name: str
+    training: tuple[Example, ...]
+    held_out: tuple[Example, ...]
+    left_out: tuple[Example, ...]
+    models: tuple[str, ...]
+    families: tuple[str, ...]
+
+    def described(self) -> dict[str, Any]:
+        """Plain data for the card: who is held out, and how many examples, answers and questions are on each side."""
+        return {
+            "by": self.name,
+            "models": list(self.models),
+            "families": list(self.families),
+            "questions": len({example.item for example in self.held_out}),
+            "shared_paragraphs": self.shared_paragraphs(),
+            "counts": {
+                "training": _count(self.training), "held_out": _count(self.held_out), "left_out": _count(self.left_out),
+            },
+        }  # fmt: skip
+
+    def shared_paragraphs(self) -> dict[str, int]:
+        """How many held-out answers have paragraphs, and `some` or `all` of them in common with what is learned from.
+
+        Families part questions and not paragraphs: passages that were found for one question were found for others.
+        """
+        known = {paragraph for example in self.training for paragraph in example.case.evidence}
+        found = [set(example.case.evidence) for example in self.held_out if example.case.evidence]
+        return {
+            "answers": len(found),
+            "some": sum(not paragraphs.isdisjoint(known) for paragraphs in found),
+            "all": sum(paragraphs <= known for paragraphs in found),
+        }
+
+    def half_known(self) -> list[tuple[Example, Side]]:
+        """The rated answers that are left out, with what is known of each: its model, or its question."""
+        families = set(self.families)
+        return [
+            (example, "known_model" if example.family in families else "known_question")
+            for example in self.left_out
+            if not example.synthetic
+        ]
+
+
+def _count(examples: Sequence[Example]) -> dict[str, int]:
+    rated = [example for example in examples if not example.synthetic]
+    return {
+        "rated": len(rated),
+        "synthetic": len(examples) - len(rated),
+        "questions": len({example.item for example in examples}),
+        "families": len({example.family for example in examples}),
+        "models": len({example.model for example in rated}),
+    }
+
+
+def split(examples: Sequence[Example], training: TrainingSpec, seed: int) -> Split:
+    """The split that `training` asks for. What is held out is never synthetic: judges answer for people's ratings.
+
+    - ``by_model``: all answers of the held-out models; the statements of every question are learned from
+    - ``by_question``: all answers to the held-out families of questions, whose statements are left out
+    - ``both``: answers of held-out models to held-out families; whatever has only one of the two is left out
+
+    DataError if a side would be empty.
+    """
+    rated = [example for example in examples if not example.synthetic]
+    models = _held_models(rated, training, seed) if training.split != "by_question" else frozenset[str]()
+    families = _held_families(rated, training.held_out, seed) if training.split != "by_model" else frozenset[str]()
+    sides: dict[str, list[Example]] = {"training": [], "held_out": [], "left_out": []}
+    for example in examples:
+        sides[_side(example, training.split, models, families)].append(example)
+    found = Split(
+        training.split, tuple(sides["training"]), tuple(sides["held_out"]), tuple(sides["left_out"]),
+        tuple(sorted(models)), tuple(sorted(families)),
+    )  # fmt: skip
+    if not found.held_out or all(example.synthetic for example in found.training):
+        empty = "is held out" if not found.held_out else "is left to learn from"
+        raise DataError(
+            f"no rated answer {empty} by the split {training.split}",
+            why=f"{len(rated)} answers by {len({e.model for e in rated})} models to "
+            f"{len({e.family for e in rated})} families of questions are rated",
+            next="have more answers rated, or change evaluation.training.split or held_out",
+        )
+    return found
+
+
+def _side(example: Example, by: str, models: frozenset[str], families: frozenset[str]) -> str:
+    model, family = example.model in models, example.family in families
+    if by == "by_model":
+        return "held_out" if model else "training"
+    if by == "by_question":
+        return "training" if not family else "left_out" if example.synthetic else "held_out"
+    if model and family:
+        return "held_out"
+    return "left_out" if model or family else "training"
+
+
+def _held_models(rated: Sequence[Example], training: TrainingSpec, seed: int) -> frozenset[str]:
+    there = sorted({example.model for example in rated})
+    if unknown := sorted(set(training.models) - set(there)):
+        raise DataError(
+            f"there is no rated answer of {', '.join(unknown)}", where="evaluation.training.models",
+            why=f"rated: {', '.join(there)}", next="name models whose answers are rated",
+        )  # fmt: skip
+    if training.models:
+        return frozenset(training.models)
+    wanted = max(1, round(training.held_out * len(there)))
+    return frozenset(sorted(there, key=lambda model: _hash("model", model, seed))[:wanted])
+
+
+def _held_families(rated: Iterable[Example], share: float, seed: int) -> frozenset[str]:
+    """Families by chance, with about a `share` of the rated questions of each source."""
+    questions: dict[str, set[str]] = defaultdict(set)
+    sources: dict[str, str] = {}
+    for example in rated:
+        questions[example.family].add(example.item)
+        sources[example.family] = min(sources.get(example.family, example.source), example.source)
+    due, taken = 0.0, 0
+    held: set[str] = set()
+    for family in sorted(questions, key=lambda name: (sources[name], _hash("family", name, seed))):
+        size = len(questions[family])
+        due += share * size
+        if due - taken >= size / 2:
+            held.add(family)
+            taken += size
+    return frozenset(held)
+
+
+def _hash(what: str, name: str, seed: int) -> str:
+    return hashlib.blake2b(f"{seed}:{what}:{name}".encode(), digest_size=8).hexdigest()

@@ -1,0 +1,229 @@
+"""Storing trained judges: written aside and put in place whole, and opened again with what they predicted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ValidationError
+
+from benchbuilder.config.spec.base import FileRef, Slot
+from benchbuilder.core.errors import BenchbuilderError, DataError, StoreError
+from benchbuilder.core.registry import create, find
+from benchbuilder.evaluation.judge_training.predictions import Prediction, Trial
+from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, mark_of
+from benchbuilder.evaluation.judges.card import CARD, HELD_OUT, LEARNED, PREDICTIONS, plain_spec, trained, verify
+
+_DRAFT, _OLD, _LOCK = ".draft", ".old", ".lock"
+_TEXT, _NUMBER = pa.string(), pa.float64()
+_PREDICTION = pa.schema(
+    [
+        *(pa.field(name, _TEXT, nullable=False) for name in ("item", "family", "model", "source", "type")),
+        *(pa.field(name, _TEXT, nullable=False) for name in ("question", "answer", "right", "wrong")),
+        pa.field("evidence", pa.list_(_TEXT), nullable=False),
+        pa.field("target", _NUMBER, nullable=False),
+        pa.field("weight", _NUMBER, nullable=False),
+        pa.field("ratings", pa.list_(pa.struct([("rater", _TEXT), ("value", _NUMBER)])), nullable=False),
+        pa.field("predicted", _NUMBER, nullable=False),
+        pa.field("without_evidence", _NUMBER),
+        pa.field("others", pa.list_(pa.struct([("name", _TEXT), ("value", _NUMBER)])), nullable=False),
+        pa.field("side", _TEXT),
+    ]
+)
+
+
+@contextmanager
+def writing(folder: Path, name: str) -> Generator[Path]:
+    """A folder to write judge `name` into, which takes its place below `folder` when the block ends well.
+
+    Until then the judge that was there stays. StoreError if another process trains a judge of this name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place, draft, old = (folder / f"{name}{suffix}" for suffix in ("", _DRAFT, _OLD))
+    lock = FileLock(folder / f"{name}{_LOCK}")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise StoreError(
+            f"the judge {name!r} is being trained by another process", where=str(place), next="wait for it to end"
+        ) from error
+    try:
+        _recover(place, old)
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        yield draft
+        if place.exists():
+            place.rename(old)
+        draft.rename(place)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        lock.release()
+
+
+def _recover(place: Path, old: Path) -> None:
+    """Put back what a killed training had taken away and not replaced."""
+    if not old.exists():
+        return
+    if place.exists():
+        shutil.rmtree(old)
+    else:
+        old.rename(place)
+
+
+def write_card(folder: Path, card: Mapping[str, Any]) -> None:
+    """Write the card of the judge in `folder`."""
+    text = json.dumps(card, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    (folder / CARD).write_text(text + "\n", encoding="utf-8")
+
+
+def write_learned(folder: Path, examples: Iterable[Example]) -> None:
+    """Write down which answers the final judge of `folder` learned from: rated ones, and statements that served as
+    answers."""
+    marks = sorted({mark_of(example.case) for example in examples})
+    (folder / LEARNED).write_text(json.dumps(marks) + "\n", encoding="utf-8")
+
+
+def trained_names(folder: Path) -> list[str]:
+    """The names of the judges that were trained below `folder`."""
+    return sorted(card.parent.name for card in folder.glob(f"*/{CARD}") if not card.parent.suffix)
+
+
+def load_trial(folder: Path, name: str, *, opened: bool = True, spec: JudgeSpec | None = None) -> Trial:
+    """What training judge `name` left below `folder`, with the judge that made the predictions (if `opened`).
+
+    `spec` is what the recipe says of the judge: it knows where files lie, and has the recipe's knobs. DataError if it
+    was not trained, was changed since, or what it left cannot be read.
+    """
+    card = trained(folder, name)
+    found = read_predictions(folder / name / PREDICTIONS)
+    sides = [tuple(one for one in found if (one.side == "held_out") == held) for held in (True, False)]
+    return Trial(name, card, sides[0], _opened(card, folder / name, spec) if opened else None, sides[1])
+
+
+def _opened(card: Mapping[str, Any], folder: Path, spec: JudgeSpec | None) -> ScoringJudge | None:
+    """The judge; ``None`` for one that asks a model, which is nothing to be done in passing."""
+    judge: Judge = create("judge", spec_of(card, spec))
+    if not isinstance(judge, ScoringJudge):
+        return None
+    artefact = verify(folder, HELD_OUT, card)
+    judge.ready()
+    judge.open(artefact)
+    return judge
+
+
+def spec_of(card: Mapping[str, Any], near: JudgeSpec | None = None) -> JudgeSpec:
+    """The spec that a judge was trained by.
+
+    `near` is what a recipe says of this judge now: where both say the same it is the spec, with its knobs; else files
+    that both name lie where it found them, and knobs have their defaults.
+    """
+    if near is not None and plain_spec(near) == card["spec"]:
+        return near
+    try:
+        spec = _made("judge", card["spec"], _places(near))
+    except (ValidationError, KeyError, BenchbuilderError) as error:
+        raise DataError(
+            f"the judge {card.get('name')!r} was trained by another version of its kind", why=str(error),
+            next="train it again",
+        ) from error  # fmt: skip
+    assert isinstance(spec, JudgeSpec)
+    return spec
+
+
+def _made(slot: str, plain: Mapping[str, Any], places: Mapping[str, str]) -> Any:
+    cls = find(slot, plain["kind"]).load().spec_class
+    data = dict(plain)
+    for name, info in cls.model_fields.items():
+        for mark in info.metadata:
+            if isinstance(mark, Slot) and isinstance(data.get(name), Mapping):
+                data[name] = _made(mark.slot, data[name], places)
+    spec: BaseModel = cls.model_validate(data)
+    refs = {name: ref for name in cls.model_fields if isinstance(ref := getattr(spec, name), FileRef)}
+    found = {name: ref.model_copy(update={"at": places.get(ref.path, "")}) for name, ref in refs.items()}
+    return spec.model_copy(update=found)
+
+
+def _places(spec: BaseModel | None) -> dict[str, str]:
+    """Where the files of a spec lie, by their paths as written."""
+    if spec is None:
+        return {}
+    if isinstance(spec, FileRef):
+        return {spec.path: spec.at}
+    inner = (getattr(spec, name) for name in type(spec).model_fields)
+    return {path: at for value in inner if isinstance(value, BaseModel) for path, at in _places(value).items()}
+
+
+def clean(folder: Path) -> None:
+    """Clear away what trainings that were killed left below `folder`, and put back the judges they had taken away."""
+    for left in sorted([*folder.glob(f"*{_DRAFT}"), *folder.glob(f"*{_OLD}")]):
+        lock = FileLock(folder / f"{left.stem}{_LOCK}")
+        try:
+            with lock.acquire(timeout=0):
+                _recover(folder / left.stem, folder / f"{left.stem}{_OLD}")
+                shutil.rmtree(folder / f"{left.stem}{_DRAFT}", ignore_errors=True)
+        except Timeout:
+            continue
+
+
+# --- predictions
+
+
+def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
+    """Write every field of `predictions`."""
+    rows = [_row(prediction) for prediction in predictions]
+    pq.write_table(pa.Table.from_pylist(rows, schema=_PREDICTION), path, compression="zstd", version="2.6")
+
+
+def _row(prediction: Prediction) -> dict[str, Any]:
+    example, case = prediction.example, prediction.example.case
+    return {
+        "item": example.item,
+        "family": example.family,
+        "model": example.model,
+        "source": example.source,
+        "type": case.type,
+        "question": case.question,
+        "answer": case.answer,
+        "right": case.right,
+        "wrong": case.wrong,
+        "evidence": list(case.evidence),
+        "target": example.target,
+        "weight": example.weight,
+        "ratings": [{"rater": rater, "value": value} for rater, value in example.ratings],
+        "predicted": prediction.predicted,
+        "without_evidence": prediction.without_evidence,
+        "others": [{"name": name, "value": value} for name, value in sorted(prediction.others.items())],
+        "side": prediction.side,
+    }
+
+
+def read_predictions(path: Path) -> list[Prediction]:
+    """What `write_predictions` wrote; DataError if it cannot be read."""
+    try:
+        table = pq.read_table(path, partitioning=None)
+        if set(table.schema.names) != set(_PREDICTION.names):
+            raise ValueError(f"it has the columns {', '.join(table.schema.names)}")
+        rows: Any = table.select(_PREDICTION.names).cast(_PREDICTION).to_pylist()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise DataError(
+            "the predictions of this judge cannot be read", where=str(path), why=str(error), next="train it again"
+        ) from error
+    return [_prediction(row) for row in rows]
+
+
+def _prediction(row: Mapping[str, Any]) -> Prediction:
+    case = Case(row["question"], row["answer"], tuple(row["evidence"]), row["right"], row["wrong"], row["type"])
+    ratings = tuple((rating["rater"], rating["value"]) for rating in row["ratings"])
+    example = Example(
+        case, row["target"], row["weight"], row["item"], row["family"], row["model"], row["source"], ratings
+    )
+    others = {other["name"]: other["value"] for other in row["others"]}
+    return Prediction(example, row["predicted"], row["without_evidence"], others, row["side"] or "held_out")

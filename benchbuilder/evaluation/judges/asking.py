@@ -1,0 +1,246 @@
+"""What judges share that ask a chat model: what a prompt is filled with, how a score is read, what is asked again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import yaml
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.annotation import GuidingQuestion
+from benchbuilder.config.spec.base import FileRef, PromptRef
+from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.text.lengths import cut
+from benchbuilder.core.text.replies import spoken
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, JudgeSpec
+from benchbuilder.evaluation.parsing.score_replies import Unread, harmless_in, read_number, read_object, tag_names
+from benchbuilder.models import prompts
+from benchbuilder.models.base import Message, Reply, Request
+from benchbuilder.models.prompts import Prompt
+from benchbuilder.steps.writer import Fault, model_parts
+
+_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_FINAL = ("reply_refused", "reply_filtered")
+
+
+class AskingSpec(JudgeSpec):
+    """How a model is asked for a score."""
+
+    prompt: PromptRef
+    """What it is asked; see the variables of the kind."""
+    system: PromptRef | None = None
+    repair: PromptRef | None = None
+    """What it is told after a reply that holds no score; ``null`` asks the same once more."""
+    repair_rounds: Annotated[int, Field(ge=0, le=5)] = 0
+    """Further replies that are asked for before a case goes without a score."""
+    rubric: FileRef | None = None
+    """A file of questions to people: what the aspect means and its bands are taken from it."""
+    reply: Literal["json", "number"]
+    """Whether the model answers with a JSON object or with the bare number."""
+    reason: bool = False
+    """Whether the JSON object holds a sentence of explanation behind the score. It is kept in the journal alone."""
+    labels: tuple[str, ...] = ()
+    """What a model may repeat of the prompt before its number, and is taken off."""
+    units: tuple[str, ...] = ()
+    """What a model may write behind its number, and is taken off."""
+    max_evidence_chars: Annotated[int, Field(ge=0, le=60_000)]
+    """Characters of the paragraphs together: what goes beyond is cut at the end. Question and answer are never cut."""
+    sampling: Sampling = Sampling(temperature=0.0)
+
+    @model_validator(mode="after")
+    def _labels_for_numbers(self) -> AskingSpec:
+        if self.reply == "json" and (self.labels or self.units):
+            raise ValueError("labels and units are for reply: number; a JSON object stands alone")
+        if self.reply == "number" and self.reason:
+            raise ValueError("reason: a bare number has no room for one; take reply: json")
+        return self
+
+
+class ChatJudge(AskingJudge):
+    """Asks a model for the score of a case, and once more where the reply holds none.
+
+    Texts of others stand between the tags that the prompt itself has around them; nothing in them can pose as such a
+    tag. A score is read from a reply that is nothing but a score: none is looked for in a longer text, in which the
+    model may have repeated the answer.
+    """
+
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "question": "the question with its context",
+        "answer": "the answer that is scored",
+        "evidence": "the paragraphs (a list, empty where there are none or the judge is given none)",
+        "aspect": "the name of the aspect",
+        "criterion": "what people are asked about an answer in this aspect (empty without a rubric)",
+        "bands": "what scores mean, from the highest: each with low, high and text (empty without a rubric)",
+        "form": "how the model is to answer: json or number",
+        "reason": "whether a sentence of explanation is wanted behind the score",
+    }
+    reasons: ClassVar[Mapping[str, str]] = {
+        "needs_model": "No model is set for the judge, or none has been trained yet.",
+        "too_long": "Question or answer is too long for a prompt.",
+        "reply_truncated": "The judge's reply reached the limit of new tokens.",
+        "reply_empty": "The judge's reply is empty.",
+        "reply_refused": "The judge refused to answer.",
+        "reply_filtered": "The service's content filter withheld prompt or reply of the judge.",
+        "reply_unfinished": "The judge's reply ends in the middle of its reasoning.",
+        "reply_malformed": "The judge's reply is not a score alone.",
+        "score_out_of_range": "The judge's score does not lie between 0 and 1.",
+    }
+
+    longest: ClassVar[int] = 60_000
+    """Characters that a question or an answer may have."""
+    _prompt: Prompt | None = None
+    _system: Prompt | None = None
+    _repair: Prompt | None = None
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the model itself is, where that is not in the spec."""
+        return {} if self.asks is None else model_parts(self.asks)
+
+    def open(self, folder: Path | None) -> None:  # noqa: ARG002
+        """Read prompts and rubric."""
+        spec: AskingSpec = self.spec
+        self._prompt, self._system, self._repair = (
+            None if ref is None else prompts.read(ref.path, ref.file) for ref in (spec.prompt, spec.system, spec.repair)
+        )
+        names = [tag_names(prompt.source) for prompt in (self._prompt, self._system) if prompt is not None]
+        self._tags = sorted(frozenset[str]().union(*names))
+        self._criterion, self._bands = ("", []) if spec.rubric is None else read_rubric(spec.rubric, spec.aspect)
+
+    # --- what is asked
+
+    def values(self, case: Case) -> dict[str, Any]:
+        """What the prompts are filled with: plain data under the names of `prompt_variables`."""
+        spec: AskingSpec = self.spec
+        return {
+            "question": harmless_in(case.question, self._tags),
+            "answer": harmless_in(case.answer, self._tags),
+            "evidence": [harmless_in(text, self._tags) for text in self.paragraphs(case)],
+            "aspect": spec.aspect,
+            "criterion": self._criterion,
+            "bands": self._bands,
+            "form": spec.reply,
+            "reason": spec.reason,
+        }
+
+    def paragraphs(self, case: Case) -> list[str]:
+        """The paragraphs that the judge is given, cut at their end to what they may have together."""
+        spec: AskingSpec = self.spec
+        left = spec.max_evidence_chars if spec.evidence else 0
+        kept: list[str] = []
+        for text in case.evidence:
+            if left <= 0:
+                break
+            kept.append(cut(text, left))
+            left -= len(text)
+        return kept
+
+    def messages(self, case: Case) -> tuple[Message, ...]:
+        """The messages of a first request: the same in training and in scoring."""
+        return self._opening(self.values(case))
+
+    def _opening(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
+        if self._prompt is None:
+            raise TypeError(f"the judge {self.kind!r} was not opened")
+        user = Message("user", prompts.render(self._prompt, values))
+        return (user,) if self._system is None else (Message("system", prompts.render(self._system, values)), user)
+
+    def too_long(self, case: Case) -> bool:
+        """Whether question or answer is longer than a prompt can hold: they are never cut."""
+        return max(len(case.question), len(case.answer)) > self.longest
+
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON Schema of a reply, the score first; ``None`` for the bare number."""
+        spec: AskingSpec = self.spec
+        if spec.reply != "json":
+            return None
+        fields: dict[str, Any] = {"score": {"type": "number", "minimum": 0, "maximum": 1}}
+        if spec.reason:
+            fields["reason"] = {"type": "string"}
+        return {"type": "object", "properties": fields, "required": list(fields)}
+
+    def expected(self) -> str:
+        """A reply of the form that is wanted, for quotes."""
+        spec: AskingSpec = self.spec
+        if spec.reply != "json":
+            return "0.75"
+        return json.dumps({"score": 0.75, "reason": "-" * 60} if spec.reason else {"score": 0.75})
+
+    # --- asking
+
+    def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
+        """The score of one reply."""
+        return (yield from self.ask(case, 0))
+
+    def ask(self, case: Case, first: int) -> Generator[Request, Reply, float | Dropped]:
+        """Ask for a score, and again as often as the spec allows; `first` is the number of the first sample.
+
+        At temperature 0, what was asked in just these words is not asked again.
+        """
+        if self.asks is None:
+            return Dropped("needs_model")
+        if self.too_long(case):
+            return Dropped("too_long", f"{len(case.question)} and {len(case.answer)} characters")
+        spec: AskingSpec = self.spec
+        values = self.values(case)
+        messages = opening = self._opening(values)
+        fault, said = Fault("reply_empty"), ""
+        asked: set[tuple[Message, ...]] = set()
+        for sample in range(first, first + spec.repair_rounds + 1):
+            asked.add(messages)
+            reply = yield Request(messages, spec.sampling.chosen(), self.schema(), sample, self.expected())
+            read = self._read(reply)
+            said = spoken(reply.text) or ""
+            if not isinstance(read, Fault):
+                return read
+            fault = read
+            if reply.assumed or fault.reason in _FINAL:
+                break
+            messages = self._told(opening, said, fault, values)
+            if messages in asked and said and spec.sampling.temperature == 0:
+                break
+        return Dropped(fault.reason, " | ".join(part for part in (fault.detail, cut(said, 500)) if part))
+
+    def _told(
+        self, opening: tuple[Message, ...], said: str, fault: Fault, values: Mapping[str, Any]
+    ) -> tuple[Message, ...]:
+        """The messages of a repair round: the first ones, what was said last, and what was wrong with it."""
+        if self._repair is None or not said:
+            return opening
+        told = {**values, "fault": fault.reason, "detail": fault.detail, "reply": said}
+        return (*opening, Message("assistant", said), Message("user", prompts.render(self._repair, told)))
+
+    def _read(self, reply: Reply) -> float | Fault:
+        """The score of a reply, or why it holds none."""
+        if reply.outcome in _OUTCOMES:
+            return Fault(_OUTCOMES[reply.outcome])
+        text = spoken(reply.text)
+        if text is None:
+            return Fault("reply_unfinished")
+        spec: AskingSpec = self.spec
+        read = read_object(text) if spec.reply == "json" else read_number(text, spec.labels, spec.units)
+        if isinstance(read, Unread):
+            return Fault("score_out_of_range" if read.why == "out_of_range" else "reply_malformed", read.detail)
+        return read
+
+
+def read_rubric(ref: FileRef, aspect: str) -> tuple[str, list[dict[str, str]]]:
+    """What a file of questions to people says of `aspect`: the question, and its bands from the highest.
+
+    RecipeError if it cannot be read or does not say anything of it.
+    """
+    try:
+        data: Any = yaml.safe_load(ref.file.read_text(encoding="utf-8"))
+        questions: dict[str, Any] = data["questions"]
+        node = questions[aspect]
+        question = GuidingQuestion.model_validate(node)
+    except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError) as error:  # a ValidationError is a ValueError
+        why = f"it has nothing under questions.{aspect}" if isinstance(error, LookupError | TypeError) else str(error)
+        raise RecipeError([Problem("the rubric cannot be used", "rubric", ref.path, " ".join(why.split())[:300],
+                                   f"a file with questions.{aspect}, as for experts")]) from error  # fmt: skip
+    bands = [{"low": f"{band.low:g}", "high": f"{band.high:g}", "text": band.text} for band in question.anchors()]
+    return question.text, bands

@@ -1,0 +1,197 @@
+"""The folder of a trained judge: where its parts lie, what its card says, and for what it must not be used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from benchbuilder.config.spec.base import FileRef, Knob
+from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.core.errors import DataError
+
+CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
+    "card.json", "final", "held_out", "predictions.parquet", "learned.json",
+)  # fmt: skip
+"""The card, what the judge learned from everything, what it learned without the held-out examples, its scores of these,
+and which answers the final judge learned from."""
+
+
+DIGESTS = {FINAL: "artefact_sha256", HELD_OUT: "held_out_sha256"}
+"""Under which key a card has the digest of a part."""
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _HeldOut(BaseModel):
+    models: list[str]
+    families: list[str]
+
+
+class _Conformal(BaseModel):
+    half_width: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+
+
+class _Card(BaseModel):
+    """What a card must say, so that the judge can score and be reported on; it says more to people."""
+
+    model_config = ConfigDict(strict=True)
+
+    kind: str
+    name: str
+    aspect: str
+    language: str
+    seed: int
+    spec: dict[str, Any]
+    training: dict[str, Any]
+    split: str
+    rubric_sha256: str
+    data_sha256: _Digest
+    artefact_sha256: _Digest
+    held_out_sha256: _Digest
+    held_out: _HeldOut
+    conformal: _Conformal
+
+
+def read_card(folder: Path) -> dict[str, Any] | None:
+    """The card of the judge in `folder`; ``None`` if none was trained there. DataError if it is damaged."""
+    path = folder / CARD
+    try:
+        card: Any = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"the card {path} is damaged", why=str(error), next="train the judge again") from error
+    try:
+        _Card.model_validate(card)
+    except ValidationError as error:
+        told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in error.errors()[:3])
+        raise DataError(f"{path} is no card of a judge", why=told, next="train the judge again") from error
+    return card
+
+
+def verify(folder: Path, part: str, card: Mapping[str, Any]) -> Path:
+    """The `part` of the judge in `folder` (`FINAL`, `HELD_OUT`). DataError unless it is what training left there."""
+    if digest_of(folder / part) != card.get(DIGESTS[part]):
+        there = "its files are not those that its card was written for" if (folder / part).is_dir() else "it is gone"
+        raise DataError(
+            f"the judge {folder.name!r} was changed since it was trained", where=str(folder / part), why=there,
+            next=f"put its files back, or train it again: benchbuild judge train {folder.name} --again recipe=...",
+        )  # fmt: skip
+    return folder / part
+
+
+def read_learned(folder: Path) -> frozenset[str]:
+    """The marks of the answers that the judge in `folder` learned from; DataError if they cannot be read."""
+    try:
+        return frozenset(json.loads((folder / LEARNED).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise DataError(f"{folder / LEARNED} cannot be read", why=str(error), next="train the judge again") from error
+
+
+def trained(folder: Path, name: str) -> dict[str, Any]:
+    """The card of judge `name` below `folder`; DataError if it was not trained yet."""
+    card = read_card(folder / name)
+    if card is None:
+        raise DataError(
+            f"the judge {name!r} is not trained yet", where=str(folder / name),
+            why="its kind has to learn from rated answers", next=f"benchbuild judge train {name} recipe=...",
+        )  # fmt: skip
+    return card
+
+
+def plain_spec(spec: BaseModel) -> dict[str, Any]:
+    """A spec as plain data, the same on every machine: files as they are written, and without knobs."""
+    fields = type(spec).model_fields.items()
+    return {
+        name: _plain(getattr(spec, name))
+        for name, info in fields
+        if not any(isinstance(mark, Knob) for mark in info.metadata)
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, FileRef):
+        return value.path
+    if isinstance(value, BaseModel):
+        return plain_spec(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def digest_of(folder: Path) -> str:
+    """SHA-256 of the files in `folder` with their relative names; times do not count. DataError if one is no file
+    that can be read."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        try:
+            with file.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise DataError(f"cannot read {file}", why=error.strerror or str(error), next="put it back") from error
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
+
+
+def rubric_digest(rubric: FileRef | None) -> str:
+    """SHA-256 of what the aspects mean, in words; empty where nothing says so. DataError if it cannot be read.
+
+    Of a YAML file what it says counts, not how it is set or commented.
+    """
+    if rubric is None:
+        return ""
+    try:
+        text = rubric.file.read_text(encoding="utf-8")
+        said = yaml.safe_load(text) if rubric.file.suffix in (".yaml", ".yml") else text
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(
+            f"cannot read the rubric {rubric.path}", where=str(rubric.file), why=str(error),
+            next="check evaluation.rubric in the recipe",
+        ) from error  # fmt: skip
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def moved_on(card: Mapping[str, Any], spec: BaseModel, evaluation: EvaluationSpec, seed: int) -> list[str]:
+    """The settings of the recipe that are others now than those that a judge was trained by, by their keys.
+
+    `spec` is what the recipe says of the judge now. `evaluation.training.ablations` does not count: nothing that the
+    judge learns, and no figure of it, hangs on it.
+    """
+    name, training = card.get("name", ""), evaluation.training
+    told = _differ(f"evaluation.judges.{name}", card.get("spec"), plain_spec(spec))
+    now = plain_spec(training) if training is not None else {}
+    before: Any = card.get("training") or {}
+    told += [
+        key for key in _differ("evaluation.training", before, now) if key != "evaluation.training.ablations"
+    ]  # fmt: skip
+    pairs = {
+        "evaluation.rubric": (card.get("rubric_sha256"), rubric_digest(evaluation.rubric)),
+        "evaluation.bootstrap.level": (card.get("level"), evaluation.bootstrap.level),
+        "seed": (card.get("seed"), seed),
+    }
+    return told + [key for key, (was, is_now) in pairs.items() if was != is_now]
+
+
+def _differ(key: str, was: Any, now: Mapping[str, Any]) -> list[str]:
+    """The keys of two mappings below `key` whose values differ."""
+    if not isinstance(was, Mapping):
+        return [key]
+    return [f"{key}.{name}" for name in sorted({*was, *now}) if was.get(name) != now.get(name)]  # pyright: ignore
+
+
+def misfits(card: Mapping[str, Any], *, language: str, rubric: str) -> list[str]:
+    """In words, what a judge was made for that is not what it is wanted for: language and rubric (by its digest)."""
+    told: list[str] = []
+    if card.get("language") != language:
+        told.append(f"it was made for answers in {card.get('language')!r}, these are in {language!r}")
+    if card.get("rubric_sha256", "") != rubric:
+        made, wanted = (text[:12] or "none" for text in (str(card.get("rubric_sha256", "")), rubric))
+        told.append(f"it was made for another rubric ({made}, here {wanted})")
+    return told

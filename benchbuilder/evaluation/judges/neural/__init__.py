@@ -1,0 +1,1 @@
+"""What the neural judges share: inputs, base models, training, checkpoints."""

@@ -1,0 +1,37 @@
+"""What a neural judge chooses its epoch by: a part of what it may learn from, of whole families."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+from benchbuilder.evaluation.judges.base import Example
+
+FEWEST = 10
+"""Fewer examples than this choose nothing: their correlation is luck."""
+
+
+def apart(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
+    """What is learned from, and the rated examples that choose the epoch: about a `share` of them, whole families.
+
+    Statements of the families that choose are in neither. Where nobody rated anything, statements choose. The second
+    is empty where it would have too few examples, or nothing would be left to learn from.
+    """
+    rated = [example for example in examples if not example.synthetic] or list(examples)
+    sizes = Counter(example.family for example in rated)
+    chosen: set[str] = set()
+    taken, wanted = 0, share * len(rated)
+    for family in sorted(sizes, key=lambda name: _rank(name, seed)):
+        if taken + sizes[family] / 2 > wanted:
+            break
+        chosen.add(family)
+        taken += sizes[family]
+    rest = [example for example in examples if example.family not in chosen]
+    if taken < FEWEST or sum(example.weight for example in rest) <= 0:
+        return list(examples), []
+    return rest, [example for example in rated if example.family in chosen]
+
+
+def _rank(family: str, seed: int) -> bytes:
+    return hashlib.blake2b(f"{seed}:epoch:{family}".encode(), digest_size=8).digest()

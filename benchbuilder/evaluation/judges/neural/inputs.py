@@ -1,0 +1,212 @@
+"""Cases as tokens: where something has to go, paragraphs go first and the answer last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from benchbuilder.core.errors import DataError, ServiceError
+from benchbuilder.evaluation.judges.base import Case
+from benchbuilder.models import prompts
+
+Cut = Literal["", "evidence", "question", "answer"]
+GAP = "…"
+"""Stands where the middle of an answer was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case as tokens; `types` tell the two texts of a pair apart where the model wants that.
+
+    `cut` is the last part that had to be shortened: before the question is, all paragraphs are gone, and before the
+    answer is, all of the question.
+    """
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...] = ()
+    cut: Cut = ""
+
+
+class Words:
+    """A tokenizer with what is needed to shorten texts by tokens."""
+
+    def __init__(self, tokenizer: Any, label: str) -> None:
+        """ServiceError if the tokenizer does not say where in a text its tokens stand."""
+        self.tokenizer = tokenizer
+        if not tokenizer.is_fast:
+            raise ServiceError(
+                f"the tokenizer of {label} does not say where in a text its tokens stand",
+                next="use a model with a tokenizer.json",
+            )
+        tokenizer.truncation_side = tokenizer.padding_side = "right"
+        added: Mapping[int, Any] = tokenizer.added_tokens_decoder
+        self._special = sorted({str(token) for token in added.values() if token.special}, key=len, reverse=True)
+
+    def plain(self, case: Case) -> Case:
+        """The case without texts that the tokenizer would take for marks of its own, as an answer may hold them."""
+        return replace(
+            case,
+            question=self._without_marks(case.question),
+            answer=self._without_marks(case.answer),
+            evidence=tuple(map(self._without_marks, case.evidence)),
+        )
+
+    def ids(self, text: str, *, special: bool = False) -> list[int]:
+        """The tokens of a text, without what the tokenizer puts around it unless `special`."""
+        return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has."""
+        return len(self.ids(text)) if text else 0
+
+    def start(self, text: str, room: int) -> str:
+        """The beginning of a text that has at most `room` tokens."""
+        return self._shortened(text, room, lambda spans, keep: text[: spans[keep - 1][1]])
+
+    def end(self, text: str, room: int) -> str:
+        """The end of a text that has at most `room` tokens."""
+        return self._shortened(text, room, lambda spans, keep: text[spans[-keep][0] :])
+
+    def both_ends(self, text: str, room: int) -> str:
+        """Beginning and end of a text, about half of `room` tokens each, with a gap between where it is longer."""
+
+        def ends(spans: Sequence[tuple[int, int]], keep: int) -> str:
+            head, tail = (keep + 1) // 2, keep // 2
+            return text[: spans[head - 1][1]] + GAP + (text[spans[-tail][0] :] if tail else "")
+
+        return self._shortened(text, room, ends)
+
+    def _shortened(self, text: str, room: int, part: Callable[[Sequence[tuple[int, int]], int], str]) -> str:
+        """`text` if it has at most `room` tokens, else the largest `part` of it that has."""
+        spans: list[tuple[int, int]] = self.tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True
+        )["offset_mapping"]  # fmt: skip
+        if len(spans) <= room:
+            return text
+        keep = room
+        while keep > 0:  # a part may have more tokens than it had within the whole
+            shorter = part(spans, keep)
+            if (over := self.count(shorter) - room) <= 0:
+                return shorter
+            keep -= over
+        return ""
+
+    def _without_marks(self, text: str) -> str:
+        for mark in self._special:
+            if mark in text:
+                text = text.replace(mark, " ")
+        return text
+
+
+class Pairs:
+    """Cases for an encoder: question and paragraphs as the first text of a pair, the answer as the second.
+
+    If they have more than `limit` tokens, paragraphs are cut from their end (the best ones stand first), then the
+    question from its beginning. The answer is whole unless it alone has more: then all else is left out, and of the
+    answer the beginning and the end stay, half of the room each.
+    """
+
+    def __init__(self, words: Words, limit: int) -> None:
+        self._words, self._limit = words, limit
+        around = [int(words.tokenizer.num_special_tokens_to_add(pair=pair)) for pair in (True, False)]
+        self._room = limit - max(around)  # a pair with an empty text counts as a single one
+        self._between = str(words.tokenizer.sep_token or "\n")
+        if self._room < 1:
+            raise DataError(f"max_length is {limit}, which leaves no room for an answer", next="set a higher one")
+
+    def row(self, case: Case) -> Row:
+        """The tokens of a case, at most `limit`."""
+        words, case = self._words, self._words.plain(case)
+        cut: Cut = ""
+        answer = words.both_ends(case.answer, self._room)
+        room = self._room - words.count(answer)
+        question = words.end(case.question, room)
+        first = self._between.join(filter(None, [question, "\n".join(case.evidence)]))
+        if answer != case.answer:
+            cut = "answer"
+        elif question != case.question:
+            cut = "question"
+        elif words.count(first) > room:
+            cut = "evidence"
+        if cut in ("answer", "question"):
+            first = question
+        found = words.tokenizer(words.start(first, room), answer)
+        types = found.get("token_type_ids") or ()
+        if len(found["input_ids"]) > self._limit:
+            raise ServiceError(
+                f"the tokenizer makes {len(found['input_ids'])} tokens of a pair, and {self._limit} have room",
+                next="set max_length, a little lower than what the model takes",
+            )
+        return Row(tuple(found["input_ids"]), tuple(types), cut)
+
+
+VARIABLES: Mapping[str, str] = {
+    "aspect": "What is scored, as the recipe names it.",
+    "type": "The item's type, where it has one.",
+    "question": "The question, after its context.",
+    "evidence": "The paragraphs, a list; empty where there are none.",
+    "answer": "The answer that is scored.",
+}
+
+
+class Prompted:
+    """Cases for a decoder: a prompt file filled in, the score to follow.
+
+    If a prompt has more than `limit` tokens, paragraphs are cut from their end, then the question from its
+    beginning; only if that is not enough the middle of the answer is left out.
+    """
+
+    def __init__(self, words: Words, prompt: prompts.Prompt, aspect: str, limit: int, *, chat: bool) -> None:
+        self._words, self._prompt, self._aspect, self._limit, self._chat = words, prompt, aspect, limit, chat
+        tokenizer = words.tokenizer
+        begin: int | None = tokenizer.bos_token_id
+        self._begin = [begin] if begin is not None and words.ids("0", special=True)[:1] == [begin] else []
+
+    def row(self, case: Case) -> Row:
+        """The tokens of a prompt, at most `limit`; DataError if the prompt file alone has more."""
+        words = self._words
+        case = words.plain(case)
+        values: dict[str, Any] = {
+            "aspect": self._aspect, "type": case.type, "question": case.question, "evidence": list(case.evidence),
+            "answer": case.answer,
+        }  # fmt: skip
+        cut: Cut = ""
+        ids = self._ids(values)
+        shorten: tuple[tuple[Cut, Callable[[int], Any], int], ...] = (
+            ("evidence", lambda room: self._paragraphs(case.evidence, room), sum(map(words.count, case.evidence))),
+            ("question", lambda room: words.end(case.question, room), words.count(case.question)),
+            ("answer", lambda room: words.both_ends(case.answer, room), words.count(case.answer)),
+        ) if len(ids) > self._limit else ()  # fmt: skip
+        for part, less, size in shorten:
+            keep = size
+            while keep > 0 and (over := len(ids) - self._limit) > 0:
+                keep, cut = max(0, keep - over), part
+                values[part] = less(keep)
+                ids = self._ids(values)
+        if len(ids) > self._limit:
+            raise DataError(
+                f"the prompt {self._prompt.name} has more than {self._limit} tokens without question and answer",
+                where=str(self._prompt.file),
+                next="set a higher max_length or shorten the prompt",
+            )
+        return Row(tuple(ids), (), cut)
+
+    def _paragraphs(self, evidence: Sequence[str], room: int) -> list[str]:
+        """The first paragraphs that have `room` tokens together, the last of them cut."""
+        kept: list[str] = []
+        for paragraph in evidence:
+            part = self._words.start(paragraph, room)
+            room -= self._words.count(part)
+            kept += [part] if part else []
+            if part != paragraph:
+                break
+        return kept
+
+    def _ids(self, values: Mapping[str, Any]) -> list[int]:
+        text = prompts.render(self._prompt, values)
+        if not self._chat:
+            return [*self._begin, *self._words.ids(text)]
+        said = [{"role": "user", "content": text}]
+        whole = self._words.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+        return self._words.ids(str(whole))

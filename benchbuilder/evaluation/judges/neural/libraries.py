@@ -1,0 +1,148 @@
+"""The libraries of neural judges: imported when needed, quiet, and with their errors in our words."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from benchbuilder.core.errors import InstallationError, ServiceError
+
+EXTRA = "judge-hf"
+
+
+def require(libraries: Sequence[str], kind: str) -> None:
+    """InstallationError if one of `libraries` is not installed; none is imported."""
+    if lacking := [name for name in libraries if find_spec(name) is None]:
+        raise InstallationError(
+            f"judges of the kind '{kind}' need libraries that are not installed",
+            why=f"not installed: {', '.join(lacking)}",
+            next=f"pip install 'benchbuilder[{EXTRA}]'",
+        )
+
+
+def versions(libraries: Sequence[str]) -> dict[str, str]:
+    """The versions of those of `libraries` that are installed."""
+    found: dict[str, str] = {}
+    for name in libraries:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def torch_and_transformers() -> tuple[Any, Any]:
+    """Both libraries; InstallationError if one cannot be imported."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS is not deterministic
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise InstallationError(
+            "the libraries of neural judges cannot be imported",
+            why=first_line(error),
+            next=f"pip install 'benchbuilder[{EXTRA}]'",
+        ) from error
+    return torch, transformers
+
+
+def device_of(torch: Any, wanted: str) -> Any:
+    """The device that is meant; ServiceError if there is none of this name."""
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(wanted)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ServiceError(
+            f"there is no device {wanted} here", why=first_line(error), next="set device: auto, cuda, cuda:1 or cpu"
+        ) from error
+    return device
+
+
+def dtype_of(torch: Any, wanted: str, device: Any) -> Any:
+    """What is computed in: for ``auto`` bfloat16 on a GPU that has it, else float32."""
+    if wanted == "auto":
+        wanted = "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    return getattr(torch, wanted)
+
+
+@contextmanager
+def quiet(transformers: Any) -> Generator[None]:
+    """The library's notices and progress bars do not reach the terminal."""
+    logging: Any = transformers.utils.logging
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    if bars:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def hushed() -> Generator[None]:
+    """Without warnings of what later versions of the libraries will call otherwise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+@contextmanager
+def repeatable(torch: Any, seed: int, device: Any) -> Generator[None]:
+    """Random numbers from `seed` and deterministic algorithms where there are some; both as before afterwards."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    filling = torch.utils.deterministic.fill_uninitialized_memory
+    with warnings.catch_warnings(), torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = False
+        warnings.filterwarnings("ignore", message=".*deterministic")
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+            torch.utils.deterministic.fill_uninitialized_memory = filling
+
+
+@contextmanager
+def fitting(torch: Any, doing: str) -> Generator[None]:
+    """ServiceError that says what to set where memory does not suffice."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        if type(error) is RuntimeError and "allocate memory" not in str(error):
+            raise
+        raise ServiceError(
+            f"there is not enough memory to {doing}",
+            why=first_line(error),
+            next="set a lower device_batch_size (results stay the same), gradient_checkpointing: true, a lower "
+            "max_length, or a smaller model",
+        ) from error
+
+
+@contextmanager
+def explained(what: str, where: str, following: str) -> Generator[None]:
+    """Errors of loading as ServiceError, or InstallationError where a library is missing."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except ImportError as error:
+        raise InstallationError(what, why=first_line(error), next="install the library that is named") from error
+    except (OSError, ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise ServiceError(what, where=where, why=why, next=following) from error
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return str(error).strip().partition("\n")[0]

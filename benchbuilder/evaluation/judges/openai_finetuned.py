@@ -1,0 +1,117 @@
+"""The judge kind `openai_finetuned`: a chat model that a service trains on rated answers, asked for a number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import KindSpec, Knob, Slot, Spec
+from benchbuilder.core.errors import DataError
+from benchbuilder.evaluation.judges.asking import AskingSpec, ChatJudge
+from benchbuilder.evaluation.judges.base import Example, JudgeSpec
+from benchbuilder.models.base import Message
+
+MODEL = "model.json"
+"""The file of a judge's folder that names the model which the service made."""
+
+
+class TrainingPrice(Spec):
+    """What the service takes for training: US dollars per million tokens that are trained on, and since when."""
+
+    usd: Annotated[float, Field(ge=0)]
+    as_of: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+class TuningSpec(Spec):
+    """How the service trains. What is ``null`` is left to it."""
+
+    epochs: Annotated[int, Field(ge=1, le=50)]
+    batch_size: Annotated[int | None, Field(ge=1)] = None
+    learning_rate_multiplier: Annotated[float | None, Field(gt=0)] = None
+    suffix: Annotated[str, Field(pattern=r"^[a-z0-9-]{0,24}$")] = ""
+    """Part of the name of the model that is made; default the judge's name."""
+    least_examples: Annotated[int, Field(ge=1), Knob()] = 10
+    """Examples that the service wants at least."""
+    most_tokens: Annotated[int, Field(ge=1), Knob()] = 65_536
+    """Tokens that one example may have there."""
+    metadata: Annotated[bool, Knob()] = True
+    """Whether the service takes metadata with a job; without them, a job is found again by its suffix alone."""
+    price: Annotated[TrainingPrice | None, Knob()] = None
+    """What training costs, as the service says; ``null``: not known, and said to be."""
+
+
+class OpenAIFinetunedSpec(AskingSpec):
+    """Which model is trained, and how its replies look."""
+
+    reply: Literal["json", "number"] = "number"
+    decimals: Annotated[int, Field(ge=1, le=3)]
+    """Decimals of the scores that are trained on."""
+    tuning: TuningSpec
+    model: Annotated[KindSpec | None, Slot("model")] = None
+    """The model that is trained: of the kind `openai`, at whatever address has fine-tuning jobs like OpenAI's."""
+
+    @model_validator(mode="after")
+    def _plain_number(self) -> OpenAIFinetunedSpec:
+        if self.reply != "number":
+            raise ValueError("reply: a fine-tuned judge writes the bare number")
+        return self
+
+
+class OpenAIFinetuned(ChatJudge):
+    """Asks the model that a fine-tuning job made, with the very messages that it was trained on.
+
+    `open` is given the folder in which `benchbuild finetune status` left the model's name; until then there is nobody
+    to ask.
+    """
+
+    kind: ClassVar[str] = "openai_finetuned"
+    spec_class: ClassVar[type[JudgeSpec]] = OpenAIFinetunedSpec
+    trains: ClassVar[bool] = True
+
+    _tuned: str = ""
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The trained model at the address of the one that was trained."""
+        spec: OpenAIFinetunedSpec = self.spec
+        if not self._tuned or spec.model is None:
+            return None
+        return spec.model.model_copy(update={"name": self._tuned})
+
+    def open(self, folder: Path | None) -> None:
+        """Read prompts, and the name of the model if there is one."""
+        super().open(folder)
+        self._tuned = "" if folder is None else read_model(folder)
+
+    def line(self, example: Example) -> dict[str, Any]:
+        """One example of a training file: the messages of a request and the score as the reply."""
+        spec: OpenAIFinetunedSpec = self.spec
+        target = Message("assistant", f"{example.target:.{spec.decimals}f}")
+        messages = (*self.messages(example.case), target)
+        return {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+
+
+def read_model(folder: Path) -> str:
+    """The name of the trained model in `folder`, or "". DataError if the file is damaged."""
+    path = folder / MODEL
+    try:
+        found: Any = json.loads(path.read_bytes())
+        return str(found["model"])
+    except FileNotFoundError:
+        return ""
+    except (ValueError, LookupError, TypeError) as error:
+        raise DataError(
+            f"{path} does not name a model", why=str(error), next="benchbuild finetune status writes it again"
+        ) from error
+
+
+def write_model(folder: Path, model: str, about: Mapping[str, Any]) -> None:
+    """Leave the name of the trained model in `folder`, with what is known `about` its job."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / f"{MODEL}.new"
+    made.write_text(json.dumps({"model": model, **about}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    made.replace(folder / MODEL)

@@ -1,0 +1,57 @@
+"""The judge kind `prompted`: any chat model, told in a prompt what the aspect means and asked for a score."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Generator
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import KindSpec, Slot
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.evaluation.judges.asking import AskingSpec, ChatJudge
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec
+from benchbuilder.models.base import Reply, Request
+
+
+class PromptedSpec(AskingSpec):
+    """Which model is asked, and how often about each case."""
+
+    samples: Annotated[int, Field(ge=1, le=64)] = 1
+    """Scores that are asked for and averaged; more than one needs a temperature above 0."""
+    model: Annotated[KindSpec | None, Slot("model")] = None
+
+    @model_validator(mode="after")
+    def _samples_differ(self) -> PromptedSpec:
+        if self.samples > 1 and self.sampling.temperature == 0:
+            raise ValueError("samples: at temperature 0 they would be the same; set sampling.temperature above 0")
+        return self
+
+
+class PromptedJudge(ChatJudge):
+    """Asks a chat model that was not trained for it. Of several samples the score is the mean.
+
+    A case has a score only if every sample has one: a mean of those that could be read would favour what reads well.
+    """
+
+    kind: ClassVar[str] = "prompted"
+    spec_class: ClassVar[type[JudgeSpec]] = PromptedSpec
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model, unless it is one that answers nothing."""
+        spec: PromptedSpec = self.spec
+        model = spec.model
+        return None if model is None or model.kind == "none" else model
+
+    def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
+        """One sample after the other."""
+        spec: PromptedSpec = self.spec
+        scores: list[float] = []
+        for sample in range(spec.samples):
+            score = yield from self.ask(case, sample * (spec.repair_rounds + 1))
+            if isinstance(score, Dropped):
+                return score
+            scores.append(score)
+        return statistics.fmean(scores)

@@ -1,0 +1,86 @@
+"""The judge kind `similarity`: an answer is as good as it is nearer to the right statement than to the wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import KindSpec, Slot
+from benchbuilder.core import registry
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core.stats.overlap import chrf, lead, rouge_l, start, words
+from benchbuilder.core.text.replies import spoken
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+
+
+class SimilarityJudgeSpec(JudgeSpec):
+    """How near texts are: ``chrf`` on characters, ``rouge_l`` on the tokens of `tokenizer`. It reads no paragraphs,
+    and of an answer no more than the first `longest` characters.
+    """
+
+    evidence: bool = False
+    measure: Literal["chrf", "rouge_l"]
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+    longest: Annotated[int, Field(ge=1000)] = 20_000
+
+
+class SimilarityJudge(ScoringJudge):
+    """Needs no training, and knows nothing but words: the similarity to the right statement minus that to the wrong
+    one, halved and moved to 0..1. 0.5 says that it cannot tell, as for a case without statements.
+    """
+
+    kind: ClassVar[str] = "similarity"
+    version: ClassVar[int] = 1
+    spec_class: ClassVar[type[JudgeSpec]] = SimilarityJudgeSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: SimilarityJudgeSpec = spec
+        self._tokenizer: Tokenizer | None = None
+        if spec.measure == "rouge_l":
+            if spec.tokenizer is None:
+                raise DataError(
+                    "rouge_l has no tokenizer", where="evaluation.judges", next="set tokenizer in the recipe"
+                )
+            self._tokenizer = registry.create("tokenizer", spec.tokenizer)
+
+    def ready(self) -> None:
+        """InstallationError if sacrebleu is missing and needed."""
+        if self.spec.measure == "chrf" and find_spec("sacrebleu") is None:
+            raise InstallationError(
+                "the judge `similarity` with measure chrf needs the package sacrebleu",
+                next="pip install sacrebleu, or set measure: rouge_l",
+            )
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of the library that measures, and of the tokenizer."""
+        if self._tokenizer is not None:
+            return self._tokenizer.fingerprint()
+        try:
+            return {"sacrebleu": version("sacrebleu")}
+        except PackageNotFoundError:
+            return {}
+
+    def open(self, folder: Path | None) -> None:  # noqa: ARG002
+        """Open the tokenizer."""
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def score(self, cases: Sequence[Case]) -> list[float]:
+        """How much nearer each answer is to the right statement."""
+        return [self._score(case) for case in cases]
+
+    def _score(self, case: Case) -> float:
+        answer, _ = start(spoken(case.answer) or "", self.spec.longest)
+        return lead(self._similar(answer, case.right), self._similar(answer, case.wrong))
+
+    def _similar(self, text: str, reference: str) -> float:
+        if self._tokenizer is None:
+            return chrf(text, reference)
+        return rouge_l(words(text, self._tokenizer.tokens), words(reference, self._tokenizer.tokens))

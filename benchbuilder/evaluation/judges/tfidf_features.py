@@ -1,0 +1,154 @@
+"""What the judge `tfidf_ridge` sees of a case: characters of the answer, and how it stands to question and evidence.
+
+Nothing here knows a language: texts are cut where marks stand, and compared by character n-grams.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from benchbuilder.core.text.normalise import compose, narrow
+from benchbuilder.evaluation.judges.base import Case
+
+RELATIONS = (
+    "in question", "in evidence", "new in evidence", "best window", "worst sentence", "mean sentence",
+    "question in evidence", "question window", "longest alike", "unlike evidence", "evidence unlike", "no evidence",
+    "length", "sentences",
+)  # fmt: skip
+"""The features that are numbers, in order."""
+_OPENING = 4
+"""Characters of a sentence that may hold a verdict."""
+_FEWEST = 0.3
+"""Share of a sentence that must stand in a window of the evidence for the two to be compared."""
+
+Grams = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A case as counts of n-grams in blocks, and the numbers of `RELATIONS`.
+
+    Blocks: ``answer`` (the answer's own n-grams), ``added`` (those of its sentences that the nearest sentence of the
+    evidence lacks), ``lost`` (the reverse), and ``verdict`` (pairs of an opening of a sentence and what is asked
+    beyond the evidence, or nothing).
+    """
+
+    blocks: Mapping[str, Mapping[str, int]]
+    relations: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence: its bare characters and their bigrams."""
+
+    text: str
+    pairs: Grams
+
+
+def see(case: Case, longest: int) -> Seen:
+    """What there is to see of a case, with n-grams of up to `longest` characters."""
+    parts, asked = parts_of(case.answer), parts_of(case.question)
+    windows = tuple(dict.fromkeys(part for text in sorted(case.evidence) for part in parts_of(text)))
+    own = Counter(gram for part in parts for gram in grams(part.text, 1, longest))
+    question_pairs, known = _union(asked), _union(windows)
+    nearest = [_nearest(part, windows) for part in parts]
+    shares = [share for share, _ in nearest]
+    added, lost = _unlike([(part, window) for part, (share, window) in zip(parts, nearest, strict=True)
+                           if window is not None and share >= _FEWEST])  # fmt: skip
+    question_nearest = [_nearest(part, windows) for part in asked]
+    beyond, _ = _unlike([(part, window) for part, (share, window) in zip(asked, question_nearest, strict=True)
+                         if window is not None and share >= _FEWEST])  # fmt: skip
+    pairs = _union(parts)
+    sizes = [max(1, len(part.pairs)) for part in parts]
+    relations = (
+        _share(pairs, question_pairs),
+        _share(pairs, known),
+        _share(pairs - question_pairs, known),
+        max(shares, default=0.0),
+        min(shares, default=0.0),
+        sum(s * n for s, n in zip(shares, sizes, strict=True)) / max(1, sum(sizes)),
+        _share(question_pairs, known),
+        max((share for share, _ in question_nearest), default=0.0),
+        max((share for share, part in zip(shares, parts, strict=True) if part.pairs & question_pairs), default=0.0),
+        math.log1p(sum(added.values())),
+        math.log1p(sum(lost.values())),
+        float(not windows),
+        math.log1p(sum(len(part.text) for part in parts)),
+        math.log1p(len(parts)),
+    )
+    blocks = {"answer": own, "added": added, "lost": lost, "verdict": _verdicts(parts, beyond)}
+    return Seen(blocks, relations)
+
+
+@lru_cache(maxsize=8192)
+def parts_of(text: str) -> tuple[Part, ...]:
+    """The sentences and clauses of a text: what stands between marks, without white space, width or case."""
+    cut = "".join(_bare(character) for character in narrow(compose(text)).casefold())
+    return tuple(Part(bare, frozenset(grams(bare, 2, 2)) or frozenset({bare})) for bare in cut.split("\n") if bare)
+
+
+@lru_cache(maxsize=65536)
+def _bare(character: str) -> str:
+    """A letter or number as it is, a mark that ends or divides as a line end, and nothing for all else."""
+    category = unicodedata.category(character)
+    if category[0] in "LNM":
+        return character
+    return "\n" if category == "Po" or character in "\n\r" else ""
+
+
+def grams(text: str, shortest: int, longest: int) -> Iterable[str]:
+    """The character n-grams of a text.
+
+    >>> list(grams("abc", 1, 2))
+    ['a', 'b', 'c', 'ab', 'bc']
+    """
+    for size in range(shortest, longest + 1):
+        for start in range(len(text) - size + 1):
+            yield text[start : start + size]
+
+
+def _union(parts: Iterable[Part]) -> Grams:
+    return frozenset(pair for part in parts for pair in part.pairs)
+
+
+def _share(of: Grams, known: Grams) -> float:
+    return len(of & known) / len(of) if of else 0.0
+
+
+def _nearest(part: Part, windows: Sequence[Part]) -> tuple[float, Part | None]:
+    """How much of `part` stands in the window that holds most of it, and that window: the one with least besides."""
+    best: tuple[int, int, str] | None = None
+    found: Part | None = None
+    for window in windows:
+        rank = (-len(part.pairs & window.pairs), len(window.pairs), window.text)
+        if best is None or rank < best:
+            best, found = rank, window
+    return (0.0, None) if found is None else (_share(part.pairs, found.pairs), found)
+
+
+def _unlike(aligned: Iterable[tuple[Part, Part]]) -> tuple[Counter[str], Counter[str]]:
+    """What sentences have that their windows lack, and the reverse: n-grams of one and two characters.
+
+    Of a window, only what lies between the first and the last character that the two share counts.
+    """
+    added, lost = Counter[str](), Counter[str]()
+    for part, window in aligned:
+        known = frozenset(part.text)
+        places = [at for at, character in enumerate(window.text) if character in known]
+        span = window.text[places[0] : places[-1] + 1] if places else ""
+        ours, theirs = Counter(grams(part.text, 1, 2)), Counter(grams(span, 1, 2))
+        added += ours - Counter(grams(window.text, 1, 2))
+        lost += theirs - ours
+    return added, lost
+
+
+def _verdicts(parts: Sequence[Part], beyond: Mapping[str, int]) -> Counter[str]:
+    """Pairs of an opening (of a sentence) and a character that the question has beyond the evidence."""
+    openings = {gram for part in parts for gram in grams(part.text[:_OPENING], 1, 2)}
+    asked = [gram for gram in beyond if len(gram) == 1] or [""]
+    return Counter(f"{opening}|{gram}" for opening in openings for gram in asked)

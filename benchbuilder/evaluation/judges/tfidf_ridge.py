@@ -1,0 +1,252 @@
+"""The judge kind `tfidf_ridge`: ridge regression on characters and on how an answer stands to the evidence."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, TrainedJudge
+from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, Seen, see
+
+Floats = NDArray[np.float64]
+_ARRAYS, _WORDS = "ridge.npz", "ridge.json"
+_FORMAT = 1
+_BLOCKS = ("answer", "added", "lost", "verdict")
+
+
+class TfidfRidgeSpec(JudgeSpec):
+    """How much it looks at, and how it is held back.
+
+    N-grams have up to `longest` characters and occur in at least `fewest` examples; of each block the `most` frequent
+    count. `weights` says how strongly each block counts beside the numbers about the relation of answer, question and
+    evidence. The penalty is the one of `penalties` with the least squared error in a cross-validation with `folds`,
+    which no family of questions is divided by.
+    """
+
+    longest: Annotated[int, Field(ge=1, le=6)]
+    fewest: Annotated[int, Field(ge=1)]
+    most: Annotated[int, Field(ge=10)]
+    weights: dict[str, Annotated[float, Field(ge=0)]]
+    penalties: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)]
+    folds: Annotated[int, Field(ge=2, le=20)]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The n-grams of a block with their place among the columns, and how rare each is."""
+
+    places: Mapping[str, int]
+    rarity: Floats
+    start: int
+
+
+class TfidfRidge(TrainedJudge):
+    """Scores in milliseconds and trains in seconds, without a GPU.
+
+    Style is in the n-grams of the answer. Facts are in the rest: how much of the answer, and of what it says beyond the
+    question, the paragraphs hold, and in which characters a sentence differs from the one that is nearest to it (a
+    lone negation, another name). Order of paragraphs, widths, case, marks and white space make no difference.
+    """
+
+    kind: ClassVar[str] = "tfidf_ridge"
+    spec_class: ClassVar[type[JudgeSpec]] = TfidfRidgeSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: TfidfRidgeSpec = spec
+        self._blocks: dict[str, _Block] = {}
+        self._centre = self._width = self._coefficients = np.zeros(0)
+        self._intercept = 0.0
+
+    def ready(self) -> None:
+        """InstallationError if scikit-learn is missing, which training needs."""
+        if find_spec("sklearn") is None:
+            raise InstallationError(
+                "the judge kind 'tfidf_ridge' needs scikit-learn", why="it is not installed",
+                next="pip install 'benchbuilder[judge]'",
+            )  # fmt: skip
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of scikit-learn, by which it learns."""
+        try:
+            return {"scikit-learn": version("scikit-learn")}
+        except PackageNotFoundError:
+            return {}
+
+    # --- learning
+
+    def train(
+        self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,  # noqa: ARG002
+        note: Callable[[str], None],
+    ) -> Mapping[str, Any]:  # fmt: skip
+        """Learn; the penalty is chosen on the `examples` alone. What is drawn by chance: nothing.
+
+        On one thread: the matrices are sparse and small, and threads of linear algebra would only wait for each other.
+        """
+        self.ready()
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):
+            return self._learn(examples, folder, note)
+
+    def _learn(self, examples: Sequence[Example], folder: Path, note: Callable[[str], None]) -> Mapping[str, Any]:
+        seen = [self._see(example.case) for example in examples]
+        self._learn_columns(seen)
+        columns = self._matrix(seen)
+        targets = np.array([example.target for example in examples])
+        weights = np.array([example.weight for example in examples])
+        penalty, errors = self._penalty(columns, targets, weights, examples)
+        self._coefficients, self._intercept = _fit(columns, targets, weights, penalty)
+        note(f"{columns.shape[1]} features of {len(examples)} examples, penalty {penalty:g}")
+        self._save(folder, penalty)
+        return {
+            "features": int(columns.shape[1]),
+            "penalty": penalty,
+            "error_by_penalty": {f"{key:g}": round(value, 6) for key, value in errors.items()},
+        }
+
+    def _see(self, case: Case) -> Seen:
+        return see(case if self.spec.evidence else case.without_evidence(), self.spec.longest)
+
+    def _learn_columns(self, seen: Sequence[Seen]) -> None:
+        start = len(RELATIONS)
+        for name in _BLOCKS:
+            holders = Counter(gram for one in seen for gram in one.blocks[name])
+            common = [(count, gram) for gram, count in holders.items() if count >= self.spec.fewest]
+            kept = sorted(common, key=lambda pair: (-pair[0], pair[1]))[: self.spec.most]
+            grams = sorted(gram for _, gram in kept)
+            rarity = np.array([math.log((1 + len(seen)) / (1 + holders[gram])) + 1 for gram in grams])
+            self._blocks[name] = _Block({gram: place for place, gram in enumerate(grams)}, rarity, start)
+            start += len(grams)
+        numbers = np.array([one.relations for one in seen])
+        self._centre, width = numbers.mean(axis=0), numbers.std(axis=0)
+        self._width = np.where(width > 1e-9, width, 1.0)
+
+    def _penalty(
+        self, columns: Any, targets: Floats, weights: Floats, examples: Sequence[Example]
+    ) -> tuple[float, dict[float, float]]:
+        """The penalty that does best on families it has not seen, and the squared error of each on rated answers."""
+        families = np.array([example.family for example in examples])
+        rated = np.array([not example.synthetic for example in examples])
+        asked = rated if len(set(families[rated])) >= 2 else np.ones(len(examples), dtype=bool)
+        folds = min(self.spec.folds, len(set(families)))
+        if folds < 2 or len(self.spec.penalties) == 1:
+            return self.spec.penalties[len(self.spec.penalties) // 2], {}
+        from sklearn.model_selection import GroupKFold
+
+        sums, count = dict.fromkeys(self.spec.penalties, 0.0), 0
+        for learn, test in GroupKFold(folds).split(columns, groups=families):
+            scored = test[asked[test]]
+            count += len(scored)
+            for penalty in self.spec.penalties:
+                coefficients, intercept = _fit(columns[learn], targets[learn], weights[learn], penalty)
+                predicted = np.clip(columns[scored] @ coefficients + intercept, 0, 1)
+                sums[penalty] += float(((predicted - targets[scored]) ** 2).sum())
+        errors = {penalty: total / max(1, count) for penalty, total in sums.items()}
+        return min(errors, key=lambda penalty: (errors[penalty], -penalty)), errors
+
+    # --- scoring
+
+    def score(self, cases: Sequence[Case]) -> list[float]:
+        """Each case by itself."""
+        return [self._score(self._see(case)) for case in cases]
+
+    def _score(self, seen: Seen) -> float:
+        places, values = self._row(seen)
+        return float(min(1.0, max(0.0, self._intercept + math.fsum(values * self._coefficients[places]))))
+
+    def _row(self, seen: Seen) -> tuple[NDArray[np.intp], Floats]:
+        """Places and values of a case's features that are not zero."""
+        places: list[int] = list(range(len(RELATIONS)))
+        values: list[float] = list((np.array(seen.relations) - self._centre) / self._width)
+        for name in _BLOCKS:
+            block, weight = self._blocks[name], self.spec.weights.get(name, 1.0)
+            found = sorted((block.places[gram], count) for gram, count in seen.blocks[name].items()
+                           if gram in block.places)  # fmt: skip
+            rows = [(1 + math.log(count)) * float(block.rarity[place]) for place, count in found]
+            norm = math.sqrt(math.fsum(value * value for value in rows)) or 1.0
+            places += [block.start + place for place, _ in found]
+            values += [weight * value / norm for value in rows]
+        return np.array(places, dtype=np.intp), np.array(values)
+
+    def _matrix(self, seen: Sequence[Seen]) -> Any:
+        from scipy.sparse import csr_matrix
+
+        rows = [self._row(one) for one in seen]
+        ends = np.cumsum([0, *(len(places) for places, _ in rows)])
+        width = len(RELATIONS) + sum(len(block.places) for block in self._blocks.values())
+        values, places = (np.concatenate(parts) for parts in ([v for _, v in rows], [p for p, _ in rows]))
+        return csr_matrix((values, places, ends), shape=(len(rows), width))
+
+    # --- keeping
+
+    def _save(self, folder: Path, penalty: float) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, Any] = {f"rarity_{name}": block.rarity for name, block in self._blocks.items()}
+        arrays |= {"coefficients": self._coefficients, "intercept": np.array(self._intercept)}
+        np.savez(folder / _ARRAYS, centre=self._centre, width=self._width, **arrays)
+        words = {
+            "format": _FORMAT,
+            "penalty": penalty,
+            "relations": list(RELATIONS),
+            "blocks": {name: list(block.places) for name, block in self._blocks.items()},
+        }
+        (folder / _WORDS).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
+
+    def open(self, folder: Path | None) -> None:
+        """Read what was learned. DataError if there is nothing, or what another version of this kind left."""
+        if folder is None:
+            raise DataError("a judge of kind 'tfidf_ridge' must be trained", next="benchbuild judge train recipe=...")
+        try:
+            words = json.loads((folder / _WORDS).read_text(encoding="utf-8"))
+            with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
+                held = {name: np.asarray(arrays[name]) for name in arrays.files}
+            if words["format"] != _FORMAT or words["relations"] != list(RELATIONS):
+                raise ValueError("another version of this kind wrote it")
+            start = len(RELATIONS)
+            for name in _BLOCKS:
+                grams: list[str] = words["blocks"][name]
+                places = {gram: place for place, gram in enumerate(grams)}
+                self._blocks[name] = _Block(places, held[f"rarity_{name}"], start)
+                start += len(grams)
+            self._centre, self._width = held["centre"], held["width"]
+            self._coefficients, self._intercept = held["coefficients"], float(held["intercept"])
+            self._fits()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
+            raise DataError(
+                "what this judge learned cannot be read", where=str(folder), why=str(error),
+                next="benchbuild judge train recipe=...",
+            ) from error  # fmt: skip
+
+    def _fits(self) -> None:
+        """ValueError unless what was read belongs together, and is numbers."""
+        width = len(RELATIONS) + sum(len(block.places) for block in self._blocks.values())
+        shapes = [(self._centre, len(RELATIONS)), (self._width, len(RELATIONS)), (self._coefficients, width)]
+        shapes += [(block.rarity, len(block.places)) for block in self._blocks.values()]
+        for array, length in shapes:
+            if array.shape != (length,) or array.dtype.kind != "f" or not np.isfinite(array).all():
+                raise ValueError(f"an array of {length} numbers was expected, found {array.shape} of {array.dtype}")
+        if not math.isfinite(self._intercept) or not (self._width > 0).all():
+            raise ValueError("an intercept or a width is no number to reckon with")
+
+
+def _fit(columns: Any, targets: Floats, weights: Floats, penalty: float) -> tuple[Floats, float]:
+    """Coefficients and intercept of the weighted ridge regression."""
+    from sklearn.linear_model import Ridge
+
+    model = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6, max_iter=2000)
+    model.fit(columns, targets, sample_weight=weights)
+    return np.asarray(model.coef_, dtype=np.float64), float(model.intercept_)

@@ -1,0 +1,43 @@
+"""The metric kind `cluster_mean`: the mean of the scores, each fact weighing the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from benchbuilder.core.stats.weighted import Statistic, numbers, of_sums, ratio
+from benchbuilder.evaluation.metrics.base import Metric, MetricSpec, Scored
+
+
+class ClusterMeanSpec(MetricSpec):
+    """What an answer without a value counts (refused, not to be read): ``zero``, or nothing (``left_out``)."""
+
+    missing: Literal["zero", "left_out"]
+
+
+class ClusterMean(Metric):
+    """The mean over facts of the mean over the items of a fact: a fact with many items weighs no more than another."""
+
+    kind: ClassVar[str] = "cluster_mean"
+    spec_class: ClassVar[type[MetricSpec]] = ClusterMeanSpec
+    figures: ClassVar[tuple[str, ...]] = ("mean",)
+
+    spec: ClusterMeanSpec
+
+    def statistics(self, scored: Sequence[Scored]) -> Mapping[str, Statistic]:
+        """The mean of the facts' means."""
+        none = 0.0 if self.spec.missing == "zero" else None
+        values = numbers([none if one.score.value is None else one.score.value for one in scored])
+        present = ~np.isnan(values)
+        facts = [one.fact for one, there in zip(scored, present, strict=True) if there]
+        sizes = Counter(facts)
+        weights = np.array([1 / sizes[fact] for fact in facts], np.float64)
+        return {
+            "mean": of_sums(
+                [weights, weights * values[present]], lambda sums: ratio(sums[:, 1], sums[:, 0]), present,
+                "no answer has a score",
+            )
+        }  # fmt: skip

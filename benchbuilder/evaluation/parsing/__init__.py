@@ -1,0 +1,1 @@
+"""Reads verdicts, options and scores from the text of an answer."""

@@ -1,0 +1,211 @@
+"""The words by which a language says yes and no: tables that the verdict reader works by, read from YAML and proven."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.normalise import compose
+from benchbuilder.core.text.patterns import check_regex
+from benchbuilder.core.text.script import Conversion
+
+CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(6))
+"""What stands in a prepared answer for what the question claims, for its contrary, for the question itself, for the
+JSON values true and false, and for a quotation of something else."""
+
+_UNSEEN = dict.fromkeys(range(0x200C, 0x2010))
+"""Joiners and marks of direction, which answers lose before they are read."""
+_PART = re.compile(r"(?<!\\[pPN])\{([a-z_]+)\}")
+_MARKS = re.compile(r"\\.|\[(?:\\.|[^\]\[\\])*\]")
+_GIVEN = {"stated": f"{CLAIM}+|{CONTRARY}+", "question": f"{QUESTION}+", "quoted": f"{OTHER}+"}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Words(_Part):
+    """Patterns of whole clauses that give one verdict; see `VerdictTable` for what the fields mean."""
+
+    plain: tuple[str, ...] = ()
+    direct: tuple[str, ...] = ()
+    evaluating: tuple[str, ...] = ()
+    echo: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+    restated: tuple[str, ...] = ()
+
+
+class Places(_Part):
+    """Patterns of whole clauses, also of such as are only a `caveat`, and patterns that count anywhere."""
+
+    clause: tuple[str, ...] = ()
+    caveat: tuple[str, ...] = ()
+    anywhere: tuple[str, ...] = ()
+
+
+class Examples(_Part):
+    """Answers, without any question, and how the table must read them."""
+
+    affirm: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    neither: tuple[str, ...] = ()
+
+
+class VerdictTable(_Part):
+    """How one language says yes and no.
+
+    Patterns are regular expressions of the package `regex`, for text in lower case and half width, converted to
+    `script` if that is set. ``{name}`` in them stands for the part `name` (if that is a list, for any of it),
+    ``{stated}`` for what the question claims or its contrary, ``{question}`` for the question, ``{quoted}`` for any
+    other quotation.
+
+    An answer is cut into sentences at `stops` and line ends, and these into clauses at `pauses`; a sentence that ends
+    in one of `asks` asks. `quotes` are pairs of marks. A clause loses `openers` and `turns` at its start; a turn says
+    that what comes takes back what was said. `cut` begins what another speaker says, `ignore` is said of something
+    else, `head` and `tail` are what makes a statement a question. `fields` are the names under which JSON has the
+    answer. A clause of more than `longest` characters is no verdict.
+
+    `affirm` and `deny` hold patterns of *whole* clauses, so that no word is a verdict inside a sentence about
+    something else:
+
+    - ``plain``: yes or no, whatever was asked
+    - ``direct``: no verdict if the question matches `negated`: it may agree with the negation
+    - ``evaluating``: calls the claim true or false; no verdict if the claim matches `evaluates` itself
+    - ``echo``: repeats the question's verb, which the group ``echo`` captures and the question must hold; otherwise
+      not there at all; no verdict if the question matches `negated`
+    - ``weak``: as ``evaluating``, and counts only if nothing stronger was said
+    - ``restated``: states the claim or its contrary; as ``weak``
+
+    A verdict on the contrary (its sign is in the matched text) counts the other way round. `unsure` is no verdict and
+    takes back earlier ones, a caveat only those of its sentence; `refuse`, anywhere, is a refusal if nothing else was
+    said.
+    """
+
+    script: Conversion | None = None
+    stops: str
+    asks: str
+    pauses: str
+    quotes: tuple[str, ...] = ()
+    longest: int
+    head: str = ""
+    tail: str = ""
+    negated: str = ""
+    evaluates: str = ""
+    parts: dict[str, str | tuple[str, ...]] = {}
+    openers: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    unsure: Places = Places()
+    refuse: tuple[str, ...] = ()
+    affirm: Words
+    deny: Words
+    examples: Examples = Examples()
+
+    @model_validator(mode="after")
+    def _compiles(self) -> VerdictTable:
+        if any(len(pair) != 2 for pair in self.quotes):
+            raise ValueError("quotes: each is two characters, the mark that opens and the one that closes")
+        for where, patterns in _patterns(self):
+            self._are_regexes(patterns)
+            for pattern in patterns:
+                if where.endswith("echo") and "(?P<echo>" not in pattern:
+                    raise ValueError(f"{where}: {pattern!r} has no group (?P<echo>...)")
+        return self
+
+    def _are_regexes(self, patterns: Sequence[str]) -> None:
+        """ValueError unless each is one. Compiling takes long, and all together they are needed anyway."""
+        filled = [self.filled(pattern) for pattern in patterns]
+        try:
+            if all(map(_closed, filled)):
+                check_regex(self.any_of(patterns))
+                return
+        except ValueError:
+            pass
+        for pattern in filled:
+            check_regex(pattern)
+
+    def filled(self, pattern: str) -> str:
+        """`pattern` with its parts, each in a group of its own, in the form of Unicode in which answers are read;
+        ValueError if there is no such part."""
+        for _ in range(8):
+            if not _PART.search(pattern):
+                return compose(pattern).translate(_UNSEEN)
+            pattern = _PART.sub(lambda match: f"(?:{self._part(match[1])})", pattern)
+        raise ValueError(f"parts: one stands in itself, or they are nested too deep: {pattern[:60]}")
+
+    def any_of(self, patterns: Iterable[str]) -> str:
+        """One pattern for all `patterns`; empty if there are none."""
+        return "|".join(f"(?:{self.filled(pattern)})" for pattern in patterns)
+
+    def _part(self, name: str) -> str:
+        part = _GIVEN.get(name, self.parts.get(name))
+        if part is None:
+            raise ValueError(f"there is no part {name} (parts: {', '.join([*_GIVEN, *self.parts])})")
+        return part if isinstance(part, str) else "|".join(part)
+
+
+def _closed(pattern: str) -> bool:
+    """Whether every bracket surely closes in `pattern`, so that it cannot be mended by what stands beside it."""
+    depth, rest = 0, _MARKS.sub("", pattern)
+    for mark in rest:
+        depth += (mark == "(") - (mark == ")")
+        if depth < 0:
+            return False
+    return depth == 0 and not set("[]#") & set(rest)
+
+
+def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
+    groups: list[tuple[str, BaseModel]] = [(name, getattr(table, name)) for name in ("unsure", "affirm", "deny")]
+    found = [(f"{name}.{field}", getattr(group, field)) for name, group in groups for field in type(group).model_fields]
+    single = [(name, (getattr(table, name),)) for name in ("head", "tail", "negated", "evaluates")]
+    return [
+        *found,
+        *single,
+        *((name, getattr(table, name)) for name in ("openers", "turns", "cut", "ignore", "refuse")),
+    ]
+
+
+def read_table(path: Path) -> VerdictTable:
+    """The table in the YAML file `path`; DataError with all that is wrong with it."""
+    try:
+        data: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as error:
+        raise DataError("the verdict table is missing", where=str(path), next="check the path in the recipe") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(
+            "the verdict table cannot be read", where=str(path), why=str(error), next="save it as YAML in UTF-8"
+        ) from error
+    try:
+        return VerdictTable.model_validate(data)
+    except ValidationError as error:
+        faults = "; ".join(
+            ".".join(map(str, fault["loc"]))
+            + (": " if fault["loc"] else "")
+            + fault["msg"].removeprefix("Value error, ")
+            for fault in error.errors()
+        )
+        raise DataError("the verdict table is wrong", where=str(path), why=faults, next="correct the table") from error
+
+
+def prove(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:
+    """DataError unless `read` (yes, no or empty) reads the examples of `table` as they say."""
+    wanted = (("yes", table.examples.affirm), ("no", table.examples.deny), ("", table.examples.neither))
+    wrong = [
+        f"{example!r} reads {found or 'as neither'}, not {verdict or 'as neither'}"
+        for verdict, examples in wanted
+        for example in examples
+        if (found := read(example)) != verdict
+    ]
+    if wrong:
+        raise DataError(
+            "the verdict table does not read its own examples",
+            where=str(path), why="; ".join(wrong[:5]), next="correct the patterns or the examples",
+        )  # fmt: skip

@@ -1,0 +1,149 @@
+"""Answers made ready to be read for a verdict: one speaker, quotations under signs, cut into clauses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchbuilder.core.text.patterns import find_all, replace_all
+from benchbuilder.core.text.script import convert_script
+from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
+
+_SHORT_QUOTE = 12
+_AROUND = " '\"“”‘’\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause without what opens it; `at` where it stands, in which `sentence`, behind a word that takes back what was
+    said (`turned`), and at the start of a sentence that `asks`."""
+
+    text: str
+    at: int
+    sentence: int
+    turned: bool
+    asks: bool = False
+
+
+def joined(tables: Sequence[VerdictTable], *names: str) -> str:
+    """One pattern for what all `tables` say under the dotted `names`; empty if they say nothing."""
+    found: list[str] = []
+    for table in tables:
+        for name in names:
+            group, _, field = name.partition(".")
+            part: Any = getattr(table, group)
+            patterns: tuple[str, ...] = getattr(part, field) if field else part
+            found.extend([table.any_of(patterns)] if patterns else [])
+    return "|".join(found)
+
+
+class VerdictTexts:
+    """Prepares answers as `tables` say."""
+
+    def __init__(self, tables: Sequence[VerdictTable]) -> None:
+        self._tables = tables
+        self._longest = max(table.longest for table in tables)
+        self._fields = [name for table in tables for name in table.fields]
+        self._asks = "".join(table.asks for table in tables)
+        stops, pauses = "".join(table.stops for table in tables), "".join(table.pauses for table in tables)
+        self._ends = frozenset(stops + self._asks + "\n")
+        marks = "".join(re.escape(mark) for mark in sorted((self._ends | set(pauses)) - {"."}))
+        self._cuts = re.compile(rf"[{marks}]|\.(?![0-9a-z])" if "." in stops else f"[{marks}]")
+        self._quotes = [
+            re.compile(f"{re.escape(o)}([^{re.escape(o)}{re.escape(c)}]{{0,400}}){re.escape(c)}")
+            for o, c in dict.fromkeys(pair for table in tables for pair in table.quotes)
+        ]
+        self._turns = joined(tables, "turns")
+        self._openers = "|".join(filter(None, (joined(tables, "openers"), self._turns, f"{QUESTION}+")))
+        self._cut, self._ignore = joined(tables, "cut"), joined(tables, "ignore")
+
+    def converted(self, text: str) -> str:
+        """`text` in the scripts of the tables."""
+        for table in self._tables:
+            text = convert_script(text, table.script) if table.script is not None else text
+        return text
+
+    def bare(self, text: str) -> str:
+        """`text` without the marks at its ends."""
+        return text.strip("".join(self._ends) + " ")
+
+    def answered(self, text: str) -> str:
+        """`text` up to where another speaker begins, with a JSON object in it replaced by the value that counts."""
+        spans = find_all(self._cut, text) if self._cut else []
+        return self._field(text[: spans[0].start] if spans else text)
+
+    def sentence(self, text: str, at: int) -> int:
+        """The number of the sentence that holds the position `at`."""
+        return sum(1 for match in self._cuts.finditer(text, 0, at) if match.group() in self._ends)
+
+    def _field(self, text: str) -> str:
+        """`text` with a JSON object in it replaced by the value that is the answer."""
+        for at in (match.start() for match in re.finditer(r"\{", text[:20_000])):
+            try:
+                data, end = json.JSONDecoder(object_pairs_hook=_unambiguous).raw_decode(text, at)
+            except (ValueError, RecursionError):
+                continue
+            found = next(_values(data, self._fields), None)
+            said = {True: TRUE, False: FALSE}.get(found, "") if isinstance(found, bool) else found
+            return f"{text[:at]}\n{said if isinstance(said, str) else ''}\n{text[end:]}"
+        return text
+
+    def masked(self, text: str, masks: Sequence[tuple[str, str]]) -> str:
+        """`text` with signs, as long as what they stand for, for the question, its claim and quotations of others."""
+        for words, sign in masks:
+            text = text.replace(words, sign * len(words))
+        for pattern in self._quotes:
+            text = pattern.sub(_unquoted, text)
+        if self._ignore:
+            for span in reversed(find_all(self._ignore, text)):
+                text = text[: span.start] + OTHER * (span.end - span.start) + text[span.end :]
+        return text
+
+    def clauses(self, text: str) -> Iterator[Clause]:
+        """The clauses of `text` that may hold a verdict."""
+        sentence, held, at = 0, list[Clause](), 0
+        for start, end in [*(match.span() for match in self._cuts.finditer(text)), (len(text), len(text))]:
+            clause, mark = text[at:start], text[start:end]
+            held.append(self._clause(clause, at, sentence))
+            at = end
+            if mark in self._ends or not mark:
+                if mark and mark in self._asks:  # at most what it begins with was said: "yes, isn't it?"
+                    held = [replace(clause, asks=True) for clause in held[:-1][:1]]
+                yield from held
+                sentence, held = sentence + 1, []
+
+    def _clause(self, text: str, at: int, sentence: int) -> Clause:
+        text = " ".join(text.strip(_AROUND).split())
+        if not text or len(text) > self._longest:
+            return Clause("", at, sentence, turned=False)
+        turned = bool(self._turns and find_all(rf"\A(?:(?:{self._openers})\s*)*?(?:{self._turns})", text))
+        return Clause(replace_all(rf"\A(?:(?:{self._openers})\s*)+", "", text), at, sentence, turned)
+
+
+def _values(data: Any, fields: Sequence[str]) -> Iterator[Any]:
+    """What stands under one of `fields` in `data`, the outermost first."""
+    if isinstance(data, Mapping):
+        mapping: Mapping[str, Any] = data
+        yield from (mapping[name] for name in fields if name in mapping and not isinstance(mapping[name], dict | list))
+        for value in mapping.values():
+            yield from _values(value, fields)
+    elif isinstance(data, list):
+        items: list[Any] = data
+        for item in items:
+            yield from _values(item, fields)
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """A quotation without its marks if it is short or signs only, else a sign for it; as long as it was."""
+    inner = match[1]
+    signs = inner and not set(inner) - {CLAIM, CONTRARY, QUESTION}
+    return f" {inner} " if signs or len(inner) <= _SHORT_QUOTE else OTHER * len(match[0])

@@ -1,0 +1,185 @@
+"""Charts of results as inline SVG, in the manner of the report's: some 420 units wide, coloured by the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import floor, sqrt
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from benchbuilder.evaluation.results.compare import Together
+from benchbuilder.exporters.render.svg import WIDTH, shorten, tag, width_of
+from benchbuilder.exporters.render.tables import Form, Sheet, plain
+
+_ROW = 24.0
+_LABEL = 112.0
+_VALUE = 46.0
+_SIDE = 300.0
+_LEFT = 44.0
+_CELLS = 20
+_LINE = 13.0
+_WIDE = 110.0
+_GROUP = {"model": "c0", "people": "c2", "rule": "all"}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value on a line of a chart, with its interval and the class that colours it."""
+
+    value: float
+    low: float | None
+    high: float | None
+    css: str
+
+
+def means_chart(sheet: Sheet, column: int = 1) -> Markup:
+    """The means of a table's own lines with their intervals."""
+    rows = [
+        (line.cells[0].words, [Dot(c.value, c.low, c.high, _GROUP.get(line.group, "all"))])
+        for line in sheet.lines
+        if line.block == "own" and (c := line.cells[column]).value is not None
+    ]
+    return dots(rows, sheet.title, sheet.columns[column].form, values=True)
+
+
+def types_chart(sheet: Sheet, colours: Sequence[str]) -> Markup:
+    """The means of each type, side by side on one line per contender; `colours` are the classes of the types."""
+    rows = [
+        (
+            line.cells[0].words,
+            [
+                Dot(cell.value, cell.low, cell.high, css)
+                for cell, css in zip(line.cells[1:], colours, strict=False)
+                if cell.value is not None
+            ],
+        )
+        for line in sheet.lines
+    ]
+    return dots(rows, sheet.title, "score", values=False)
+
+
+def dots(rows: Sequence[tuple[str, Sequence[Dot]]], title: str, form: Form, *, values: bool) -> Markup:
+    """One line per row with its dots and their intervals on a shared scale; `values` writes the first value behind."""
+    spans = [edge for _, found in rows for d in found for edge in (d.value, d.low, d.high) if edge is not None]
+    low, high = min([0.0, *spans]), max([1.0, *spans])
+    shown = [plain(found[0].value, form) for _, found in rows if found] if values else []
+    room = WIDTH - _LABEL - 14 - (max([_VALUE, *(width_of(text) + 10 for text in shown)]) if values else 6)
+
+    def x(value: float) -> float:
+        return _LABEL + 10 + (value - low) / (high - low) * room
+
+    bottom = len(rows) * _ROW + 6
+    drawn = [tag("line", x1=x(v), x2=x(v), y1=2.0, y2=bottom, class_="grid") for v in _scale(low, high)]
+    for index, (label, found) in enumerate(rows):
+        y = index * _ROW + 4 + _ROW / 2
+        drawn.append(tag("text", shorten(label, _LABEL), x=_LABEL, y=y + 4, text_anchor="end", class_="t"))
+        if len(found) > 1:
+            ends = [x(d.value) for d in found]
+            drawn.append(tag("line", x1=min(ends), x2=max(ends), y1=y, y2=y, class_="link"))
+        step = 5.0 if len(found) > 1 else 0.0
+        for place, dot in enumerate(found):
+            shift = (place - (len(found) - 1) / 2) * step
+            if dot.low is not None and dot.high is not None:
+                whisker = {"x1": x(dot.low), "x2": x(dot.high), "y1": y + shift, "y2": y + shift}
+                drawn.append(tag("line", class_=f"{dot.css} whisker", **whisker))
+            drawn.append(tag("circle", cx=x(dot.value), cy=y + shift, r=4.5, class_=dot.css))
+        if values and found:
+            drawn.append(tag("text", plain(found[0].value, form), x=float(WIDTH), y=y + 4, text_anchor="end",
+                             class_="t v"))  # fmt: skip
+    drawn += [
+        tag("text", _edge(v, form), x=x(v), y=bottom + 14, text_anchor="middle", class_="t s")
+        for v in _scale(low, high)
+    ]
+    return _picture(bottom + 20, title, drawn)
+
+
+def _scale(low: float, high: float) -> list[float]:
+    return [low + (high - low) * part / 4 for part in range(5)]
+
+
+def _edge(value: float, form: Form) -> str:
+    return f"{value * 100:.0f} %" if form == "percent" else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def scatter(both: Together, first: str, second: str, title: str) -> Markup:
+    """Two aspects against each other from 0 to 1: answers as a shaded grid, models as dots with their names."""
+    top = 8.0
+    width = _SIDE / _CELLS
+
+    def x(value: float) -> float:
+        return _LEFT + value * _SIDE
+
+    def y(value: float) -> float:
+        return top + (1 - value) * _SIDE
+
+    cells = Counter((_cell(point.first), _cell(point.second)) for point in both.answers)
+    most = max(cells.values(), default=1)
+    drawn = [
+        tag("rect", x=x(column / _CELLS), y=y((row + 1) / _CELLS), width=width, height=width, class_="c0 heat",
+            fill_opacity=f"{0.08 + 0.5 * sqrt(n / most):.2f}")
+        for (column, row), n in sorted(cells.items())
+    ]  # fmt: skip
+    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
+        css = "base" if value == 0 else "grid"
+        drawn += [
+            tag("line", x1=x(0), x2=x(1), y1=y(value), y2=y(value), class_=css),
+            tag("line", x1=x(value), x2=x(value), y1=y(0), y2=y(1), class_=css),
+            tag("text", f"{value:g}", x=_LEFT - 6, y=y(value) + 4, text_anchor="end", class_="t s"),
+            tag("text", f"{value:g}", x=x(value), y=y(0) + 16, text_anchor="middle", class_="t s"),
+        ]
+    drawn.append(tag("text", first, x=x(0.5), y=y(0) + 34, text_anchor="middle", class_="t s"))
+    drawn.append(
+        tag("text", second, x=12.0, y=y(0.5), text_anchor="middle", class_="t s", transform=f"rotate(-90 12 {y(0.5)})")
+    )
+    return _picture(top + _SIDE + 42, title, [*drawn, *_labels(both, x, y)])
+
+
+def _cell(value: float) -> int:
+    return min(_CELLS - 1, max(0, floor(value * _CELLS)))
+
+
+def _labels(both: Together, x: Callable[[float], float], y: Callable[[float], float]) -> list[Markup]:
+    """A dot per model, and its name where it covers the least of other dots and names."""
+    points = sorted(both.models, key=lambda one: (-one.second, one.name))
+    taken = [_Box(x(p.first) - 6, y(p.second) - 6, x(p.first) + 6, y(p.second) + 6) for p in points]
+    drawn = [tag("circle", cx=x(p.first), cy=y(p.second), r=5.0, class_="c1 ring") for p in points]
+    for point in points:
+        name = shorten(point.name, _WIDE)
+        places = _around(x(point.first), y(point.second), width_of(name) * 1.05)
+        box, place, anchor = min(places, key=lambda one: sum(one[0].shared(other) for other in taken))
+        taken.append(box)
+        drawn.append(tag("text", name, x=place, y=box.bottom - 3, text_anchor=anchor, class_="t v halo"))
+    return drawn
+
+
+class _Box(NamedTuple):
+    """A rectangle that a dot or a name takes."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def shared(self, other: _Box) -> float:
+        """How much of it the other covers, or how far it leaves the chart."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        outside = max(0.0, self.right - WIDTH) + max(0.0, _LEFT - self.left)
+        return max(0.0, width) * max(0.0, height) + outside * _LINE
+
+
+def _around(x: float, y: float, width: float) -> list[tuple[_Box, float, str]]:
+    """Where a name can stand beside its dot, the best place first: its box, and how it is anchored."""
+    found: list[tuple[_Box, float, str]] = []
+    for middle in (y, y + 9, y - 9, y + 18, y - 18):
+        top, bottom = middle - _LINE / 2, middle + _LINE / 2
+        found.append((_Box(x + 8, top, x + 8 + width, bottom), x + 8, "start"))
+        found.append((_Box(x - 8 - width, top, x - 8, bottom), x - 8, "end"))
+    return found
+
+
+def _picture(height: float, title: str, drawn: Sequence[Markup]) -> Markup:
+    return tag("svg", tag("title", title), *drawn, class_="chart", role="img", viewBox=f"0 0 {WIDTH} {height:.0f}")

@@ -1,0 +1,83 @@
+"""Figures that others published, read from a data file to stand beside ours, marked as theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.errors import DataError
+
+
+class PublishedRow(Spec):
+    """One line: a number per column, [mean, standard deviation], or ``null``; `items` is on how many, if not on all.
+
+    `people` marks a line of what people answered, and no model. `note` is said below the table.
+    """
+
+    cells: tuple[tuple[float, float] | float | None, ...]
+    items: Annotated[int | None, Field(ge=1)] = None
+    people: bool = False
+    note: str = ""
+
+    @staticmethod
+    def parts(cell: tuple[float, float] | float | None) -> tuple[float | None, float | None]:
+        """The value and the standard deviation of a cell, ``None`` where it has none."""
+        return cell if isinstance(cell, tuple) else (cell, None)
+
+
+class PublishedTable(Spec):
+    """The figures of one aspect or metric. `label` is the table's own name, `sources` are its columns.
+
+    A column is a source, or ``all`` for the figures over all; of a metric with several figures it is ``SOURCE:FIGURE``
+    (``all:f1``).
+    """
+
+    label: str
+    sources: tuple[str, ...]
+    rows: dict[str, PublishedRow]
+
+    @model_validator(mode="after")
+    def _is_square(self) -> PublishedTable:
+        for name, row in self.rows.items():
+            if len(row.cells) != len(self.sources):
+                raise ValueError(f"{name}: {len(row.cells)} cells for {len(self.sources)} sources")
+        return self
+
+
+class Published(Spec):
+    """Published figures of a benchmark of so many `items`: in which paper (`cite`), and a table each."""
+
+    title: str
+    cite: str
+    items: Annotated[int | None, Field(ge=1)] = None
+    tables: dict[str, PublishedTable]
+
+
+def load_published(path: Path) -> Published:
+    """The figures in the YAML file `path`; DataError where it is missing or has another shape."""
+    try:
+        return Published.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise DataError(
+            "the file of published figures is missing", where=str(path), next="correct `evaluation.published`"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
+        raise DataError(
+            "the file of published figures has another shape",
+            where=str(path),
+            why=str(error),
+            next="compare it with recipes/published/care_mi.yaml",
+        ) from error
+
+
+def published_of(evaluation: Mapping[str, Any]) -> Published | None:
+    """The figures that the recipe's evaluation names, if any."""
+    named: Any = evaluation.get("published")
+    if isinstance(named, Mapping):
+        named = named.get("at") or named.get("path")
+    return load_published(Path(named)) if isinstance(named, str) and named else None

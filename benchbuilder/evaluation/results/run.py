@@ -1,0 +1,243 @@
+"""What a finished evaluation holds, gathered by item, model and measure: the ground that every results table is on."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.exporters.base import Finished
+from benchbuilder.exporters.report.entries import Entry, items, types_of
+
+VERDICT = "verdict"
+"""The aspect of true/false verdicts, which are right or wrong and nothing between."""
+
+Group = Literal["model", "people", "rule"]
+Role = Literal["people", "judge", "rule"]
+_GROUPS: tuple[Group, ...] = ("model", "people", "rule")
+_ROLES: tuple[Role, ...] = ("people", "judge", "rule")
+
+
+class Said(NamedTuple):
+    """What a model answered to an item, and what became of the request."""
+
+    text: str
+    outcome: str
+
+
+class Given(NamedTuple):
+    """The score of one answer; `ratings` are (person, value)."""
+
+    value: float | None
+    label: str
+    ratings: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """Who answered: a model, people (`people`), or a rule."""
+
+    name: str
+    group: Group
+    label: str = ""
+    """What people call it, where that is another name."""
+
+    @property
+    def called(self) -> str:
+        """The name to show."""
+        return self.label or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An aspect as one scorer scores it."""
+
+    aspect: str
+    scorer: str
+    role: Role
+    words_only: bool = False
+    """Whether it is a judge that learned nothing and compares words: no figures of people stand beside its."""
+
+    @property
+    def slug(self) -> str:
+        """A name for files, whatever aspect and scorer are called."""
+        return re.sub(r"\W+", "_", f"{self.aspect}_{self.scorer}", flags=re.ASCII)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One evaluation. Items are in the order of the benchmark, contenders models first, then people, then rules.
+
+    An answer that is ``missing`` was never given: it is counted, and no measure looks at it.
+    """
+
+    entries: tuple[Entry, ...]
+    facts: Mapping[str, str]
+    """What an item is about, by its id: its fact, or itself where it has none."""
+    sources: tuple[str, ...]
+    types: tuple[str, ...]
+    contenders: tuple[Contender, ...]
+    measures: tuple[Measure, ...]
+    answers: Mapping[str, Mapping[str, Said]]
+    scores: Mapping[Measure, Mapping[str, Mapping[str, Given]]]
+    benchmark: str
+    recipe: str
+    step_models: Mapping[str, str]
+    """The step of each table of answers and scores, and whose answers it is about."""
+
+    def given(self, model: str, item: str) -> bool:
+        """Whether `model` answered `item`, in whatever way; where there is no table of its answers, it is taken to."""
+        said = self.answers.get(model, {}).get(item)
+        return said is None or said.outcome != "missing"
+
+    def values(self, measure: Measure, model: str, keep: Callable[[Entry], bool] = lambda _: True) -> dict[str, float]:
+        """The value of each item that has one.
+
+        A verdict that is invalid or refused counts as not right, 0: leaving it out would reward a model for silence.
+        """
+        given = self.scores[measure].get(model, {})
+        found: dict[str, float] = {}
+        for entry in self.entries:
+            row = given.get(entry.row.id)
+            if row is None or not keep(entry) or not self.given(model, entry.row.id):
+                continue
+            if measure.aspect == VERDICT:
+                if row.label != "missing":
+                    found[entry.row.id] = 1.0 if row.label == "right" else 0.0
+            elif row.value is not None:
+                found[entry.row.id] = row.value
+        return found
+
+    def clusters(self, ids: Iterable[str]) -> list[str]:
+        """The fact of each item: questions on the same fact are not independent."""
+        return [self.facts[i] for i in ids]
+
+    def named(self, group: Group) -> list[str]:
+        """The names of the contenders of a group."""
+        return [one.name for one in self.contenders if one.group == group]
+
+    def scored_by(self, measure: Measure) -> list[Contender]:
+        """The contenders that have any value in `measure`."""
+        return [one for one in self.contenders if self.values(measure, one.name)]
+
+
+def run_of(finished: Finished, aspects: Sequence[str]) -> Run:
+    """Gather a finished evaluation. Measures of `aspects` come first, in that order, the verdict after them."""
+    entries = items(finished)
+    known = {entry.row.id for entry in entries}
+    answers: dict[str, dict[str, Said]] = {}
+    scores: dict[tuple[str, str], dict[str, dict[str, Given]]] = {}
+    steps: dict[str, str] = {}
+    for step, table in finished.tables.items():
+        if step.startswith("answer."):
+            for model, item, said in _answers(table, known):
+                answers.setdefault(model, {})[item] = said
+                steps[step] = model
+        elif table.row.name == "score":
+            for key, model, item, given in _scores(table):
+                scores.setdefault(key, {}).setdefault(model, {})[item] = given
+                steps[step] = model
+    evaluation = _mapping(finished.recipe.get("evaluation"))
+    measures = sorted(
+        (
+            Measure(
+                aspect,
+                scorer,
+                _role(scorer, scores[aspect, scorer], evaluation),
+                _judge_kind(scorer, evaluation) == "similarity",
+            )
+            for aspect, scorer in scores
+        ),
+        key=lambda one: (_place([*aspects, VERDICT], one.aspect), _ROLES.index(one.role)),
+    )
+    names = dict.fromkeys([*answers, *(model for by_model in scores.values() for model in by_model)])
+    contenders = sorted(
+        (Contender(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names), key=_group_place
+    )
+    return Run(
+        entries=tuple(entries),
+        facts={e.row.id: str(getattr(e.row, "fact", "")) or e.row.id for e in entries},
+        sources=tuple(_sources(entries, finished.recipe)),
+        types=tuple(name for name in types_of(entries) if name),
+        contenders=tuple(contenders),
+        measures=tuple(measures),
+        answers=answers,
+        scores={one: scores[one.aspect, one.scorer] for one in measures},
+        benchmark=digest(entry.row.id for entry in entries),
+        recipe=hashlib.sha256(finished.recipe_yaml.encode()).hexdigest()[:16],
+        step_models=steps,
+    )
+
+
+def digest(ids: Iterable[str]) -> str:
+    """A name for a benchmark by what it holds: the same items in whatever order have the same digest."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
+
+
+def _answers(table: Table[Any], known: Container[str]) -> Iterator[tuple[str, str, Said]]:
+    for data in _rows(table, ("parents", "model", "text", "outcome")):
+        item = next((parent for parent in data["parents"] if parent in known), "")
+        yield data["model"], item, Said(data["text"], data["outcome"])
+
+
+def _scores(table: Table[Any]) -> Iterator[tuple[tuple[str, str], str, str, Given]]:
+    for data in _rows(table, ("item", "model", "scorer", "aspect", "value", "label", "ratings")):
+        ratings = tuple((rating["rater"], rating["value"]) for rating in data["ratings"] or ())
+        given = Given(data["value"], data["label"], ratings)
+        yield (data["aspect"], data["scorer"]), data["model"], data["item"], given
+
+
+def _rows(table: Table[Any], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for batch in table.arrow.select(list(columns)).to_batches(max_chunksize=4096):
+        yield from batch.to_pylist()
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _group(name: str, evaluation: Mapping[str, Any]) -> Group:
+    baselines = _mapping(evaluation.get("baselines"))
+    if name not in baselines:
+        return "model"
+    return "people" if _mapping(baselines[name]).get("kind") == "people" else "rule"
+
+
+def _label(name: str, recipe: Mapping[str, Any]) -> str:
+    """The name that a model has in the file that its answers were recorded in."""
+    step = _mapping(_mapping(recipe.get("steps")).get(f"answer.{name}"))
+    baseline = _mapping(step.get("baseline"))
+    return str(baseline.get("model") or "") if baseline.get("kind") == "recorded" else ""
+
+
+def _group_place(one: Contender) -> int:
+    return _GROUPS.index(one.group)
+
+
+def _role(scorer: str, by_model: Mapping[str, Mapping[str, Given]], evaluation: Mapping[str, Any]) -> Role:
+    kind = str(_mapping(_mapping(evaluation.get("scorers")).get(scorer)).get("kind", ""))
+    if kind == "ratings" or any(given.ratings for rows in by_model.values() for given in rows.values()):
+        return "people"
+    judges = _mapping(evaluation.get("judges"))
+    if kind == "judged" or scorer in judges or scorer.removeprefix("judge_") in judges:
+        return "judge"
+    return "rule"
+
+
+def _judge_kind(scorer: str, evaluation: Mapping[str, Any]) -> str:
+    judges = _mapping(evaluation.get("judges"))
+    own = _mapping(_mapping(_mapping(evaluation.get("scorers")).get(scorer)).get("judge"))
+    return str((own or _mapping(judges.get(scorer) or judges.get(scorer.removeprefix("judge_")))).get("kind", ""))
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name in names else len(names)
+
+
+def _sources(entries: Sequence[Entry], recipe: Mapping[str, Any]) -> list[str]:
+    present = dict.fromkeys(entry.source for entry in entries)
+    known = [name for name in _mapping(recipe.get("sources")) if name in present]
+    return [*known, *(name for name in present if name not in known)]

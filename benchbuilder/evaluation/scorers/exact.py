@@ -1,0 +1,104 @@
+"""The scorer kind `exact`: whether an answer is the item's, by the key of an option or word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.records.outcomes import NotApplicable
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.text.answers import same_key
+from benchbuilder.core.text.lengths import cut
+from benchbuilder.core.text.patterns import Regex, replace_all
+from benchbuilder.core.text.unmarked import undressed
+from benchbuilder.evaluation.parsing.chosen_options import chosen, final_parts
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+
+
+class ExactSpec(KindSpec):
+    """How answers are compared with what stands in the payload.
+
+    An item whose payload has the field `options` (each with ``key`` and ``text``) is answered by the key that the
+    field `key` names, or by that option's text; several right keys are written together (``AC``) and must all be
+    chosen. Any other is answered by a text of its field `answer`.
+
+    `announced` are patterns that come before a final answer. Widths, case, white space, the characters of `ignore` and
+    what the patterns of `drop` match (articles, units) do not count in a comparison. `also_words` are keys that are
+    words of the language too, as A and I are in English: one counts before a small letter only if its option's text
+    follows.
+    """
+
+    announced: tuple[Regex, ...]
+    ignore: str
+    drop: tuple[Regex, ...] = ()
+    also_words: tuple[str, ...] = ()
+    aspect: Name = "accuracy"
+    answer: Name = "answer"
+    options: Name = "options"
+    key: Name = "answer_key"
+
+
+class Exact(Scorer):
+    """1 for the right answer, 0 for another, none where no option can be told with confidence: that is never guessed.
+
+    The label is ``right``, ``wrong`` or ``invalid``; ``refused``, ``empty``, ``filtered`` or ``missing`` where there
+    was no attempt to answer. The detail is what was read.
+    """
+
+    kind: ClassVar[str] = "exact"
+    version: ClassVar[int] = 1
+    spec_class: ClassVar[type[KindSpec]] = ExactSpec
+    reasons: ClassVar[Mapping[str, str]] = {"no_answer": "The item does not say which answer is right."}
+
+    spec: ExactSpec
+
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+        """What each answer scored."""
+        return [self._scored(answer, item) for answer, item in pairs]
+
+    def _scored(self, answer: Answer, item: Item[Any]) -> Scored:
+        right = tuple(text for text in item.payload.texts().get(self.spec.answer, ()) if text.strip())
+        options = {option.key: option.text for option in getattr(item.payload, self.spec.options, ())}
+        keys = _right_keys(str(getattr(item.payload, self.spec.key, "") or ""), options)
+        if not (keys if options else right):
+            return NotApplicable("no_answer")
+        if answer.outcome not in ("complete", "truncated"):
+            return (Mark(self.spec.aspect, None, answer.outcome),)
+        if not answer.text.strip():
+            return (Mark(self.spec.aspect, None, "empty"),)
+        return (self._chosen(answer.text, options, keys) if options else self._written(answer.text, right),)
+
+    def _chosen(self, text: str, options: Mapping[str, str], keys: frozenset[str]) -> Mark:
+        found = chosen(text, options, self.spec.announced, self.spec.ignore, self.spec.also_words)
+        if not found or (len(found) > 1 and len(keys) == 1):
+            detail = f"several: {' '.join(sorted(found))}" if found else "no option"
+            return Mark(self.spec.aspect, None, "invalid", detail)
+        return self._mark(found == keys, " ".join(sorted(found)))
+
+    def _written(self, text: str, right: Sequence[str]) -> Mark:
+        said = undressed(text)
+        if said is None:
+            return Mark(self.spec.aspect, None, "invalid", "reasoning without an end")
+        finals = final_parts(said, self.spec.announced)
+        wanted = {self._same(answer) for answer in right}
+        found = any(self._same(text) in wanted for text in (said, *finals))
+        return self._mark(found, finals[-1] if finals else cut(said, 80))
+
+    def _same(self, text: str) -> str:
+        for pattern in self.spec.drop:
+            text = replace_all(pattern, " ", text)
+        return same_key(text, self.spec.ignore)
+
+    def _mark(self, right: bool, detail: str) -> Mark:
+        return Mark(self.spec.aspect, float(right), "right" if right else "wrong", detail)
+
+
+def _right_keys(key: str, options: Mapping[str, str]) -> frozenset[str]:
+    """The right keys, in one word or apart; empty if one of them is no option."""
+    if key in options:
+        return frozenset({key})
+    keys = frozenset(mark for mark in key if mark.isalnum())
+    return keys if keys <= set(options) else frozenset()

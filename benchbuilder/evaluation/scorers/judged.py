@@ -1,0 +1,147 @@
+"""The scorer kind `judged`: a judge scores answers in its aspect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import Dropped, NotApplicable
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.registry import create
+from benchbuilder.core.stats.conformal import interval
+from benchbuilder.core.text.blank import blank
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, Judge, JudgeSpec, ScoringJudge, case_of, mark_of
+from benchbuilder.evaluation.judges.card import FINAL, misfits, plain_spec, read_learned, rubric_digest, trained, verify
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer, Scoring
+
+
+class JudgedSpec(KindSpec):
+    """Which judge, and for what.
+
+    `folder` is where the judge's training left it, for a kind that is trained; what it learned counts, not where it
+    lies. A judge that was made for another `language` or `rubric` does not score, unless `anyway`.
+    """
+
+    judge: Annotated[Any, Slot("judge")]
+    folder: Annotated[str | None, Knob()] = None
+    language: str
+    rubric: FileRef | None = None
+    anyway: bool = False
+
+
+class Judged(Scorer):
+    """Scores what a judge says of each answer.
+
+    An answer without text (white space and invisible characters are none) scores 0 and is not put to the judge: who
+    says nothing gains nothing. The label is what became of the request where that was not a complete answer, or
+    ``learned`` where the judge learned from this very answer: its score is then no independent one. The detail is the
+    judge's interval, if it has one.
+    """
+
+    kind: ClassVar[str] = "judged"
+    spec_class: ClassVar[type[KindSpec]] = JudgedSpec
+    reasons: ClassVar[Mapping[str, str]] = {"missing": "The model has no answer to this item."}
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self.spec: JudgedSpec = spec
+        self._spec: JudgeSpec = spec.judge
+        self._judge: Judge = create("judge", spec.judge)
+        self._half: float | None = None
+        self._learned: frozenset[str] = frozenset()
+        self._opened = False
+        if isinstance(self._judge, AskingJudge):
+            self.reasons = {**type(self).reasons, **self._judge.reasons}  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model that the judge asks, if it is one that asks. One that was trained is opened to know its model."""
+        if not isinstance(self._judge, AskingJudge):
+            return None
+        if self._judge.trains:
+            self.open()
+        return self._judge.asks
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions that shape the judge's scores, and what it learned. DataError if it may not score, or cannot."""
+        parts = dict(self._judge.fingerprint())
+        if self._judge.trains:
+            card = self._card()
+            parts["what the judge learned"] = str(card["artefact_sha256"])
+            parts["what it learned from"] = str(card["data_sha256"])
+            parts["half width of its intervals"] = str(card["conformal"]["half_width"])
+        return parts
+
+    def _card(self) -> dict[str, Any]:
+        """The card of a judge that fits; DataError otherwise."""
+        place = Path(self.spec.folder or "")
+        name = place.name
+        card = trained(place.parent, name)
+        if card.get("spec") != plain_spec(self._spec):
+            raise DataError(
+                f"the judge {name!r} was trained by other settings than the recipe has now",
+                where=f"evaluation.judges.{name}",
+                next=f"benchbuild judge train {name} recipe=..., or change the settings back",
+            )
+        told = misfits(card, language=self.spec.language, rubric=rubric_digest(self.spec.rubric))
+        if told and not self.spec.anyway:
+            raise DataError(
+                f"the judge {name!r} was not made for this benchmark", why="; ".join(told),
+                next="train one for it, or set evaluation.any_rubric=true and do not compare the scores with others",
+            )  # fmt: skip
+        return card
+
+    def open(self) -> None:
+        """Open the judge. DataError if it may not score here, or was changed since it was trained."""
+        if self._opened:
+            return
+        self._judge.ready()
+        if self._judge.trains:
+            card, folder = self._card(), Path(self.spec.folder or "")
+            self._half = card["conformal"]["half_width"]
+            self._judge.open(verify(folder, FINAL, card))
+            self._learned = read_learned(folder)
+        else:
+            self._judge.open(None)
+        self._opened = True
+
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+        """What the judge says of each answer."""
+        if not isinstance(self._judge, ScoringJudge):
+            raise TypeError(f"the judge {self._judge.kind!r} asks a model: it is driven by conversations")
+        said = [place for place, (answer, _) in enumerate(pairs) if not blank(answer.text)]
+        values = dict(zip(said, self._judge.score([self._case(*pairs[place]) for place in said]), strict=True))
+        return [self._scored(*pair, values.get(place)) for place, pair in enumerate(pairs)]
+
+    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:
+        """What the judge says of an answer once it has asked its model."""
+        if not isinstance(self._judge, AskingJudge):
+            raise TypeError(f"the judge {self._judge.kind!r} asks no model")
+        value: float | None = None
+        if not blank(answer.text):
+            told = yield from self._judge.converse(self._case(answer, item))
+            if isinstance(told, Dropped):
+                return told
+            value = told
+        return self._scored(answer, item, value)
+
+    def _case(self, answer: Answer, item: Item[Any]) -> Case:
+        case = case_of(item, answer.text)
+        return case if self._spec.evidence else case.without_evidence()
+
+    def _scored(self, answer: Answer, item: Item[Any], value: float | None) -> Scored:
+        """The marks of an answer with the judge's `value`, or without text."""
+        if answer.outcome == "missing":
+            return NotApplicable("missing")
+        label = "" if answer.outcome == "complete" else answer.outcome
+        if value is None:
+            return (Mark(self._spec.aspect, 0.0, label or "empty"),)
+        if not label and self._learned and mark_of(case_of(item, answer.text)) in self._learned:
+            label = "learned"
+        detail = "" if self._half is None else "{:.3f}..{:.3f}".format(*interval(value, self._half))
+        return (Mark(self._spec.aspect, value, label, detail),)

@@ -1,0 +1,199 @@
+"""Ratings of answers as they stand in files, in an export of votes, or in the review app."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.annotation.database.free_text import EXPORTED, Said, said_in_export
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.names import recipe_name
+from benchbuilder.core.text.normalise import narrow
+from benchbuilder.core.text.rows import folded, read_rows, refuse
+
+_LONG = frozenset({"aspect", "rater", "value"})
+_NEXT = (
+    "long form: id (or question), model, aspect, rater, value; wide form: id (or question), model, and a column "
+    "ASPECT.RATER each; or an export of votes"
+)
+_ANNOTATOR, _ADJUDICATOR = "annotator", "adjudicator"
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What one person gave to an answer in one aspect, from 0 to 1, and where that stands.
+
+    Several `ids` or `models` gave the same answer. `answer` is the text that was rated, white space folded; ``None``
+    where that is not said.
+    """
+
+    where: str
+    ids: tuple[str, ...]
+    question: str
+    models: tuple[str, ...]
+    aspect: str
+    rater: str
+    role: str
+    value: float
+    answer: str | None
+
+    def places(self) -> tuple[str, ...]:
+        """Under what it is found: ids, and the question, white space folded."""
+        return (*self.ids, self.question) if self.question else self.ids
+
+
+def of_file(file: Path, aspects: Collection[str]) -> tuple[Rated, ...]:
+    """The ratings of a file in long or wide form, or of an export; of other aspects none.
+
+    DataError, with file and line, lists values that are no numbers from 0 to 1, rows that do not say what they rate,
+    and second ratings of one person for the same thing. A plan asks for them once for each model: what was read last
+    is read again only if the file is another by then.
+    """
+    try:
+        held = hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:  # told of by what reads it
+        held = ""
+    return _of_file(file, tuple(aspects), held)
+
+
+@lru_cache(maxsize=2)
+def _of_file(file: Path, aspects: tuple[str, ...], held: str) -> tuple[Rated, ...]:  # noqa: ARG001
+    rows = read_rows(file)
+    columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    if rows and set(columns) >= EXPORTED:
+        return tuple(of_said(said_in_export(file, rows), aspects, file.name))
+    raters = {name: tuple(name.split(".", 1)) for name in columns if name.partition(".")[0] in aspects and "." in name}
+    if rows and not raters and not set(columns) >= _LONG:
+        raise DataError(
+            f"{file.name} holds no ratings of {', '.join(aspects)}", where=str(file),
+            why=f"its columns are {', '.join(columns)}", next=_NEXT,
+        )  # fmt: skip
+    found: list[Rated] = []
+    problems: list[str] = []
+    for line, row in rows:
+        where = f"{file.name}:{line}"
+        cells = [(*raters[name], row.get(name)) for name in raters] if raters else [_long(row)]
+        for aspect, rater, cell in cells:
+            if aspect not in aspects or _blank(cell):
+                continue
+            try:
+                found.append(_rated(where, row, aspect, rater, cell))
+            except ValueError as error:
+                problems.append(f"{where}: {error}")
+    refuse(
+        [*dict.fromkeys(problems), *_respelled(found), *_twice(found)],
+        f"{file.name} holds ratings that cannot be used",
+        _NEXT,
+    )
+    return tuple(found)
+
+
+def of_said(said: Iterable[Said], aspects: Collection[str], what: str) -> list[Rated]:
+    """The ratings among what people said in a review.
+
+    Its work list says ``id`` (or shows ``question``) and ``model``; DataError lists what does not, and wrong values.
+    """
+    found: list[Rated] = []
+    problems: list[str] = []
+    for one in said:
+        if one.question not in aspects:
+            continue
+        ids, models = (tuple(filter(None, one.about.get(name, ()))) for name in ("id", "model"))
+        question, text = folded(one.fields.get("question", "")), one.fields.get("answer")
+        if not models or not (ids or question):
+            problems.append(f"{one.where}: it is not said which model's answer was rated, or to what")
+            continue
+        try:
+            value = _value(one.value)
+        except ValueError as error:
+            problems.append(f"{one.where}: {one.question} of {one.person}: {error}")
+            continue
+        found.append(Rated(
+            one.where, ids, question, models, one.question, one.person, one.role, value,
+            None if text is None else folded(text),
+        ))  # fmt: skip
+    next_step = "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
+    refuse(
+        [*dict.fromkeys(problems), *_respelled(found), *_twice(found)],
+        f"{what} holds ratings that cannot be used",
+        next_step,
+    )
+    return found
+
+
+def _long(row: Mapping[str, Any]) -> tuple[str, str, Any]:
+    return str(row.get("aspect") or "").strip(), str(row.get("rater") or "").strip(), row.get("value")
+
+
+def _rated(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: Any) -> Rated:
+    """One rating; ValueError says what is wrong with it."""
+    name = next((str(row[key]).strip() for key in ("id", "item") if row.get(key)), "")
+    question, model = (str(row.get(key) or "").strip() for key in ("question", "model"))
+    if not model or not (name or question):
+        raise ValueError("it is not said which model's answer was rated, or to what")
+    if not rater:
+        raise ValueError(f"it is not said who rated {aspect}")
+    role = str(row.get("role") or _ANNOTATOR).strip()
+    if role not in (_ANNOTATOR, _ADJUDICATOR):
+        raise ValueError(f"role is {role!r}; known are {_ANNOTATOR}, {_ADJUDICATOR}")
+    try:
+        value = _value(cell)
+    except ValueError as error:
+        raise ValueError(f"{aspect} of {rater}: {error}") from error
+    text = row.get("answer")
+    return Rated(
+        where, (name,) if name else (), folded(question), (model,), aspect, rater, role, value,
+        None if text is None else folded(str(text)),
+    )  # fmt: skip
+
+
+def _blank(cell: Any) -> bool:
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def _value(cell: object) -> float:
+    """A number from 0 to 1; ValueError says what stands there. Full-width digits count, and so does a comma."""
+    plain = narrow(unicodedata.normalize("NFKC", str(cell))).strip().replace(",", ".")
+    try:
+        value = math.nan if isinstance(cell, bool) else float(plain)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise ValueError(f"{str(cell)!r} is no number from 0 to 1")
+    return value
+
+
+def _respelled(found: Sequence[Rated]) -> list[str]:
+    """What is said of two names of models that a recipe writes alike: nobody can tell whether they are one."""
+    first: dict[str, tuple[str, Rated]] = {}
+    problems: dict[str, str] = {}
+    for rated in found:
+        for model in rated.models:
+            before, at = first.setdefault(recipe_name(model), (model, rated))
+            if before != model:
+                told = f"the model {model!r} is called {before!r} at {at.where}: give a model one name everywhere"
+                problems.setdefault(model, f"{rated.where}: {told}")
+    return list(problems.values())
+
+
+def _twice(found: Sequence[Rated]) -> list[str]:
+    """What is said of second ratings of one person, or second decisions, for one answer in one aspect."""
+    first: dict[tuple[str, str, str, str, str | None], Rated] = {}
+    problems: list[str] = []
+    for rated in found:
+        who = rated.role if rated.role == _ADJUDICATOR else f"{_ANNOTATOR} {rated.rater}"
+        for place in rated.ids or (rated.question,):
+            for model in rated.models:
+                before = first.setdefault((place, recipe_name(model), rated.aspect, who, rated.answer), rated)
+                if before is not rated:
+                    told = f"{rated.aspect} of {model} on {place} was rated before, at {before.where}"
+                    problems.append(f"{rated.where}: {rated.rater}: {told}")
+    return problems

@@ -1,0 +1,108 @@
+"""The scorer kind `similarity`: how near an answer is to the item's right statement, and to its wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import KindSpec, Slot
+from benchbuilder.core import registry
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import NotApplicable
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.stats.overlap import chrf, lead, rouge_l, start, words
+from benchbuilder.core.text.replies import spoken
+from benchbuilder.evaluation.judges.base import Case, case_of
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+
+Measure = Literal["chrf", "rouge_l"]
+
+
+class SimilaritySpec(KindSpec):
+    """Which `measures` are taken, the tokenizer of ``rouge_l``, and how many characters of an answer count."""
+
+    measures: Annotated[tuple[Measure, ...], Field(min_length=1)]
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+    longest: Annotated[int, Field(ge=1000)] = 20_000
+
+
+class Similarity(Scorer):
+    """For each measure the aspects ``MEASURE_right`` (similarity to the right statement) and, if the item has a wrong
+    statement, ``MEASURE_difference``: that minus the similarity to the wrong one, halved and moved to 0..1, so that
+    0.5 is no difference.
+
+    An answer without text is similar to nothing: 0, and 0.5. The label is what became of the request where that was
+    not a complete answer. Reasoning is no part of an answer. Of one that is longer than `longest` characters only the
+    first of them count: the detail says so.
+    """
+
+    kind: ClassVar[str] = "similarity"
+    version: ClassVar[int] = 1
+    spec_class: ClassVar[type[KindSpec]] = SimilaritySpec
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_reference": "The item has no right statement to compare with.",
+        "missing": "The model has no answer to this item.",
+    }
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self.spec: SimilaritySpec = spec
+        self._tokenizer: Tokenizer | None = None
+        if "rouge_l" in spec.measures:
+            if spec.tokenizer is None:
+                raise DataError(
+                    "rouge_l has no tokenizer", where="evaluation.scorers", next="set tokenizer in the recipe"
+                )
+            self._tokenizer = registry.create("tokenizer", spec.tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of the libraries that measure, and of the tokenizer."""
+        known = {"sacrebleu": _installed("sacrebleu")} if "chrf" in self.spec.measures else {}
+        return {**known, **(self._tokenizer.fingerprint() if self._tokenizer is not None else {})}
+
+    def open(self) -> None:
+        """Open the tokenizer."""
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+        """The similarities of each answer."""
+        return [self._scored(answer, case_of(item, spoken(answer.text) or "")) for answer, item in pairs]
+
+    def _scored(self, answer: Answer, case: Case) -> Scored:
+        if not case.right.strip():
+            return NotApplicable("no_reference")
+        if answer.outcome == "missing":
+            return NotApplicable("missing")
+        label = "" if answer.outcome == "complete" else answer.outcome
+        text, cut = start(case.answer, self.spec.longest)
+        marks: list[Mark] = []
+        for measure in self.spec.measures:
+            right = self._similar(measure, text, case.right)
+            marks.append(Mark(f"{measure}_right", right, label, detail=cut))
+            if case.wrong.strip():
+                wrong = self._similar(measure, text, case.wrong)
+                detail = f"{right:.3f} - {wrong:.3f}" + (f" ({cut})" if cut else "")
+                marks.append(Mark(f"{measure}_difference", lead(right, wrong), label, detail=detail))
+        return tuple(marks)
+
+    def _similar(self, measure: Measure, text: str, reference: str) -> float:
+        if measure == "chrf":
+            return chrf(text, reference)
+        assert self._tokenizer is not None
+        return rouge_l(words(text, self._tokenizer.tokens), words(reference, self._tokenizer.tokens))
+
+
+def _installed(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,129 @@
+"""The scorer kind `verdict`: whether the answer to a yes/no question says what the item expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import FileRef, KindSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.outcomes import NotApplicable
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.text.replies import spoken
+from benchbuilder.core.text.script import script_version
+from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.evaluation.parsing.verdicts import Asked, Reading, VerdictReader, verdict_reader
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+
+_SAID = {
+    "reasoning": "reasoning without an end",
+    "silent": "no verdict",
+    "undecided": "left open",
+    "contradiction": "two verdicts that cannot both hold",
+    "runaway": "a pattern ran out of time",
+}
+_LABELS = {"empty": "empty", "refusal": "refused"}
+
+
+class VerdictSpec(KindSpec):
+    """By which `tables` answers are read, and which field of the payload holds the verdict that is right (`expected`).
+    Of an answer that is longer than `longest` characters the last of them are read: there the last verdict stands.
+
+    Answers are read by all tables at once, so that one in another language than the question's counts too.
+    """
+
+    tables: Annotated[tuple[FileRef, ...], Field(min_length=1)]
+    aspect: Name = "verdict"
+    expected: Name = "expected"
+    longest: Annotated[int, Field(ge=1000)] = 20_000
+
+
+class Verdict(Scorer):
+    """1 for the right verdict, 0 for the wrong one, none where no verdict can be relied on: that is never guessed.
+
+    The last verdict counts. The label is ``right``, ``wrong`` or ``invalid``; ``refused``, ``empty``, ``filtered`` or
+    ``missing`` where there was no attempt to answer. The detail is the verdict with the words it was read from, or why
+    there is none.
+    """
+
+    kind: ClassVar[str] = "verdict"
+    version: ClassVar[int] = 1
+    spec_class: ClassVar[type[KindSpec]] = VerdictSpec
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_verdict_asked": "The item is no yes/no question, or which verdict is right is not known.",
+    }
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self.spec: VerdictSpec = spec
+        self._reader: VerdictReader | None = None
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of the script converter."""
+        return {"opencc": script_version()}
+
+    def open(self) -> None:
+        """Read the tables; DataError if one is wrong."""
+        if self._reader is None:
+            self._reader = verdict_reader([table.file for table in self.spec.tables])
+
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+        """What each answer scored."""
+        self.open()
+        return [self._scored(answer, item) for answer, item in pairs]
+
+    def _scored(self, answer: Answer, item: Item[Any]) -> Scored:
+        expected = _expected(getattr(item.payload, self.spec.expected, None), item, self.spec.expected)
+        if not expected:
+            return NotApplicable("no_verdict_asked")
+        if answer.outcome not in ("complete", "truncated"):
+            return (Mark(self.spec.aspect, None, answer.outcome),)
+        assert self._reader is not None
+        text, cut = self._end(answer.text)
+        read = Reading("", "reasoning") if text is None else self._reader.read(text, _asked(item, expected))
+        if not read.verdict:
+            label = _LABELS.get(read.why, "invalid")
+            return (Mark(self.spec.aspect, None, label, detail=_detail(_SAID.get(read.why, ""), read) + cut),)
+        right = read.verdict == expected
+        detail = _detail(read.verdict, read) + cut
+        return (Mark(self.spec.aspect, float(right), "right" if right else "wrong", detail),)
+
+    def _end(self, text: str) -> tuple[str | None, str]:
+        """What is read of an answer, ``None`` if it is reasoning alone, and what is said of that."""
+        longest = self.spec.longest
+        if len(text) <= longest:
+            return text, ""
+        said = spoken(text)
+        if said is None or len(said) <= longest:
+            return said, ""
+        return said[-longest:], f" (read: the last {longest:,} of {len(said):,} characters)"
+
+
+def _expected(value: Any, item: Item[Any], field: str) -> Literal["yes", "no", ""]:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == "":
+        return ""
+    if value not in ("yes", "no"):
+        raise DataError(
+            f"the field {field!r} of an item holds no verdict", where=item.id, why=f"it is {str(value)[:40]!r}",
+            next="name the field that holds yes, no or nothing: evaluation.scorers.….expected",
+        )  # fmt: skip
+    return value
+
+
+def _asked(item: Item[Any], expected: str) -> Asked:
+    """The question, with what it claims: the right statement if yes is right, the wrong one otherwise."""
+    case = case_of(item, "")
+    question = "".join(item.payload.texts().get("question", ()))
+    claim, contrary = (case.right, case.wrong) if expected == "yes" else (case.wrong, case.right)
+    return Asked(question, claim, contrary)
+
+
+def _detail(what: str, read: Reading) -> str:
+    return f"{what}: {read.words}" if what and read.words else what or read.words

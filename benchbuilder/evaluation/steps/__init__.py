@@ -1,0 +1,1 @@
+"""Steps of an evaluation: answering and scoring."""

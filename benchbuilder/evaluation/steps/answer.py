@@ -1,0 +1,26 @@
+"""Asking a model under evaluation: each item once, the question alone unless a prompt says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.outcomes import Kept
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.evaluation.steps.ask_model import Asking, AskingSpec
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.steps.base import Port
+
+
+class AnswerItems(Asking):
+    """Puts each item to a model, zero-shot and in a single turn; one answer an item."""
+
+    kind: ClassVar[str] = "answer"
+    spec_class: ClassVar[type[StepSpec]] = AskingSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Item)}
+
+    def converse(self, row: Item[Any], parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
+        """One question, one answer."""
+        answer = yield from self.ask(row, row)
+        return [Kept(answer)]

@@ -1,0 +1,59 @@
+"""Answers that need no model: those of a baseline, and those that were given before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import create
+from benchbuilder.evaluation.baselines.base import Baseline
+from benchbuilder.steps.base import Map, Port
+
+
+class AnswerByRuleSpec(StepSpec):
+    """Which baseline answers, and under which name its answers are kept."""
+
+    name: str
+    baseline: Annotated[KindSpec, Slot("baseline")]
+
+
+class AnswerByRule(Map):
+    """Has a baseline answer each item; one answer an item."""
+
+    kind: ClassVar[str] = "answer_by_rule"
+    spec_class: ClassVar[type[StepSpec]] = AnswerByRuleSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Item)}
+    output: ClassVar[type[Row] | None] = Answer
+
+    spec: AnswerByRuleSpec
+
+    @property
+    def _baseline(self) -> Baseline:
+        return create("baseline", self.spec.baseline)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes the baseline's answers besides its spec."""
+        return self._baseline.fingerprint()
+
+    def observes(self) -> Mapping[str, str]:
+        """What people wrote so far, where the answers are theirs."""
+        baseline = self._baseline
+        baseline.open(self.context.workplace)
+        return baseline.observes()
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Open the baseline."""
+        self._open = self._baseline
+        self._open.open(self.context.workplace)
+
+    def map(self, row: Item[Any], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """One answer."""
+        text, outcome = self._open.answer(row)
+        made_by = self.made_by(self.spec.baseline.kind)
+        return [Kept(Answer.child(row, made_by=made_by, model=self.spec.name, text=text, outcome=outcome))]

@@ -1,0 +1,61 @@
+"""Scoring answers by asking a model about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer, Score
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import create
+from benchbuilder.evaluation.scorers.base import Scorer, fates_of
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.steps.base import Port, Prompted
+from benchbuilder.steps.writer import model_parts
+
+
+class ScoreByModelSpec(StepSpec):
+    """Which scorer scores, and the name under which the recipe knows it."""
+
+    name: str
+    scorer: Annotated[KindSpec, Slot("scorer")]
+
+
+class ScoreByModel(Prompted):
+    """Has a scorer ask its model about each answer. The reasons for no score are those of its scorer."""
+
+    kind: ClassVar[str] = "score_by_model"
+    version: ClassVar[int] = 2
+    spec_class: ClassVar[type[StepSpec]] = ScoreByModelSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="parent")}
+    output: ClassVar[type[Row] | None] = Score
+    slots = "many"
+
+    spec: ScoreByModelSpec
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self.scorer: Scorer = create("scorer", spec.scorer, context)
+        self.reasons = dict(self.scorer.reasons)  # pyright: ignore[reportAttributeAccessIssue] - closed all the same
+
+    @property
+    def asks(self) -> KindSpec | None:
+        """The model that the scorer asks."""
+        return self.scorer.asks
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes the scores besides the spec: the model itself."""
+        return {**self.scorer.fingerprint(), **({} if self.asks is None else model_parts(self.asks))}
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Open the scorer."""
+        self.scorer.open()
+
+    def converse(self, row: Answer, parents: Mapping[str, Any]) -> Conversation:
+        """One answer."""
+        scored = yield from self.scorer.converse(row, parents["item"])
+        return fates_of(scored, row, parents["item"], self.spec.name, self.made_by(self.spec.scorer.kind))

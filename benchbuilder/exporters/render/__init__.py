@@ -1,0 +1,1 @@
+"""What pages share: templates, strings by language, tables and SVG charts."""

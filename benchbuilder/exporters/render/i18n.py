@@ -1,0 +1,110 @@
+"""What reports and cards say, by language: the texts stand in YAML files beside this module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any
+
+import yaml
+from pydantic import AfterValidator
+
+_OWN_STRINGS = "benchbuilder.exporters.render"
+OWN = "en"
+"""The language of the program itself: its reports speak it where nothing else fits."""
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that there are texts for: those of the files beside this module."""
+    folder = files(_OWN_STRINGS).joinpath("strings")
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir()))
+
+
+def nearest(language: str) -> str:
+    """The language of `languages` that speaks to who reads a language tag; `OWN` if there is none.
+
+    >>> nearest("en-GB"), nearest("xx")
+    ('en', 'en')
+    """
+    base = language.partition("-")[0]
+    return base if base in languages() else OWN
+
+
+def _spoken(language: str) -> str:
+    if language not in languages():
+        raise ValueError(f"there are no texts in {language!r}: {', '.join(languages())}")
+    return language
+
+
+Language = Annotated[str, AfterValidator(_spoken)]
+"""A language that there are texts for."""
+
+
+class Wording:
+    """The texts of one language, with those of further `packages`.
+
+    >>> Wording("en")("report.contents")
+    'Contents'
+    """
+
+    def __init__(self, language: Language, packages: tuple[str, ...] = ()) -> None:
+        self.language = language
+        self._texts = texts_of(language, packages)
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of dotted `key`, with `values` in its places; KeyError if there is none."""
+        text = self._texts[key]
+        return text.format(**values) if values else text
+
+    def get(self, key: str, default: str) -> str:
+        """The text of `key`, or `default` where there is none (names that recipes and plugins bring)."""
+        return self._texts.get(key, default)
+
+
+@cache
+def texts_of(language: str, packages: tuple[str, ...] = ()) -> Mapping[str, str]:
+    """Every text of a language by dotted key: ``strings/en.yaml`` of this package and of further `packages`."""
+    found: dict[str, str] = {}
+    for package in (_OWN_STRINGS, *packages):
+        file = files(package).joinpath("strings", f"{language}.yaml")
+        pairs = _flatten("", yaml.safe_load(file.read_text(encoding="utf-8")))
+        if twice := sorted(key for key, _ in pairs if key in found):
+            raise ValueError(f"{package}, strings of {language!r}: defined twice: {', '.join(twice)}")
+        found.update(pairs)
+    return found
+
+
+def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
+    if not isinstance(node, Mapping):
+        return [(prefix, str(node))]
+    return [pair for key, value in node.items() for pair in _flatten(f"{prefix}.{key}" if prefix else str(key), value)]
+
+
+def number(value: float) -> str:
+    """A count with thousands apart, or a measure with one decimal.
+
+    >>> number(12345), number(3.14159)
+    ('12,345', '3.1')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def percent(share: float) -> str:
+    """A share of one in per cent.
+
+    >>> percent(0.1234)
+    '12.3 %'
+    """
+    return f"{share * 100:.1f} %"
+
+
+def dollars(amount: float) -> str:
+    """An amount of US dollars with cents, or with two figures where it is less than one.
+
+    >>> dollars(1234.5), dollars(0.012345), dollars(0.5), dollars(0)
+    ('1,234.50', '0.012', '0.50', '0.00')
+    """
+    return f"{amount:,.2f}" if amount >= 1 or amount == 0 else f"{Decimal(f'{amount:.1e}'):f}"

@@ -1,0 +1,94 @@
+"""Jinja templates of the exporters: HTML escaped by default, Markdown made harmless by default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from benchbuilder.core.text.invisible import harmless
+from benchbuilder.exporters.render.i18n import dollars, number, percent
+
+_KEPT = frozenset("\n\t\r")
+_WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
+
+
+def is_web_address(text: str) -> bool:
+    """Whether a reader can be sent there: an http or https address without characters that end a link.
+
+    >>> is_web_address("https://example.org/a"), is_web_address("javascript:alert(1)")
+    (True, False)
+    """
+    return _WEB.match(text) is not None
+
+
+def markdown(value: object) -> str:
+    r"""`value` as plain text within one line of Markdown: no markup, no HTML, no table cell ends.
+
+    >>> markdown("a | <b> *c*")
+    'a \\| &lt;b&gt; \\*c\\*'
+    """
+    if isinstance(value, Markup):
+        return str(value)
+    text = " ".join(str(value).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", text)
+    return re.sub(r"\A(\d+)([.)]) |\A([-+=])", lambda m: f"{m[1]}\\{m[2]} " if m[1] else f"\\{m[3]}", text)
+
+
+def seen(text: str) -> str:
+    r"""`text` with U+FFFD for what steers a page instead of being read: controls, and marks that turn its
+    direction; joiners and other parts of the spelling stay.
+
+    >>> seen("a\x1b[2J\u202eb")
+    'a\ufffd[2J\ufffdb'
+    """
+    return harmless(text, _KEPT)
+
+
+def link(title: str, url: str) -> Markup:
+    """A Markdown link, or the two as plain text where `url` is no web address."""
+    if is_web_address(url):
+        return Markup(f"[{markdown(title)}]({url})")
+    return Markup(markdown(f"{title} ({url})" if url else title))
+
+
+def fenced(text: str) -> Markup:
+    """`text` as a code block that nothing in it can end."""
+    runs = [len(run) for run in re.findall("`+", text)]
+    fence = "`" * max(3, *(length + 1 for length in runs), 3)
+    return Markup(f"{fence}text\n{text.strip()}\n{fence}")
+
+
+def render_html(template: str, packages: Sequence[str] = (), **context: Any) -> str:
+    """The HTML `template` with `context`; every value is escaped unless it is Markup.
+
+    `packages` are searched for templates before those of the report.
+    """
+    return _environment(packages, autoescape=True).get_template(template).render(**context)
+
+
+def render_markdown(template: str, packages: Sequence[str] = (), **context: Any) -> str:
+    """The Markdown `template` with `context`; every value is made plain text unless it is Markup.
+
+    `packages` are searched for templates before those of the report.
+    """
+    return _environment(packages, autoescape=False, finalize=markdown).get_template(template).render(**context)
+
+
+def _environment(packages: Sequence[str], **options: Any) -> Environment:
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "benchbuilder.exporters.report")]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
+    filters: dict[str, Any] = environment.filters
+    filters.update(n=number, pct=percent, usd=dollars, link=link, fenced=fenced, seen=seen)
+    tests: dict[str, Any] = environment.tests
+    tests["web_address"] = is_web_address
+    return environment

@@ -1,0 +1,64 @@
+"""The models behind a benchmark, as its card names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.registry import find
+from benchbuilder.exporters.base import Finished
+from benchbuilder.models.base import Model
+
+_PROMPTS = ("system", "prompt", "pairs", "repair")
+
+
+@dataclass(frozen=True)
+class Author:
+    """A step that puts prompts to a model: what it may write, and by which settings.
+
+    `settings` are those that are sent, `omitted` the names of those that the model's backend does not know. `rows` are
+    what the model wrote, of `total`. `recorded_in` names the file of replies that stood in for the model, if any.
+    """
+
+    step: str
+    model: str
+    backend: str
+    recorded_in: str
+    strategy: str
+    settings: Mapping[str, Any]
+    omitted: tuple[str, ...]
+    prompts: tuple[str, ...]
+    rows: int
+    total: int
+
+
+def authors(finished: Finished) -> list[Author]:
+    """The steps whose rows a model may have written, in the order of the flow."""
+    return [author for account in finished.accounts for author in _author(finished, account.step)]
+
+
+def _author(finished: Finished, step: str) -> Iterator[Author]:
+    said: Mapping[str, Any] = (finished.recipe.get("steps") or {}).get(step) or {}
+    node: Any = said.get("model")
+    if not isinstance(node, Mapping) or node.get("kind", "none") == "none" or said.get("strategy") == "rules":
+        return
+    kind: type[Model] = find("model", node["kind"]).load()
+    spec: KindSpec = kind.spec_class.model_validate(node)
+    model = kind(spec)
+    chosen = {name: value for name, value in (said.get("sampling") or {}).items() if value is not None}
+    sent = model.sent(chosen)
+    rows = [made["rule"] for made in finished.tables[step].column("made_by")] if step in finished.tables else []
+    yield Author(
+        step=step,
+        model=model.label,
+        backend=node["kind"],
+        recorded_in=model.recorded_in,
+        strategy=str(said.get("strategy", "model")),
+        settings=sent,
+        omitted=tuple(name for name in chosen if name not in sent),
+        prompts=tuple(said[name]["path"] for name in _PROMPTS if said.get(name)),
+        rows=sum(rule.startswith(f"{said['kind']}/model") for rule in rows),
+        total=len(rows),
+    )

@@ -1,0 +1,126 @@
+"""The dataset card: what a stranger must know before using the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+from markupsafe import Markup
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.records.arrow.flatten import record_schema
+from benchbuilder.exporters.base import Exporter, FileName, Finished
+from benchbuilder.exporters.render.i18n import Language, Wording
+from benchbuilder.exporters.render.templates import markdown, render_markdown
+from benchbuilder.exporters.report import funnel
+from benchbuilder.exporters.report.annotation import judgements
+from benchbuilder.exporters.report.authors import authors
+from benchbuilder.exporters.report.blind_baselines import baselines
+from benchbuilder.exporters.report.entries import Entry, counted, groups_of, items, sources_of, types_of
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_HUB_LICENCES = frozenset((
+    "apache-2.0", "mit", "openrail", "bsd", "bsd-2-clause", "bsd-3-clause", "cc", "cc0-1.0", "cc-by-2.0",
+    "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0",
+    "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0",
+    "cc-by-nc-sa-4.0", "cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0", "gpl-2.0", "gpl-3.0",
+    "lgpl-3.0", "agpl-3.0", "mpl-2.0", "odc-by", "odbl", "pddl", "unlicense", "gfdl",
+))  # fmt: skip
+
+
+class DatasetCardSpec(KindSpec):
+    """`language` is the language of the card's headings; `tags` and `task_categories` go to the Hub as they are.
+
+    `cue_words` are words that give a negative answer away: the card says, by source, how often they alone are right.
+    """
+
+    file: FileName
+    language: Language
+    tags: tuple[str, ...]
+    task_categories: tuple[str, ...]
+    cue_words: tuple[str, ...]
+
+
+class Card(Exporter):
+    """A dataset card in Markdown, with the YAML front matter of the Hugging Face Hub.
+
+    Licences, uses and limits are what the recipe says; what it does not say is named as not stated.
+    """
+
+    kind: ClassVar[str] = "card"
+    spec_class: ClassVar[type[KindSpec]] = DatasetCardSpec
+
+    spec: DatasetCardSpec
+
+    def write(self, finished: Finished, folder: Path) -> list[Path]:
+        """Write the card."""
+        t = Wording(self.spec.language)
+        made = items(finished)
+        text = render_markdown("card.md.j2", t=_marked(t), text=t, **_context(finished, made, self.spec))
+        return [write_whole(folder / self.spec.file, text)]
+
+
+def _marked(t: Wording) -> Any:
+    """The texts of the card: they are Markdown already, what is filled into them is not."""
+
+    def say(key: str, **values: object) -> Markup:
+        return Markup(t(key, **{name: markdown(v) if isinstance(v, str) else v for name, v in values.items()}))
+
+    return say
+
+
+def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -> dict[str, Any]:
+    sources = groups_of(made, sources_of(finished))
+    judged = judgements(finished)
+    return {
+        "front_matter": Markup(_front_matter(finished, len(made), spec)),
+        "card": finished.recipe["card"],
+        "recipe": finished.recipe,
+        "reviewed": any(entry.reviewed for entry in made),
+        "judged_items": sum(entry.reviewed for entry in made),
+        "total": len(made),
+        "sources": sources,
+        "types": types_of(made),
+        "counts": counted(made),
+        "published": [{"name": name, **finished.recipe["sources"].get(name, {})} for name in _all_sources(finished)],
+        "steps": [(account, funnel.totals(account)) for account in finished.accounts],
+        "authors": authors(finished),
+        "judged": judged,
+        "baselines": baselines(made, sources, spec.cue_words),
+        "cue_words": spec.cue_words,
+        "sample_votes": funnel.holds_sample_votes(finished.recipe),
+        "fields": record_schema(finished.tables[finished.items].row).names,
+    }
+
+
+def _all_sources(finished: Finished) -> list[str]:
+    return [account.step for account in finished.accounts if not account.inputs]
+
+
+def _front_matter(finished: Finished, count: int, spec: DatasetCardSpec) -> str:
+    """What the Hub reads. The licence is the recipe's; one that the Hub has no name for is `other` with its name."""
+    recipe, card = finished.recipe, finished.recipe["card"]
+    data: dict[str, Any] = {"language": [recipe["language"]], **_licence(card["licence"]), "pretty_name": card["title"]}
+    data["size_categories"] = [next((name for top, name in _SIZES if count < top), "n>1M")]
+    data["task_categories"] = list(spec.task_categories)
+    if spec.tags:
+        data["tags"] = list(spec.tags)
+    if file := _data_file(recipe.get("outputs") or {}):
+        data["configs"] = [{"config_name": "default", "data_files": file}]
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000).strip()
+
+
+def _licence(said: str) -> dict[str, str]:
+    if not said:
+        return {}
+    name = said.strip().lower().replace(" ", "-")
+    return {"license": name} if name in _HUB_LICENCES else {"license": "other", "license_name": said}
+
+
+def _data_file(outputs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The file that loads the items: Parquet if there is one, else JSON lines."""
+    files = {node.get("kind"): node["file"] for node in outputs.values() if "step" in node and node["step"] is None}
+    return str(files.get("parquet") or files.get("jsonl") or "")

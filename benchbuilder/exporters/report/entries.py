@@ -1,0 +1,162 @@
+"""What a benchmark holds, as reports speak of it: one entry per item, or per candidate before there are items."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.core.records.arrow.flatten import cells_of
+from benchbuilder.core.records.payloads import Claim, Item, Support
+from benchbuilder.core.records.roles import Evidence
+from benchbuilder.core.records.row import Row
+from benchbuilder.exporters.base import Finished
+
+_TYPES = ("TF", "OE")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One item or candidate. `evidence` is what supports it (for a candidate: what was retrieved for it)."""
+
+    row: Row
+    cells: Mapping[str, str]
+    evidence: tuple[Support, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The source that it counts under, or the class that a step sorted it into."""
+        return self.row.partition
+
+    @property
+    def type(self) -> str:
+        """Its type as written in output files (TF, OE); empty for payloads without types."""
+        return self.cells.get("q-type", "")
+
+    @property
+    def expected(self) -> str:
+        """The verdict that is right, ``yes`` or ``no``; empty where there is none."""
+        return self.cells.get("expected", "")
+
+    @property
+    def question(self) -> str:
+        """What is asked, context included; for payloads without questions their first cell."""
+        return self.cells.get("full-question") or self.cells.get("question") or next(iter(self.cells.values()), "")
+
+    def column(self, name: str) -> str:
+        """The name by which reports know a cell: an answer on which a verdict is asked is not the right one."""
+        about_it = bool(self.expected) and "answer-wrong" not in self.cells
+        return f"item-{name}" if name == "answer" and about_it else name
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether people have judged it."""
+        return isinstance(self.row, Item) and self.row.reviewed
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """A row that an entry was made from: the step that made it, by which rule, and its text."""
+
+    step: str
+    role: str
+    rule: str
+    text: str
+
+
+def candidate_step(finished: Finished) -> str:
+    """The last step that makes candidates, or an empty name."""
+    names = [account.step for account in finished.accounts if account.role == "candidate"]
+    return names[-1] if names else ""
+
+
+def items(finished: Finished) -> list[Entry]:
+    """The items, empty while votes are missing."""
+    if finished.items not in finished.tables:
+        return []
+    return [Entry(row, cells_of(row), _support(row)) for row in finished.tables[finished.items]]
+
+
+def candidates(finished: Finished) -> list[Entry]:
+    """The candidates with the paragraphs that were retrieved for them."""
+    step = candidate_step(finished)
+    if step not in finished.tables:
+        return []
+    found: defaultdict[str, list[Support]] = defaultdict(list)
+    for account in finished.accounts:
+        if account.role == "evidence" and account.step in finished.tables:
+            for row in finished.tables[account.step]:
+                found[row.of].append(_as_support(row))
+    return [Entry(row, cells_of(row), tuple(found[row.id])) for row in finished.tables[step]]
+
+
+def _support(row: Row) -> tuple[Support, ...]:
+    payload = getattr(row, "payload", None)
+    return payload.evidence if isinstance(payload, Claim) else ()
+
+
+def _as_support(row: Evidence) -> Support:
+    return Support(**{name: getattr(row, name) for name in Support.model_fields})
+
+
+def sources_of(finished: Finished) -> list[str]:
+    """Names of the sources that items are made from, in flow order; knowledge bases are not among them."""
+    return [account.step for account in finished.accounts if not account.inputs and account.role != "passage"]
+
+
+def groups_of(entries: Iterable[Entry], sources: Sequence[str]) -> list[str]:
+    """What entries count under: `sources`, or the classes that steps sorted them into, as they come."""
+    present = list(dict.fromkeys(entry.source for entry in entries))
+    return list(sources) if set(present) <= set(sources) else present
+
+
+def types_of(entries: Iterable[Entry]) -> list[str]:
+    """The types that occur: true/false, open-ended, then others by name."""
+    present = {entry.type for entry in entries}
+    return [name for name in _TYPES if name in present] + sorted(present - set(_TYPES))
+
+
+def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+    """How many entries each (source, type) has."""
+    return Counter((entry.source, entry.type) for entry in entries)
+
+
+def examples(entries: Sequence[Entry], count: int, seed: int) -> list[Entry]:
+    """`count` entries drawn at random by `seed`, spread as evenly as can be over sources and types."""
+    groups: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in sorted(entries, key=lambda entry: entry.row.id):
+        groups[entry.source, entry.type].append(entry)
+    for (source, kind), group in groups.items():
+        random.Random(f"{seed}:{source}:{kind}").shuffle(group)
+    turns = sorted((turn, key) for key, group in groups.items() for turn in range(len(group)))
+    drawn = [groups[key][turn] for turn, key in turns[:count]]
+    return sorted(drawn, key=lambda entry: (entry.source, entry.type, entry.row.id))
+
+
+def ancestry(finished: Finished, entries: Sequence[Entry]) -> dict[str, list[Ancestor]]:
+    """For the id of each entry the facts, statements and questions that it was made from, in flow order.
+
+    A row that filters passed on counts for the step that made it.
+    """
+    wanted = {parent for entry in entries for parent in entry.row.parents}
+    known: dict[str, Ancestor] = {}
+    for account in finished.accounts:
+        if account.role not in ("fact", "statement", "question") or account.step not in finished.tables:
+            continue
+        for row in finished.tables[account.step].find(wanted - known.keys()):
+            rule = f"{row.made_by.rule}@{row.made_by.version}"
+            known[row.id] = Ancestor(account.step, account.role, rule, _text_of(row))
+    place = {row_id: index for index, row_id in enumerate(known)}
+    return {
+        entry.row.id: [known[i] for i in sorted(known.keys() & set(entry.row.parents), key=place.__getitem__)]
+        for entry in entries
+    }
+
+
+def _text_of(row: Any) -> str:
+    text = getattr(row, "text", "")
+    if text:
+        return f"{getattr(row, 'context', '')}{text}"
+    return " · ".join(cell for cell in cells_of(row).values() if cell)

@@ -1,0 +1,1 @@
+"""Writes rows as JSON Lines, Parquet and TSV."""

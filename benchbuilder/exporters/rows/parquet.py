@@ -1,0 +1,34 @@
+"""Rows as Parquet."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.records.arrow.flatten import record_schema, records
+from benchbuilder.exporters.base import Finished, RowsExporter, RowsSpec
+
+
+class ParquetSpec(RowsSpec):
+    """Parquet."""
+
+
+class Parquet(RowsExporter):
+    """One Parquet file with the columns of the JSON lines; an empty table has the exact schema too."""
+
+    kind: ClassVar[str] = "parquet"
+    spec_class: ClassVar[type[KindSpec]] = ParquetSpec
+
+    def write(self, finished: Finished, folder: Path) -> list[Path]:
+        """Write the rows in table order."""
+        table = self.table(finished)
+        arrow = pa.Table.from_pylist(list(records(table)), schema=record_schema(table.row))
+        buffer = io.BytesIO()
+        pq.write_table(arrow, buffer, compression="zstd", version="2.6")
+        return [write_whole(folder / self.spec.file, buffer.getvalue())]

@@ -1,0 +1,66 @@
+"""Rows as tab-separated text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.flatten import cells_of, flat_names, records
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.cells import escape
+from benchbuilder.exporters.base import Finished, RowsExporter, RowsSpec
+
+_ENVELOPE = ("id", "source", "origin", "language", "made-by")
+
+
+class TsvSpec(RowsSpec):
+    """`columns` names the columns in order; empty: id, source, and every cell of the payload."""
+
+    columns: tuple[str, ...] = ()
+
+
+class Tsv(RowsExporter):
+    r"""One line per row under a header; cells as the payload flattens itself, several paragraphs joined by ``\n``.
+
+    Every cell is escaped (see `benchbuilder.core.text.cells.escape`): no cell holds a line break or a tab, none reads
+    as a formula. Cells that hold a quote mark are quoted, as csv readers expect by default.
+    """
+
+    kind: ClassVar[str] = "tsv"
+    spec_class: ClassVar[type[KindSpec]] = TsvSpec
+
+    def __init__(self, spec: TsvSpec) -> None:
+        super().__init__(spec)
+        self.columns = spec.columns
+
+    def write(self, finished: Finished, folder: Path) -> list[Path]:
+        """Write the rows in table order; DataError if a column is not there."""
+        table = self.table(finished)
+        columns = self._columns(table.row)
+        stream = io.StringIO(newline="")
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerow(columns)
+        for row, record in zip(table, records(table), strict=True):
+            writer.writerow(_line(columns, {**record, **cells_of(row)}))
+        return [write_whole(folder / self.spec.file, stream.getvalue())]
+
+    def _columns(self, cls: type[Row]) -> Sequence[str]:
+        known = dict.fromkeys((*_ENVELOPE, *flat_names(cls)))
+        if unknown := [name for name in self.columns if name not in known]:
+            raise DataError(
+                f"rows of {cls.name!r} have no column {unknown[0]!r}",
+                where=f"the output {self.spec.file}",
+                why=f"there are {', '.join(known)}",
+                next="correct `columns` of this output in the recipe",
+            )
+        return self.columns or ("id", "source", *flat_names(cls))
+
+
+def _line(columns: Sequence[str], cells: Mapping[str, Any]) -> list[str]:
+    return [escape(str(cells[name])) for name in columns]

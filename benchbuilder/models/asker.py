@@ -1,0 +1,30 @@
+"""Askers: who drives conversations with models, and decides what becomes of their requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.models.conversation import Conversation
+
+T = TypeVar("T")
+
+
+class Asker(Protocol):
+    """Drives conversations to their ends: a gateway sends their requests, a quote counts them."""
+
+    def converse(
+        self,
+        step: str,
+        spec: KindSpec,
+        starts: Iterable[tuple[T, Conversation]],
+        done: Callable[[T, list[Fate] | str], None],
+    ) -> None:
+        """Drive each conversation of `starts`, which is pulled lazily, with the model of `spec`.
+
+        ``done(item, fates)`` is called as each ends, in whatever order, or ``done(item, error)`` for a row whose
+        request failed for good. Raises what stops a build, after all that was in flight is answered and kept.
+        """
+        ...

@@ -1,0 +1,182 @@
+"""What the journal knows of batches: who is in which, and what becomes of each request."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.models.base import Model, RefusedRequestError, TransientError
+from benchbuilder.models.gateway.journal import Journal
+from benchbuilder.models.gateway.journal_tables import (
+    Asked,
+    Cost,
+    drop_attempt,
+    garble_reply,
+    lose_attempt,
+    pack,
+    unpack,
+    write_attempt,
+    write_reply,
+)
+
+GARBLED = "no answer of the protocol"
+
+
+@dataclass(slots=True)
+class OpenBatch:
+    """A batch that was handed in, or may have been, and is not collected."""
+
+    mark: str
+    id: str | None
+    owner: str
+    handed_in: float
+    """Seconds since 1970."""
+    told: str = ""
+    """What was last said about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A request that had no reply in a batch."""
+
+    failures: int
+    final: bool
+    why: str
+
+
+# reading
+
+
+def open_batches(journal: Journal, model: str, endpoint: str) -> list[OpenBatch]:
+    """Batches of a model that are not collected, the oldest first."""
+    sql = (
+        "SELECT mark, id, owner, handed_in FROM batches WHERE state = 'open' AND model = ? AND endpoint = ?"
+        " ORDER BY handed_in, mark"
+    )
+    return [OpenBatch(*row) for row in journal.rows(sql, model, endpoint)]
+
+
+def keys_in_batches(journal: Journal, keys: Iterable[str]) -> set[str]:
+    """Those of the keys that are in an open batch."""
+    sql = "SELECT key FROM batched WHERE key IN (SELECT value FROM json_each(?))"
+    return {key for (key,) in journal.rows(sql, json.dumps(list(keys)))}
+
+
+def left_in(journal: Journal, mark: str) -> list[str]:
+    """The requests of a batch that have no result yet."""
+    return [key for (key,) in journal.rows("SELECT key FROM batched WHERE mark = ?", mark)]
+
+
+def asked_in(journal: Journal, mark: str, keys: Iterable[str], model: Model) -> dict[str, Asked]:
+    """Requests of an open batch as they were asked, by key."""
+    sql = (
+        "SELECT b.key, b.loose, a.step, a.model, a.endpoint, b.request, b.counted, a.prompt, a.completion, a.usd,"
+        " a.prices FROM batched AS b JOIN attempts AS a ON a.id = b.mark || '/' || b.key"
+        " WHERE b.mark = ? AND b.key IN (SELECT value FROM json_each(?))"
+    )
+    found: dict[str, Asked] = {}
+    for key, loose, step, label, endpoint, packed, counted, prompt, completion, usd, prices in journal.rows(
+        sql, mark, json.dumps(list(keys))
+    ):
+        request = unpack(packed)
+        worst, sampling = Cost(prompt, completion, usd), model.sent(request.sampling)
+        found[key] = Asked(key, loose, step, label, endpoint, request, sampling, counted, worst, prices)
+    return found
+
+
+def failures_of(journal: Journal, keys: Iterable[str]) -> dict[str, Failure]:
+    """What is known of requests that had no reply in a batch."""
+    sql = "SELECT key, failures, final, why FROM unlucky WHERE key IN (SELECT value FROM json_each(?))"
+    return {
+        key: Failure(failures, bool(final), why)
+        for key, failures, final, why in journal.rows(sql, json.dumps(list(keys)))
+    }
+
+
+# writing
+
+
+def intend(connection: sqlite3.Connection, batch: OpenBatch, asked: Sequence[Asked], at: str) -> None:
+    """A batch is about to be handed in: from now on its requests are sent nowhere else."""
+    first = asked[0]
+    connection.execute(
+        "INSERT INTO batches (mark, id, owner, model, endpoint, state, handed_in) VALUES (?, NULL, ?, ?, ?, 'open', ?)",
+        (batch.mark, batch.owner, first.model, first.endpoint, batch.handed_in),
+    )
+    for one in asked:
+        write_attempt(connection, _attempt(batch.mark, one.key), f"batch:{batch.mark}", one, at)
+        connection.execute(
+            "INSERT INTO batched (key, mark, loose, counted, request) VALUES (?, ?, ?, ?, ?)",
+            (one.key, batch.mark, one.loose, one.counted, pack(one.request, one.sampling)),
+        )
+
+
+def submitted(connection: sqlite3.Connection, mark: str, ident: str) -> None:
+    """The service has a batch, under this id."""
+    connection.execute("UPDATE batches SET id = ? WHERE mark = ?", (ident, mark))
+
+
+def close_batch(connection: sqlite3.Connection, mark: str, state: str, *, lost: str = "") -> tuple[float, int]:
+    """A batch is done with; what is left of it is free, and was not billed unless it is `lost`, which says why.
+
+    Returns the US dollars and tokens that were set aside for it and are not charged.
+    """
+    owner = f"batch:{mark}"
+    refund = (0.0, 0)
+    if lost:
+        connection.execute("UPDATE attempts SET fate = ? WHERE owner = ? AND fate = 'sent'", (lost, owner))
+    else:
+        sums = "SELECT coalesce(sum(usd), 0.0), coalesce(sum(prompt + completion), 0) FROM attempts"
+        refund = connection.execute(f"{sums} WHERE owner = ? AND fate = 'sent'", (owner,)).fetchone()
+        connection.execute("DELETE FROM attempts WHERE owner = ? AND fate = 'sent'", (owner,))
+    connection.execute("DELETE FROM batched WHERE mark = ?", (mark,))
+    connection.execute("UPDATE batches SET state = ? WHERE mark = ?", (state, mark))
+    return refund
+
+
+def write_results(
+    connection: sqlite3.Connection, mark: str, results: Sequence[tuple[Asked, str | Exception]], at: str
+) -> set[str]:
+    """Keep some results of a batch before anybody reads them; the keys of which a reply was there already."""
+    late: set[str] = set()
+    for asked, result in results:
+        key = asked.key
+        connection.execute("DELETE FROM batched WHERE key = ? AND mark = ?", (key, mark))
+        if isinstance(result, str):
+            if not write_reply(connection, asked, result, at, _attempt(mark, key), batched=True):
+                late.add(key)
+            continue
+        if isinstance(result, TransientError) and result.billed:
+            lose_attempt(connection, _attempt(mark, key), str(result)[:500])
+        else:
+            drop_attempt(connection, _attempt(mark, key))
+        if not isinstance(result, ServiceError):
+            _note(connection, key, str(result), final=isinstance(result, RefusedRequestError))
+    return late
+
+
+def garble_result(connection: sqlite3.Connection, key: str, why: str) -> None:
+    """A body holds no answer."""
+    garble_reply(connection, key)
+    _note(connection, key, f"{GARBLED}: {why}", final=False)
+
+
+def forget_failure(connection: sqlite3.Connection, key: str) -> None:
+    """There is a reply; or the row was told, and the next build may try again."""
+    connection.execute("DELETE FROM unlucky WHERE key = ?", (key,))
+
+
+def _note(connection: sqlite3.Connection, key: str, why: str, *, final: bool) -> None:
+    connection.execute(
+        "INSERT INTO unlucky (key, failures, final, why) VALUES (?, 1, ?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET failures = failures + 1, final = excluded.final, why = excluded.why",
+        (key, int(final), why),
+    )
+
+
+def _attempt(mark: str, key: str) -> str:
+    """The id of an attempt that is a request in a batch."""
+    return f"{mark}/{key}"

@@ -1,0 +1,207 @@
+"""The gateway of a build: conversations are driven, each request is paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core import registry
+from benchbuilder.core.errors import BenchbuilderError, RecipeError, StoreError
+from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.models.base import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.models.gateway.batch_sender import by_batch
+from benchbuilder.models.gateway.budget import Budget
+from benchbuilder.models.gateway.channel import Channel
+from benchbuilder.models.gateway.conversation_loop import Drive
+from benchbuilder.models.gateway.hosted_sender import HostedSender
+from benchbuilder.models.gateway.journal import Journal
+from benchbuilder.models.gateway.journal_tables import lose_attempts
+from benchbuilder.models.gateway.local_sender import LocalSender
+from benchbuilder.models.gateway.prices import endpoint_of, no_price, priced
+from benchbuilder.models.gateway.process_owner import new_owner
+from benchbuilder.models.gateway.reply_store import Keeper
+from benchbuilder.models.gateway.token_count import Counter
+from benchbuilder.models.gateway.usage import receipts, spent, unpriced
+
+T = TypeVar("T")
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+class Gateway:
+    """Owns all calls of a build, hosted and local: journal, budget, limits, breaker, single flight.
+
+    `journal` is a file on a local disk, made with the first reply; `usd` and `tokens` cap what all runs together may
+    spend; `notice` hears of rare events. Conversations may be driven from any thread, one step at a time.
+    """
+
+    def __init__(
+        self,
+        journal: Path,
+        *,
+        usd: float | None = None,
+        tokens: int | None = None,
+        notice: Callable[[str], None] = _silent,
+    ) -> None:
+        self.journal = Journal(journal)
+        self._notice = notice
+        self._caps = (usd, tokens)
+        self._budget = Budget(usd, tokens, notice)
+        self._owner = new_owner()
+        self._runner: asyncio.Runner | None = None
+        self._open: dict[str, Channel] = {}
+        self._keepers: dict[str, Keeper] = {}
+        self._one = threading.RLock()
+
+    def converse(
+        self,
+        step: str,
+        spec: KindSpec,
+        starts: Iterable[tuple[T, Conversation]],
+        done: Callable[[T, list[Fate] | str], None],
+    ) -> None:
+        """Drive conversations to their ends, as many at a time as the model takes.
+
+        `done(item, fates)` is called as each ends, in whatever order, or `done(item, error)` for a row whose request
+        failed for good. ServiceError, BudgetReached, KeyboardInterrupt and whatever a conversation raises come only
+        after what was in flight is answered and journaled. RecipeError, before any call, if there is a cap in US
+        dollars and the model has no price. It has an event loop of its own: call it in
+        a thread from within another one.
+        """
+        _check_no_loop()
+        with self._one:
+            if self._runner is None:
+                self._runner = asyncio.Runner()
+            gc.freeze()  # collections pause everything: let them look at what is new, and not at all that was loaded
+            try:
+                self._runner.run(self._converse(step, spec, starts, done))
+            finally:
+                gc.unfreeze()
+
+    def lookup(self, spec: KindSpec, request: Request) -> Reply | None:
+        """What the journal holds for a request, by the spec's policy of reuse; nothing is asked or written."""
+        keeper = self._keepers.get(_name(spec))
+        if keeper is None:
+            model: Model = registry.create("model", spec)
+            keeper = self._keepers[_name(spec)] = Keeper(model, self.journal, None, endpoint_of(model))
+        return keeper.find(request_key(keeper.model, request), request, settle=False)
+
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was paid for, by step and model, in all runs."""
+        return receipts(self.journal)
+
+    def close(self) -> None:
+        """Close models and journal; StoreError if the last of it could not be written."""
+        try:
+            if self._runner is not None:
+                with suppress(asyncio.CancelledError):
+                    self._runner.run(self._close())
+                self._runner.close()
+                self._runner = None
+                with suppress(StoreError):  # closing the journal tells
+                    self.journal.commit_now(partial(lose_attempts, owner=self._owner))
+        finally:
+            self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            with suppress(StoreError):  # the error at hand says more
+                self.close()
+
+    async def _converse(self, step: str, spec: KindSpec, starts: Iterable[Any], done: Callable[..., None]) -> None:
+        channel = await self._channel(spec)
+        channel.sender.begin()
+        sender, ask = channel.sender, partial(channel.ask, step)
+
+        def stopping(in_flight: int) -> None:
+            requests = "1 request" if in_flight == 1 else f"{in_flight} requests"
+            hosted = isinstance(channel.keeper.model, HostedModel)
+            billed = f" ({'it' if in_flight == 1 else 'they'} may be billed)" if hosted else ""
+            self._notice(f"stopping: waiting for {requests} in flight; Ctrl-C again stops at once{billed}")
+
+        drive = Drive[Any](
+            sender.rows, ask, starts, done, most=sender.most, all_wait=sender.all_wait, stopping=stopping
+        )
+        try:
+            await drive.run()
+        finally:
+            await sender.end()
+            await self.journal.commit(_nothing)
+
+    async def _channel(self, spec: KindSpec) -> Channel:
+        """All that belongs to a model, made once."""
+        channel = self._open.get(_name(spec))
+        if channel is None:
+            model: Model = registry.create("model", spec)
+            prices, price = priced(model)
+            if price is None and self._caps[0] is not None:
+                raise RecipeError([no_price(model, prices)])
+            keeper = Keeper(model, self.journal, price, endpoint_of(model))
+            as_of = "" if prices is None or price is None else prices.as_of
+            keeper.catch_up(as_of)
+            await self.journal.commit(_nothing)
+            channel = self._open[_name(spec)] = self._made(keeper, self._charged(), as_of)
+        return channel
+
+    def _made(self, keeper: Keeper, budget: Budget, as_of: str) -> Channel:
+        model = keeper.model
+        counter = Counter(model.spec)
+        if isinstance(model, LocalModel):
+            return Channel(keeper, counter, LocalSender(model, keeper, budget), budget, as_of)
+        if isinstance(model, HostedModel):
+            live = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
+            sender = by_batch(model, keeper, budget, self._owner, self._notice, live) or live
+            return Channel(keeper, counter, sender, budget, as_of)
+        raise TypeError(f"the model kind {model.kind!r} answers nothing: it is neither hosted nor local")
+
+    def _charged(self) -> Budget:
+        """The budget, charged with all that the journal holds; nothing is in flight between steps."""
+        if self._budget.capped:
+            self._budget.spent_usd, self._budget.spent_tokens = spent(self.journal)
+        if self._caps[0] is not None and (models := unpriced(self.journal)):
+            self._notice(f"budget.usd does not count what was paid without a known price: {', '.join(models)}")
+        return self._budget
+
+    async def _close(self) -> None:
+        for channel in self._open.values():
+            await channel.sender.close()
+        self._open.clear()
+
+
+def _name(spec: KindSpec) -> str:
+    return f"{spec.kind} {spec.model_dump_json()}"
+
+
+def _nothing(_: sqlite3.Connection) -> None:
+    """Write nothing: what was written before is on disk when this is done."""
+
+
+def _check_no_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise BenchbuilderError(
+        "models cannot be asked from within a running event loop",
+        why="the gateway runs one of its own, and a thread has one at a time; a notebook has one running",
+        next="call it in a thread of its own, for instance with `await asyncio.to_thread(...)`",
+    )

@@ -1,0 +1,294 @@
+"""The journal: every body that was paid for, on disk before anybody reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.core.errors import StoreError
+from benchbuilder.models.base import Outcome, Request
+from benchbuilder.models.gateway.bloom_filter import Known
+from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack
+
+Work = Callable[[sqlite3.Connection], Any]
+"""What is done to the database, inside a transaction of the writer."""
+_Waiter = asyncio.Future[Any] | Future[Any] | None
+_BUSY_S = 60.0
+_MOST = 1024
+_TOLD_AT_ONCE = 4
+"""Those who wait are told a few at a time: all at once, they would ask all at once again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A reply that the journal holds; `outcome` is ``None`` if nobody read its body yet."""
+
+    key: str
+    body: str
+    outcome: Outcome | None
+
+
+class Journal:
+    """A SQLite file in WAL, written by one thread that commits in groups.
+
+    Nothing is made on disk before the first write. Several processes may use one file; what another one writes is
+    found by `find` once the journal is opened anew. StoreError if the file is damaged, of another version or cannot be
+    written; after that nothing more is claimed to be kept.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._reader: sqlite3.Connection | None = None
+        self._reading = threading.Lock()
+        self._queue: queue.SimpleQueue[tuple[Work, _Waiter] | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        self._failed: StoreError | None = None
+        self._told = False
+        self._known: Known | None = None
+
+    # reading
+
+    def find(self, key: str) -> Held | None:
+        """The reply to the request with this key."""
+        if key not in self._keys():
+            return None
+        rows = self.rows("SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE key = ?", key)
+        return Held(*rows[0]) if rows else None
+
+    def _keys(self) -> Known:
+        """The keys that may be there; most requests are new, and a look into the file costs more than all else."""
+        if self._known is None:
+            self._known = known = Known()
+            last = 0
+            while rows := self.rows("SELECT id, key FROM replies WHERE id > ? ORDER BY id LIMIT 10000", last):
+                for last, key in rows:  # noqa: B007 - the next page begins after it
+                    known.add(key)
+        return self._known
+
+    def find_complete(self, loose: str, limit: int | None) -> Held | None:
+        """The complete reply to an equal request with the highest limit of new tokens below `limit`."""
+        rows = self.rows(
+            "SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE loose = ? AND outcome = 'complete'"
+            " AND (? IS NULL OR max_new_tokens < ?) ORDER BY max_new_tokens DESC LIMIT 1",
+            loose,
+            limit,
+            limit,
+        )
+        return Held(*rows[0]) if rows else None
+
+    def unread(self, model: str, endpoint: str) -> list[tuple[str, str, bytes, bool]]:
+        """Key, body, packed request and whether it was batched of replies that a kill left unread."""
+        return [
+            (key, body, packed, bool(batched))
+            for key, body, packed, batched in self.rows(
+                "SELECT key, body, request, batched FROM replies JOIN bodies USING (id)"
+                " WHERE outcome IS NULL AND model = ? AND endpoint = ?",
+                model,
+                endpoint,
+            )
+        ]
+
+    def entries(self, step: str | None = None) -> Iterator[tuple[str, Request, str]]:
+        """Key, request and body of every reply, in the order they came."""
+        last = 0
+        while rows := self.rows(
+            "SELECT id, key, request, body FROM replies JOIN bodies USING (id)"
+            " WHERE id > ? AND (? IS NULL OR step = ?) ORDER BY id LIMIT 256",
+            last,
+            step,
+            step,
+        ):
+            for last, key, packed, body in rows:  # noqa: B007 - the next page begins after it
+                yield key, unpack(packed), body
+
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        """What a query finds; nothing if there is no journal yet."""
+        with self._reading:
+            try:
+                if self._reader is None:
+                    if not self.file.exists():
+                        return []
+                    self._reader = self._connect(make=False)
+                if self._reader is None:
+                    return []
+                return self._reader.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise _wrong(self.file, error) from error
+
+    # writing
+
+    def later(self, work: Work) -> None:
+        """Do `work` with the next commit; whoever commits next hears of a failure."""
+        self._put(work, None)
+
+    async def commit(self, work: Work) -> Any:
+        """Do `work`; returns what it returns, once it is on disk."""
+        waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._put(work, waiter)
+        return await waiter
+
+    def commit_now(self, work: Work) -> Any:
+        """`commit` where no loop runs."""
+        waiter: Future[Any] = Future()
+        self._put(work, waiter)
+        return waiter.result()
+
+    def close(self) -> None:
+        """Write what is waiting, and close the file; StoreError if something was not written and nobody was told."""
+        if self._writer is not None:
+            self._queue.put(None)
+            self._writer.join()
+            self._writer = None
+        with self._reading:
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+        if self._failed is not None and not self._told:
+            self._told = True
+            raise self._failed
+
+    def _put(self, work: Work, waiter: _Waiter) -> None:
+        if self._failed is not None:
+            self._told = True
+            raise self._failed
+        if self._writer is None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                connection = self._connect(make=True)
+            except sqlite3.Error as error:
+                raise _wrong(self.file, error) from error
+            if connection is None:
+                raise _other(self.file, 0, 0)
+            connection.create_function("note_key", 1, self._keys().add)
+            connection.execute(
+                "CREATE TEMP TRIGGER note_keys AFTER INSERT ON main.replies BEGIN SELECT note_key(new.key); END"
+            )
+            self._writer = threading.Thread(target=self._write, args=(connection,), name="journal", daemon=True)
+            self._writer.start()
+        self._queue.put((work, waiter))
+
+    def _write(self, connection: sqlite3.Connection) -> None:
+        """The writer: whatever waits is one transaction."""
+        with contextlib.closing(connection):
+            open_ended = True
+            while open_ended:
+                group = [self._queue.get()]
+                with contextlib.suppress(queue.Empty):
+                    while group[-1] is not None and len(group) < _MOST:
+                        group.append(self._queue.get_nowait())
+                open_ended = group[-1] is not None
+                self._write_group(connection, [entry for entry in group if entry is not None])
+
+    def _write_group(self, connection: sqlite3.Connection, group: list[tuple[Work, _Waiter]]) -> None:
+        results: list[tuple[_Waiter, Any]] = []
+        if self._failed is None:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                results = [(waiter, work(connection)) for work, waiter in group]
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._failed = _wrong(self.file, error)
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+        if self._failed is not None:
+            results = [(waiter, self._failed) for _, waiter in group]
+            self._told = self._told or any(waiter is not None for waiter, _ in results)
+        _tell(results)
+
+    def _connect(self, *, make: bool) -> sqlite3.Connection | None:
+        """A connection in autocommit to a journal of this version; ``None`` if there is nothing in the file yet."""
+        uri = f"{self.file.resolve().as_uri()}?mode={'rwc' if make else 'rw'}"
+        connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            if make:
+                _make(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            found = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if not (found or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+                connection.close()
+                return None
+            if (found, version) != (APPLICATION, VERSION):
+                raise _other(self.file, found, version)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the tables in a new file; two processes may do so at the same time."""
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            if connection.execute("PRAGMA user_version").fetchone()[0]:
+                return
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:  # a change of the mode does not wait for others by itself
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            for statement in TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    finally:
+        connection.execute("COMMIT")
+
+
+def _tell(results: list[tuple[_Waiter, Any]]) -> None:
+    """Tell those who wait; the futures of a loop in one call."""
+    waiting: list[tuple[asyncio.Future[Any], Any]] = []
+    for waiter, result in results:
+        if isinstance(waiter, Future):
+            waiter.set_exception(result) if isinstance(result, StoreError) else waiter.set_result(result)
+        elif waiter is not None:
+            waiting.append((waiter, result))
+    if waiting:
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            waiting[0][0].get_loop().call_soon_threadsafe(_resolve, waiting)
+
+
+def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    if len(waiting) > _TOLD_AT_ONCE:
+        waiting[0][0].get_loop().call_soon(_resolve, waiting[_TOLD_AT_ONCE:])
+    for waiter, result in waiting[:_TOLD_AT_ONCE]:
+        if waiter.done():
+            continue
+        if isinstance(result, StoreError):
+            waiter.set_exception(result)
+        else:
+            waiter.set_result(result)
+
+
+def _wrong(file: Path, error: sqlite3.Error) -> StoreError:
+    """What an error of SQLite means for the journal."""
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        next = "make room on the disk and run the same command again: what was journaled before is kept"
+        return StoreError("the journal of replies cannot be written", where=str(file), why=text, next=next)
+    if "not a database" in text or "malformed" in text:
+        next = "put a backup in its place; or move it away, and pay again for the replies that it held"
+        return StoreError("the journal of replies is damaged", where=str(file), why=text, next=next)
+    next = "see that the file and its folder can be written and that no other program holds it, then run again"
+    return StoreError("the journal of replies cannot be used", where=str(file), why=text, next=next)
+
+
+def _other(file: Path, found: int, version: int) -> StoreError:
+    what = "this file is no journal of replies"
+    if found == APPLICATION:
+        what = f"the journal of replies is of version {version}, this benchbuilder reads version {VERSION}"
+    return StoreError(what, where=str(file), next="use the benchbuilder that wrote it, or move the file away")

@@ -1,0 +1,243 @@
+"""The tables of the journal, and what is written to them in one transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.models.base import Message, Outcome, Request
+
+APPLICATION = 0x62626A72
+"""What SQLite keeps in the head of a file, so that another program's database is told from a journal."""
+VERSION = 1
+
+TABLES = """
+CREATE TABLE replies (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,       -- of everything that shapes the reply
+    loose TEXT,                     -- of all that but max_new_tokens, where that is set
+    step TEXT NOT NULL,             -- the one that first paid
+    model TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    outcome TEXT,                   -- null until the body was read
+    prompt INTEGER NOT NULL,        -- tokens; the worst case until the body was read
+    completion INTEGER NOT NULL,
+    cached INTEGER NOT NULL,
+    estimated INTEGER NOT NULL,     -- 1: the service did not say, the tokens are our estimate
+    counted INTEGER NOT NULL,       -- our own estimate of the prompt's tokens, made before the call
+    max_new_tokens INTEGER,
+    usd REAL,                       -- null: no price known
+    prices TEXT NOT NULL,           -- date of the price table
+    batched INTEGER NOT NULL,
+    at TEXT NOT NULL                -- UTC
+) STRICT;
+CREATE INDEX replies_loose ON replies (loose, max_new_tokens) WHERE loose IS NOT NULL;
+CREATE INDEX replies_unread ON replies (model) WHERE outcome IS NULL;
+CREATE TABLE bodies (
+    id INTEGER PRIMARY KEY REFERENCES replies (id),
+    request BLOB NOT NULL,          -- zlib, JSON: messages, sampling, sent, schema, sample
+    body TEXT NOT NULL              -- what the service sent
+) STRICT;
+CREATE TABLE attempts (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,            -- the gateway that sent it
+    fate TEXT NOT NULL,             -- 'sent' while it is in flight, then why no answer was kept
+    key TEXT NOT NULL,
+    step TEXT NOT NULL,
+    model TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    prompt INTEGER NOT NULL,        -- the worst case
+    completion INTEGER NOT NULL,
+    usd REAL,
+    prices TEXT NOT NULL,
+    body TEXT,                      -- an answer that nobody could read
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE batches (
+    mark TEXT PRIMARY KEY,          -- ours, in the metadata of the batch: written before it is handed in
+    id TEXT,                        -- the service's; null until it is known
+    owner TEXT NOT NULL,            -- the gateway that handed it in
+    model TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    state TEXT NOT NULL,            -- 'open', then what became of it
+    handed_in REAL NOT NULL         -- seconds since 1970
+) STRICT, WITHOUT ROWID;
+CREATE TABLE batched (              -- requests in open batches: each is an attempt too, of the owner 'batch:MARK'
+    key TEXT PRIMARY KEY,
+    mark TEXT NOT NULL,
+    loose TEXT,
+    counted INTEGER NOT NULL,
+    request BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX batched_mark ON batched (mark);
+CREATE TABLE unlucky (              -- requests that had no reply in a batch, and are not done with
+    key TEXT PRIMARY KEY,
+    failures INTEGER NOT NULL,
+    final INTEGER NOT NULL,         -- 1: another try would not help
+    why TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Tokens, and what they cost; `usd` is ``None`` where no price is known."""
+
+    prompt: int
+    completion: int
+    usd: float | None
+
+    @property
+    def tokens(self) -> int:
+        """Of prompt and reply."""
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as the journal knows it: by its keys, and by who asks whom."""
+
+    key: str
+    loose: str | None
+    step: str
+    model: str
+    endpoint: str
+    request: Request
+    sampling: Mapping[str, Any]
+    """The settings that are sent."""
+    counted: int
+    """Tokens of the prompt by our estimate per script, uncorrected; 0 if they were not estimated."""
+    worst: Cost
+    prices: str
+    """Date of the price table, "" if none."""
+
+    @property
+    def max_new_tokens(self) -> int | None:
+        """The reply's limit, if one is sent."""
+        return self.sampling.get("max_new_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What reading a body told."""
+
+    outcome: Outcome
+    cost: Cost
+    cached: int
+    estimated: bool
+
+
+def pack(request: Request, sampling: Mapping[str, Any]) -> bytes:
+    """A request as compressed JSON, with the settings that are sent besides those that were asked for."""
+    parts = {
+        "messages": [[message.role, message.content] for message in request.messages],
+        "sampling": dict(request.sampling),
+        "sent": dict(sampling),
+        "schema": request.schema,
+        "sample": request.sample,
+    }
+    return zlib.compress(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode(), 1)
+
+
+def unpack(packed: bytes) -> Request:
+    """The request that `pack` packed."""
+    parts = json.loads(zlib.decompress(packed))
+    messages = tuple(Message(role, content) for role, content in parts["messages"])
+    return Request(messages, parts["sampling"], parts["schema"], parts["sample"])
+
+
+def write_attempt(connection: sqlite3.Connection, ident: str, owner: str, asked: Asked, at: str) -> None:
+    """An attempt is about to be sent."""
+    cost = asked.worst
+    row = (ident, owner, asked.key, asked.step, asked.model, asked.endpoint)
+    connection.execute(
+        "INSERT INTO attempts (id, owner, fate, key, step, model, endpoint, prompt, completion, usd, prices, at)"
+        " VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*row, cost.prompt, cost.completion, cost.usd, asked.prices, at),
+    )
+
+
+def drop_attempt(connection: sqlite3.Connection, ident: str) -> None:
+    """An attempt is known not to be billed."""
+    connection.execute("DELETE FROM attempts WHERE id = ?", (ident,))
+
+
+def lose_attempt(connection: sqlite3.Connection, ident: str, why: str) -> None:
+    """An attempt may be billed though it brought no answer."""
+    connection.execute("UPDATE attempts SET fate = ? WHERE id = ?", (why, ident))
+
+
+def lose_attempts(connection: sqlite3.Connection, owner: str) -> None:
+    """A gateway ends: what it has still in flight is lost."""
+    connection.execute("UPDATE attempts SET fate = 'abandoned' WHERE owner = ? AND fate = 'sent'", (owner,))
+
+
+def write_reply(
+    connection: sqlite3.Connection, asked: Asked, body: str, at: str, attempt: str = "", *, batched: bool = False
+) -> bool:
+    """Keep a body before anybody reads it; False if the journal holds a reply to an equal request already.
+
+    Then the body at hand was paid for and is not kept: its attempt counts as unanswered.
+    """
+    cost = asked.worst
+    row = (asked.key, asked.loose, asked.step, asked.model, asked.endpoint, cost.prompt, cost.completion)
+    done = connection.execute(
+        "INSERT INTO replies (key, loose, step, model, endpoint, prompt, completion, cached, estimated, counted,"
+        " max_new_tokens, usd, prices, batched, at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (key) DO NOTHING",
+        (*row, asked.counted, asked.max_new_tokens, cost.usd, asked.prices, int(batched), at),
+    )
+    if done.rowcount:
+        packed = pack(asked.request, asked.sampling)
+        connection.execute("INSERT INTO bodies (id, request, body) VALUES (?, ?, ?)", (done.lastrowid, packed, body))
+        if attempt:
+            drop_attempt(connection, attempt)
+        return True
+    if attempt:
+        lose_attempt(connection, attempt, "answered twice")
+    return False
+
+
+def settle_reply(connection: sqlite3.Connection, key: str, settled: Settled) -> None:
+    """A body was read: what it is and what it cost takes the place of the worst case."""
+    cost = settled.cost
+    connection.execute(
+        "UPDATE replies SET outcome = ?, prompt = ?, completion = ?, cached = ?, estimated = ?, usd = ?"
+        " WHERE key = ? AND outcome IS NULL",
+        (settled.outcome, cost.prompt, cost.completion, settled.cached, int(settled.estimated), cost.usd, key),
+    )
+
+
+def garble_reply(connection: sqlite3.Connection, key: str) -> None:
+    """A body holds no answer: it becomes an attempt that may be billed, and the request may be sent again."""
+    connection.execute(
+        "INSERT INTO attempts (id, owner, fate, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
+        " SELECT lower(hex(randomblob(12))), '', 'garbage', key, step, model, endpoint, prompt, completion, usd,"
+        " prices, body, at FROM replies JOIN bodies USING (id) WHERE key = ? AND outcome IS NULL",
+        (key,),
+    )
+    connection.execute(
+        "DELETE FROM bodies WHERE id = (SELECT id FROM replies WHERE key = ? AND outcome IS NULL)", (key,)
+    )
+    connection.execute("DELETE FROM replies WHERE key = ? AND outcome IS NULL", (key,))
+
+
+def price_replies(
+    connection: sqlite3.Connection, model: str, endpoint: str, price: tuple[float, float, float, float], prices: str
+) -> None:
+    """Give what was paid before a price was known that price: USD per token of input, cached, output; batch factor."""
+    fresh, cached, output, factor = price
+    connection.execute(
+        "UPDATE replies SET prices = ?, usd = ((prompt - cached) * ? + cached * ? + completion * ?)"
+        " * CASE batched WHEN 1 THEN ? ELSE 1.0 END WHERE usd IS NULL AND model = ? AND endpoint = ?",
+        (prices, fresh, cached, output, factor, model, endpoint),
+    )
+    connection.execute(
+        "UPDATE attempts SET prices = ?, usd = prompt * ? + completion * ?"
+        " WHERE usd IS NULL AND model = ? AND endpoint = ?",
+        (prices, fresh, output, model, endpoint),
+    )

@@ -1,0 +1,141 @@
+"""Asking a model in this process: requests of open conversations, in batches, in a thread of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections import deque
+from collections.abc import Sequence
+
+from benchbuilder.models.base import LocalModel, RefusedRequestError, Reply, TransientError
+from benchbuilder.models.gateway.budget import Budget
+from benchbuilder.models.gateway.journal_tables import Asked, Cost
+from benchbuilder.models.gateway.reply_store import Keeper
+from benchbuilder.models.gateway.requests import RowFailedError, Turn
+
+_Waiting = tuple[Asked, Turn, "asyncio.Future[str]"]
+_Work = tuple["asyncio.Future[list[str | BaseException]]", list[Asked]]
+
+
+class LocalSender:
+    """Collects what is asked while a batch is being answered, and hands in the next one."""
+
+    def __init__(self, model: LocalModel, keeper: Keeper, budget: Budget) -> None:
+        self.model, self.keeper, self.budget = model, keeper, budget
+        self._waiting: deque[_Waiting] = deque()
+        self._busy: asyncio.Task[None] | None = None
+        self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def rows(self) -> int:
+        """A batch, and the next one."""
+        return 2 * max(1, self.model.batch_size)
+
+    @property
+    def most(self) -> int:
+        """Nobody waits but for a batch, and for equal requests."""
+        return 4 * self.rows
+
+    def begin(self) -> None:
+        """Nothing is remembered between steps."""
+
+    async def ask(self, asked: Asked, turn: Turn) -> Reply:
+        """Wait for a place in a batch, and for its answers."""
+        await self.budget.reserve(asked.worst, asked.step)
+        actual: Cost | None = None
+        try:
+            waiter: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+            self._waiting.append((asked, turn, waiter))
+            if self._busy is None:
+                self._busy = asyncio.get_running_loop().create_task(self._batches())
+            body = await waiter
+            reply, actual = await self.keeper.keep(asked, body)
+        except TransientError as error:
+            raise RowFailedError(str(error)) from error
+        except RefusedRequestError as error:
+            raise RowFailedError(str(error)) from error
+        finally:
+            turn.sending = False
+            self.budget.settle(asked.worst, actual)
+        return reply
+
+    def all_wait(self) -> None:
+        """They go on by themselves."""
+
+    async def end(self) -> None:
+        """Nothing is left over."""
+
+    async def close(self) -> None:
+        """End the thread."""
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread = None
+
+    async def _batches(self) -> None:
+        """Batch after batch, until nothing waits."""
+        try:
+            while batch := await self._next():
+                results = await self._run([asked for asked, _, _ in batch])
+                for (_, turn, waiter), result in zip(batch, results, strict=True):
+                    if waiter.done():
+                        continue
+                    if isinstance(result, BaseException):
+                        turn.sending = False
+                        waiter.set_exception(result)
+                    else:
+                        waiter.set_result(result)
+        finally:
+            self._busy = None
+
+    async def _next(self) -> list[_Waiting]:
+        """The next batch: full, or all there is once no more come; who was cancelled meanwhile is not in it."""
+        seen = -1
+        while seen < len(self._waiting) < self.model.batch_size:
+            seen = len(self._waiting)
+            await asyncio.sleep(0)
+        batch: list[_Waiting] = []
+        while self._waiting and len(batch) < max(1, self.model.batch_size):
+            waiting = self._waiting.popleft()
+            if not waiting[2].done():
+                waiting[1].sending = True
+                batch.append(waiting)
+        return batch
+
+    async def _run(self, batch: list[Asked]) -> list[str | BaseException]:
+        if self._thread is None:
+            # a daemon: a second Ctrl-C does not wait for a batch
+            self._thread = threading.Thread(target=self._serve, name="model", daemon=True)
+            self._thread.start()
+        done: asyncio.Future[list[str | BaseException]] = asyncio.get_running_loop().create_future()
+        self._work.put((done, batch))
+        return await done
+
+    def _serve(self) -> None:
+        """The thread."""
+        while (work := self._work.get()) is not None:
+            done, batch = work
+            results = self._generated(batch)
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+                done.get_loop().call_soon_threadsafe(_resolve, done, results)
+
+    def _generated(self, batch: Sequence[Asked]) -> list[str | BaseException]:
+        """A body or an error for each; what is refused in company is asked again alone."""
+        try:
+            bodies = self.model.generate([asked.request for asked in batch])
+            if len(bodies) != len(batch):
+                raise ValueError(f"{self.model.kind} gave {len(bodies)} bodies for {len(batch)} requests")
+        except RefusedRequestError as error:
+            return [error] if len(batch) == 1 else [self._generated([asked])[0] for asked in batch]
+        except StopIteration as error:
+            return [RuntimeError(f"StopIteration in {self.model.kind}: {error}")] * len(batch)  # no future takes it
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            return [error] * len(batch)
+        return list(bodies)
+
+
+def _resolve(done: asyncio.Future[list[str | BaseException]], results: list[str | BaseException]) -> None:
+    if not done.done():
+        done.set_result(results)

@@ -1,0 +1,156 @@
+"""Tokens, counted before a call: by a tokenizer file that the user names, else estimated by script."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import regex
+
+from benchbuilder.core.errors import InstallationError, Problem, RecipeError
+from benchbuilder.models.base import Request
+from benchbuilder.models.gateway.journal import Journal
+
+MESSAGE_TOKENS = 4
+"""What a message costs besides its text: role and marks."""
+REPLY_TOKENS = 3
+"""What opens the reply."""
+ENOUGH = 20
+"""Replies of a model from which on its estimate is corrected."""
+
+_HAN = re.compile("[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\u8c48-\ufaff\U00020000-\U0003ffff]+")
+_KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]+")
+_HANGUL = re.compile(r"[ᄀ-ᇿ㄰-㆏가-힯]+")
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]+")
+_DIGITS = re.compile(r"[0-9]+")
+_SPACE = re.compile(r"[ \t]+")
+_NEWLINES = re.compile(r"\s*\n\s*")
+_WORDS = re.compile(r"[^\W\d_]+")
+_MARKS = regex.compile(r"\p{M}+")
+_SYMBOLS = re.compile(r"([^\w\s])\1*")
+
+PER_HAN, PER_KANA, PER_HANGUL, PER_LETTER, PER_SYMBOL = 0.75, 0.75, 0.7, 0.45, 0.9
+"""Tokens a character as vocabularies of 100,000 to 250,000 pieces have them on running text; older and smaller ones
+need up to twice as many for Chinese. Where a journal holds replies of the model, its own counts correct this."""
+
+
+def estimate(text: str) -> float:
+    """Tokens of `text`, estimated by script.
+
+    >>> round(estimate("Folic acid is recommended before pregnancy."))
+    8
+    """
+    if text.isascii():
+        han = kana = hangul = marks = 0
+        rest = text
+    else:
+        rest, han = _taken(_HAN, text)
+        rest, kana = _taken(_KANA, rest)
+        rest, hangul = _taken(_HANGUL, rest)
+        rest, marks = _taken(_MARKS, rest)  # vowel signs and tones are written like letters
+    total = han * PER_HAN + kana * PER_KANA + hangul * PER_HANGUL + marks * PER_LETTER
+    # a frequent word is one token; a long one is made of pieces of about five letters
+    total += sum(1 if len(word) <= 7 else 1 + (len(word) - 7) / 5 for word in _LATIN.findall(rest))
+    total += sum((len(run) + 2) // 3 for run in _DIGITS.findall(rest))
+    total += len(_NEWLINES.findall(rest)) + PER_SYMBOL * len(_SYMBOLS.findall(rest))
+    if not rest.isascii():
+        total += PER_LETTER * sum(map(len, _WORDS.findall(_LATIN.sub(" ", rest))))
+    return total
+
+
+def _taken(pattern: re.Pattern[str] | regex.Pattern[str], text: str) -> tuple[str, int]:
+    """`text` without what `pattern` finds, and how many characters that was."""
+    rest = pattern.sub("", text)
+    return rest, len(text) - len(rest)
+
+
+class Counter:
+    """Counts the tokens of a model's prompts and replies; `how` says in words how.
+
+    `exact` is whether a tokenizer counts. An estimate may be corrected by a `factor`.
+    """
+
+    def __init__(self, spec: Any, *, factor: float = 1.0, replies: int = 0) -> None:
+        ref = getattr(spec, "token_counter", None)
+        self.exact = ref is not None
+        self.factor = 1.0 if self.exact else factor
+        self._encoded = None if ref is None else _tokenizer(ref.file)
+        self.how = "estimated by script"
+        if ref is not None:
+            self.how = f"tokenizer {ref.path}"
+        elif replies:
+            self.how = f"estimated by script, corrected by {replies} replies of this model"
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`; at least 1 unless it is empty."""
+        if self._encoded is not None:
+            return self._encoded(text)
+        return max(1, round(estimate(text) * self.factor)) if text else 0
+
+    def prompt(self, request: Request) -> int:
+        """Tokens that a request is billed for: messages, what marks them, and the schema."""
+        texts = [message.content for message in request.messages]
+        if request.schema is not None:
+            texts.append(json.dumps(request.schema, ensure_ascii=False))
+        marks = MESSAGE_TOKENS * len(texts) + REPLY_TOKENS
+        if self._encoded is not None:
+            return marks + sum(map(self._encoded, texts))
+        return round((marks + sum(map(estimate, texts))) * self.factor)
+
+    def bound(self, request: Request) -> int:
+        """Tokens that a prompt cannot exceed whatever the tokenizer: one a byte of UTF-8, and what marks messages."""
+        size = sum(len(message.content.encode()) for message in request.messages)
+        if request.schema is not None:
+            size += len(json.dumps(request.schema, ensure_ascii=False).encode())
+        return size + 2 * MESSAGE_TOKENS * (len(request.messages) + 1) + REPLY_TOKENS
+
+    def most(self, request: Request) -> int:
+        """As `bound`, or the tokenizer's count with a small margin if that is lower."""
+        bound = self.bound(request)
+        return min(bound, self.prompt(request) * 21 // 20 + 16) if self.exact else bound
+
+
+def calibrated(spec: Any, journal: Journal | Path, model: str) -> Counter:
+    """The counter for `spec`, its estimate corrected by what the service counted for `model` so far.
+
+    The journal holds our uncorrected estimate beside the service's count. Fewer than `ENOUGH` replies correct
+    nothing, nor does a journal correct a tokenizer.
+    """
+    if getattr(spec, "token_counter", None) is not None:
+        return Counter(spec)
+    held = Journal(journal) if isinstance(journal, Path) else journal
+    try:
+        rows = held.rows(
+            "SELECT count(*), sum(prompt), sum(counted) FROM replies WHERE model = ? AND estimated = 0 AND counted > 0",
+            model,
+        )
+    finally:
+        if held is not journal:
+            held.close()
+    replies, billed, counted = rows[0] if rows else (0, 0, 0)
+    if replies < ENOUGH or not counted or not billed:
+        return Counter(spec)
+    return Counter(spec, factor=billed / counted, replies=replies)
+
+
+def _tokenizer(file: Path) -> Callable[[str], int]:
+    """The number of tokens by the tokenizer in `file`."""
+    try:
+        library: Any = importlib.import_module("tokenizers")
+    except ImportError as error:
+        raise InstallationError(
+            "counting with a tokenizer file needs the package tokenizers",
+            where=str(file),
+            next="pip install 'benchbuilder[hf]', or leave model.token_counter out",
+        ) from error
+    try:
+        tokenizer = library.Tokenizer.from_str(file.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises bare Exception
+        raise RecipeError(
+            [Problem("this is no tokenizer file", "model.token_counter", str(file), str(error)[:200], "tokenizer.json")]
+        ) from error
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -1,0 +1,248 @@
+"""Prompts: Jinja files that are found, checked and rendered without trusting them or what is put into them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from benchbuilder.core.errors import Problem, RecipeError
+
+MAX_SOURCE = 100_000
+"""Characters that a prompt file may have."""
+MAX_OUTPUT = 200_000
+"""Characters that a rendered prompt may have."""
+MAX_LOOPS = 2
+"""How deep loops may be nested."""
+
+FILTERS = ("first", "join", "last", "length", "lower", "trim", "upper")
+LOOP = ("first", "index", "index0", "last", "length")
+TESTS = ("defined", "eq", "equalto", "false", "ne", "none", "string", "true")
+
+_ALLOWED: tuple[type[nodes.Node], ...] = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.For, nodes.If, nodes.Name, nodes.Getattr, nodes.Getitem,
+    nodes.Const, nodes.List, nodes.Tuple, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not,
+    nodes.CondExpr, nodes.Filter, nodes.Test,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt file that was read: `name` as the recipe writes it, where it was found, and its text."""
+
+    name: str
+    file: Path
+    source: str
+
+
+def find(name: str, roots: Sequence[Path]) -> Prompt:
+    """Read the prompt `name` from the first of `roots` that holds it.
+
+    RecipeError if no root holds it, or if the name leads out of the root (``..``, an absolute path, a link).
+    """
+    for root in roots:
+        file = (root / name).resolve()
+        if Path(name).is_absolute() or not file.is_relative_to(root.resolve()):
+            raise _wrong("the prompt leads out of its folder", name, found=name, allowed=f"a file under {root}")
+        if file.is_file():
+            return read(name, file)
+    raise _wrong("there is no such prompt", name, allowed=", ".join(str(root) for root in roots))
+
+
+def read(name: str, file: Path) -> Prompt:
+    """The prompt in `file`, which the recipe calls `name`; RecipeError if it cannot be read."""
+    try:
+        return Prompt(name=name, file=file, source=file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise _wrong("the prompt cannot be read", str(file), found=str(error)) from error
+
+
+def read_pairs(file: Path) -> list[dict[str, str]]:
+    """The few-shot pairs in a YAML file: a list of mappings, all with the same keys, of strings.
+
+    RecipeError if it holds anything else.
+    """
+    try:
+        pairs: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _wrong("the few-shot pairs cannot be read", str(file), found=" ".join(str(error).split())) from error
+    if not isinstance(pairs, list) or not pairs:
+        raise _wrong("few-shot pairs are a list", str(file), allowed="one mapping a pair")
+    found: list[dict[str, str]] = []
+    for number, pair in enumerate(pairs, 1):
+        if not isinstance(pair, dict) or not all(type(part) is str for item in pair.items() for part in item):
+            raise _wrong(f"pair {number} is no mapping of strings", str(file), found=str(pair), allowed="quote numbers")
+        if found and set(pair) != set(found[0]):
+            wanted = ", ".join(sorted(found[0]))
+            raise _wrong(f"pair {number} has other keys", str(file), found=", ".join(sorted(pair)), allowed=wanted)
+        found.append(dict(pair))
+    return found
+
+
+def variables(prompt: Prompt) -> frozenset[str]:
+    """The names that the prompt uses; RecipeError if it does not parse or holds what a prompt may not hold."""
+    tree = _parsed(prompt)
+    if problems := [_problem(prompt, *refused) for refused in _refused(tree)]:
+        raise RecipeError(problems)
+    return frozenset(meta.find_undeclared_variables(tree))
+
+
+def check(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
+    """Everything that is wrong with the prompt, each with its line; nothing is rendered.
+
+    A prompt may use the names in `allowed`, ``{{ a.b }}``, ``for``, ``if``, comparisons and a few filters. Calls,
+    assignments, arithmetic, includes and macros are refused: they would let a shared prompt reach out of its file,
+    grow without bound, or hide from the hash of its file.
+    """
+    try:
+        tree = _parsed(prompt)
+    except RecipeError as error:
+        return list(error.problems)
+    problems = [_problem(prompt, *refused) for refused in _refused(tree)]
+    # looking for variables evaluates constants, which is safe only where nothing was refused
+    unknown = set[str]() if problems else meta.find_undeclared_variables(tree) - set(allowed)
+    for node in tree.find_all(nodes.Name):
+        if node.name in unknown and node.ctx == "load":
+            unknown.remove(node.name)
+            known = ", ".join(sorted(allowed)) or "none"
+            problems.append(
+                _problem(
+                    prompt, node.lineno, "the prompt uses a variable that its step does not give", node.name, known
+                )
+            )
+    return sorted(problems, key=lambda problem: int(problem.where.rpartition(":")[2]))
+
+
+def render(prompt: Prompt, values: Mapping[str, Any]) -> str:
+    """The prompt filled with `values`: plain dicts, lists, strings, numbers and booleans, nothing else.
+
+    TypeError for any other value: an object in a template is a way out of it. RecipeError if the prompt has a
+    problem, a value is missing, or the result is longer than ``MAX_OUTPUT`` characters.
+    """
+    for name, value in values.items():
+        _require_plain(value, name)
+    parts: list[str] = []
+    size = 0
+    try:
+        for part in _compiled(prompt, frozenset(values)).generate(dict(values)):
+            size += len(part)
+            if size > MAX_OUTPUT:
+                raise _wrong("the rendered prompt is too long", str(prompt.file), allowed=f"{MAX_OUTPUT} characters")
+            parts.append(part)
+    except TemplateError as error:
+        raise _wrong("the prompt cannot be filled", str(prompt.file), found=str(error)) from error
+    return "".join(parts).strip("\n")
+
+
+@lru_cache(maxsize=64)
+def _compiled(prompt: Prompt, allowed: frozenset[str]) -> Template:
+    """The prompt as a template, after every check; the same prompt is rendered for many rows."""
+    if problems := check(prompt, allowed):
+        raise RecipeError(problems, next="correct the prompt and run again")
+    return _environment().from_string(prompt.source)
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Nothing can be called; ``a.b`` and ``a[b]`` look into dicts and lists, and at the counters of a loop."""
+
+    def is_safe_callable(self, obj: Any) -> bool:  # noqa: ARG002
+        return False
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return self._look(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return self._look(obj, argument)
+
+    def _look(self, obj: Any, name: Any) -> Any:
+        if type(obj) is dict and name in obj:
+            return obj[name]
+        if type(obj) is list and type(name) is int and -len(obj) <= name < len(obj):
+            return obj[name]
+        if isinstance(obj, LoopContext) and name in LOOP:
+            return getattr(obj, name)
+        return self.undefined(f"{name!r} is not there", name=str(name), exc=SecurityError)
+
+
+def _environment() -> _Sandbox:
+    environment = _Sandbox(
+        undefined=StrictUndefined, autoescape=False, optimized=False, trim_blocks=True, lstrip_blocks=True, loader=None
+    )
+    environment.globals.clear()
+    for mapping, wanted in ((environment.filters, FILTERS), (environment.tests, TESTS)):
+        for name in [name for name in mapping if name not in wanted]:
+            del mapping[name]
+    environment.filters["join"] = _join
+    return environment
+
+
+def _join(items: Any, separator: str = "") -> str:
+    """The filter `join`, for lists only, with its result bounded: joined joins would grow without limit."""
+    if not isinstance(items, list) or type(separator) is not str:
+        raise TemplateRuntimeError("join works on lists, with a string between")
+    parts = [str(item) for item in items]
+    if sum(map(len, parts)) + len(separator) * len(parts) > MAX_OUTPUT:
+        raise TemplateRuntimeError(f"join makes more than {MAX_OUTPUT} characters")
+    return separator.join(parts)
+
+
+def _parsed(prompt: Prompt) -> nodes.Template:
+    if len(prompt.source) > MAX_SOURCE:
+        raise _wrong("the prompt file is too long", str(prompt.file), allowed=f"{MAX_SOURCE} characters")
+    try:
+        return _environment().parse(prompt.source)
+    except TemplateSyntaxError as error:
+        raise RecipeError([_problem(prompt, error.lineno, "the prompt does not parse", error.message or "")]) from error
+    except RecursionError as error:
+        raise _wrong("the prompt is nested too deeply", str(prompt.file)) from error
+
+
+def _refused(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
+    """Line, complaint and name of each thing in `tree` that a prompt may not hold."""
+    open_nodes: list[tuple[nodes.Node, int]] = [(tree, 0)]
+    while open_nodes:
+        node, depth = open_nodes.pop()
+        kind = type(node).__name__
+        if not isinstance(node, _ALLOWED):
+            yield node.lineno, "a prompt may not use this", kind.lower()
+            continue
+        if isinstance(node, nodes.For):
+            depth += 1
+            if depth > MAX_LOOPS or node.recursive:
+                yield node.lineno, f"loops may be nested {MAX_LOOPS} deep", "for"
+        if isinstance(node, nodes.Getattr) and node.attr.startswith("_"):
+            yield node.lineno, "a prompt may not read names that begin with an underscore", node.attr
+        if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+            yield node.lineno, f"a prompt may use the filters {', '.join(FILTERS)} only", node.name
+        if isinstance(node, nodes.Test) and node.name not in TESTS:
+            yield node.lineno, f"a prompt may use the tests {', '.join(TESTS)} only", node.name
+        open_nodes.extend((child, depth) for child in node.iter_child_nodes())
+
+
+def _require_plain(value: Any, where: str) -> None:
+    if isinstance(value, Mapping) and type(value) is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                raise TypeError(f"{where}: a prompt sees dicts with string keys only, not {type(key).__name__}")
+            _require_plain(item, f"{where}.{key}")
+    elif type(value) is list:
+        for number, item in enumerate(value):
+            _require_plain(item, f"{where}[{number}]")
+    elif type(value) not in (str, int, float, bool):
+        raise TypeError(f"{where}: a prompt sees plain dict, list, str, int, float and bool only, not {type(value)}")
+
+
+def _problem(prompt: Prompt, line: int, message: str, found: str = "", allowed: str = "") -> Problem:
+    return Problem(message, key=prompt.name, where=f"{prompt.file}:{line}", found=found, allowed=allowed)
+
+
+def _wrong(message: str, where: str, found: str = "", allowed: str = "") -> RecipeError:
+    return RecipeError([Problem(message, where=where, found=found, allowed=allowed)])

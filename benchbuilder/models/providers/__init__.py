@@ -1,0 +1,1 @@
+"""Models: adapters that write what rules cannot."""

@@ -1,0 +1,239 @@
+"""One language model in this process: loaded from safetensors, asked for the tokens that follow tokens."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from benchbuilder.core.errors import InstallationError, ServiceError
+
+Architecture = Literal["causal", "seq2seq"]
+
+KEPT = (
+    "bos_token_id", "decoder_start_token_id", "eos_token_id", "forced_bos_token_id", "forced_eos_token_id",
+    "pad_token_id",
+)  # fmt: skip
+"""What is taken from the model's own generation settings: its token ids. How replies are drawn the recipe says."""
+_OWN = frozenset({"temperature", "top_p", "top_k", "min_p"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """What to load and where to: a folder, or a name on the hub with its revision; maybe adapters of a folder."""
+
+    name: str
+    architecture: Architecture
+    dtype: str
+    device: str
+    folder: Path | None = None
+    revision: str | None = None
+    adapter: Path | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The tokens of one reply, without what ended or filled it up, and whether the model ended it itself."""
+
+    ids: list[int]
+    ended: bool
+
+
+class Engine:
+    """A loaded model; `tokenizer` is its tokenizer, `context` the most tokens it takes, if it says so."""
+
+    def __init__(self, source: Source) -> None:
+        """Load; ServiceError if the model cannot be had, InstallationError if a library is missing."""
+        self.source = source
+        torch, transformers = _libraries()
+        with _quiet(transformers), _explained(source):
+            self.device: Any = _device(torch, source.device)
+            at = {"trust_remote_code": False, **({"revision": source.revision} if source.revision else {})}
+            place = str(source.folder or source.name)
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(place, **at)
+            auto = transformers.AutoModelForCausalLM
+            if source.architecture == "seq2seq":
+                auto = transformers.AutoModelForSeq2SeqLM
+            model: Any = auto.from_pretrained(place, dtype=source.dtype, use_safetensors=True, **at)
+            if source.adapter is not None:
+                model = _adapted(model, source.adapter)
+            self.model: Any = model.to(self.device).eval()
+        given: Any = self.model.generation_config
+        self._ids = {name: value for name in KEPT if (value := getattr(given, name, None)) is not None}
+        self.model.generation_config = transformers.GenerationConfig(**self._ids)
+        self.ends = _ids(self._ids.get("eos_token_id")) | _ids(self.tokenizer.eos_token_id)
+        self._pad: int = next(iter([*_ids(self.tokenizer.pad_token_id), *sorted(self.ends), 0]))
+        config: Any = self.model.config.get_text_config()
+        self.context: int | None = getattr(config, "max_position_embeddings", None)
+        self.tokenizer.truncation_side = "left" if source.architecture == "causal" else "right"
+        self.made_with = {
+            "torch": str(torch.__version__),
+            "transformers": str(transformers.__version__),
+            "device": str(self.device.type),
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "commit": str(getattr(self.model.config, "_commit_hash", None) or ""),
+        }
+
+    def encode(self, text: str, *, special: bool, limit: int | None = None) -> list[int]:
+        """The tokens of a prompt; beyond `limit` a causal model keeps the end of it, a seq2seq model the beginning."""
+        _, transformers = _libraries()
+        with _quiet(transformers):
+            cut: dict[str, Any] = {} if limit is None else {"truncation": True, "max_length": limit}
+            return list(self.tokenizer(text, add_special_tokens=special, **cut)["input_ids"])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of tokens, without special ones."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def draw(self, prompts: Sequence[Sequence[int]], sampling: Mapping[str, Any], seed: int | None) -> list[Drawn]:
+        """What follows each of `prompts`: the likeliest tokens, or with a `seed` sampled ones.
+
+        ServiceError if it does not fit into memory.
+        """
+        torch, transformers = _libraries()
+        causal = self.source.architecture == "causal"
+        width = max(map(len, prompts))
+        fills = [[self._pad] * (width - len(prompt)) for prompt in prompts]
+        ids = [[*fill, *prompt] if causal else [*prompt, *fill] for fill, prompt in zip(fills, prompts, strict=True)]
+        ones = [[1] * len(prompt) for prompt in prompts]
+        zeros = [[0] * len(fill) for fill in fills]
+        mask = [[*no, *yes] if causal else [*yes, *no] for no, yes in zip(zeros, ones, strict=True)]
+        config = transformers.GenerationConfig(**self._settings(sampling, sample=seed is not None))
+        stop = {"tokenizer": self.tokenizer} if sampling.get("stop") else {}
+        devices = [self.device] if self.device.type == "cuda" else []
+        with (
+            _quiet(transformers),
+            _fitting(torch, len(prompts)),
+            torch.random.fork_rng(devices),
+            torch.inference_mode(),
+        ):
+            if seed is not None:
+                torch.manual_seed(seed)
+            rows: list[list[int]] = self.model.generate(
+                input_ids=torch.tensor(ids, device=self.device),
+                attention_mask=torch.tensor(mask, device=self.device),
+                generation_config=config, **stop,
+            ).tolist()  # fmt: skip
+        return [self._drawn(row[width if causal else 1 :], stops=bool(stop)) for row in rows]
+
+    def _settings(self, sampling: Mapping[str, Any], *, sample: bool) -> dict[str, Any]:
+        settings = {name: value for name, value in sampling.items() if name not in _OWN | {"seed", "stop"}}
+        settings |= self._ids | {"eos_token_id": sorted(self.ends) or None, "pad_token_id": self._pad}
+        settings |= {"do_sample": sample, "num_beams": 1}
+        if sampling.get("stop"):
+            settings["stop_strings"] = list(sampling["stop"])
+        if sample:
+            # without these, the library would fall back on defaults of its own (the 50 likeliest tokens)
+            settings |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+            settings |= {name: sampling[name] for name in _OWN if name in sampling}
+        return settings
+
+    def _drawn(self, row: list[int], *, stops: bool) -> Drawn:
+        end = next((at for at, token in enumerate(row) if token in self.ends), None)
+        if end is not None:
+            return Drawn(row[:end], ended=True)
+        while stops and row and row[-1] == self._pad:  # a row that met a stop string is filled up
+            row = row[:-1]
+        return Drawn(row, ended=False)
+
+
+def _adapted(model: Any, folder: Path) -> Any:
+    """The model with the adapters of a folder merged into its weights; safetensors or none."""
+    import peft
+
+    if lacking := [
+        name for name in ("adapter_config.json", "adapter_model.safetensors") if not (folder / name).is_file()
+    ]:
+        raise OSError(f"the folder of adapters {folder} has no {lacking[0]}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what later versions will call otherwise
+        return peft.PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
+
+
+def _ids(value: Any) -> set[int]:
+    return set() if value is None else {int(one) for one in (value if isinstance(value, list) else [value])}
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise not_installed(str(error)) from error
+    return torch, transformers
+
+
+def not_installed(why: str) -> InstallationError:
+    """What to tell where a library is missing."""
+    return InstallationError(
+        "models of the kind 'transformers' need libraries that are not installed",
+        why=why,
+        next="pip install 'benchbuilder[hf]'",
+    )
+
+
+def _device(torch: Any, device: str) -> Any:
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)
+
+
+@contextmanager
+def _quiet(transformers: Any) -> Generator[None]:
+    """The library's notices and progress bars do not reach the terminal."""
+    logging: Any = transformers.utils.logging
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    if bars:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _explained(source: Source) -> Generator[None]:
+    """Errors of loading, said in our words."""
+    from safetensors import SafetensorError
+
+    what = f"the model {source.name} cannot be loaded"
+    try:
+        yield
+    except ImportError as error:
+        raise InstallationError(what, why=_first(error), next="install the library that is named") from error
+    except OSError as error:
+        wanted = "config.json, tokenizer and weights as safetensors; weights in other formats are never read"
+        if source.folder is None:
+            wanted = (
+                f"check the name and the connection, or fetch it where there is one (hf download {source.name}) and "
+                f"set model.path to its folder, with {wanted}"
+            )
+        raise ServiceError(what, where=str(source.folder or ""), why=_first(error), next=wanted) from error
+    except (ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
+        raise ServiceError(
+            what,
+            where=str(source.folder or ""),
+            why=f"{type(error).__name__}: {_first(error)}",
+            next="check model.architecture, model.dtype and model.device, and that it needs no code of its own",
+        ) from error
+
+
+@contextmanager
+def _fitting(torch: Any, rows: int) -> Generator[None]:
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        if type(error) is RuntimeError and "allocate memory" not in str(error):
+            raise
+        way = f"a lower model.batch_size (here: {rows} at a time)" if rows > 1 else "a smaller model or dtype"
+        raise ServiceError("there is not enough memory to generate", why=_first(error), next=f"set {way}") from error
+
+
+def _first(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,24 @@
+"""The model kind `none`: rules only."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.models.base import Model, Reply
+
+
+class NoModelSpec(KindSpec):
+    """Nothing to set."""
+
+
+class NoModel(Model):
+    """Answers nothing: what no rule can do is dropped with the reason ``needs_model``."""
+
+    kind: ClassVar[str] = "none"
+    spec_class: ClassVar[type[KindSpec]] = NoModelSpec
+    answers: ClassVar[bool] = False
+
+    def read(self, body: str) -> Reply:
+        """ValueError: nothing was ever asked."""
+        raise ValueError(f"the model none wrote nothing, and not {body[:40]!r}")

@@ -1,0 +1,348 @@
+"""The model kind `openai`: whatever speaks the protocol of OpenAI's chat completions, hosted or on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
+
+from pydantic import field_validator
+
+from benchbuilder.config.spec.base import KindSpec, Knob
+from benchbuilder.config.spec.model import HostedSpec, Sampling
+from benchbuilder.core.errors import InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.models.base import Batches, HostedModel, Reply, Request, TransientError
+from benchbuilder.models.providers.openai_batch import OpenAIBatches
+from benchbuilder.models.providers.openai_errors import Failure, connection_error, hide
+from benchbuilder.models.providers.openai_tuning import OpenAITuning
+from benchbuilder.models.providers.openai_wire import NAMES, is_filtered, payload, read_completion
+
+if TYPE_CHECKING:
+    import aiohttp
+    from openai import AsyncOpenAI
+
+OFFICIAL = "https://api.openai.com/v1"
+KEY_ENV = "OPENAI_API_KEY"
+_RESERVED = frozenset({"messages", "model", "stream", "n", "response_format"})
+_SECRET = re.compile(
+    r"(proxy[-_]?)?authorization|(x[-_]?)?api[-_]?key|((access|auth|bearer|id|refresh|session)[-_]?)?token"
+    r"|(client[-_]?)?secret|passw(or)?d|cookie",
+    re.IGNORECASE,
+)
+_CONNECT_S = 30.0
+"""Seconds until a connection that is not there is given up."""
+
+
+class OpenAISpec(HostedSpec):
+    """Which model of which service."""
+
+    name: str
+    """The model, as the service calls it."""
+    max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    """What the service calls `max_new_tokens`; older servers only know ``max_tokens``."""
+    understands: tuple[str, ...] = ()
+    """Further sampling settings that this server takes, for instance ``[top_k, min_p, repetition_penalty]`` (vLLM)."""
+    lacks: tuple[str, ...] = ()
+    """Settings of the protocol that this model does not take, for instance ``[temperature]``; see `unsupported`."""
+    extra_body: dict[str, Any] = {}
+    """Further fields of each request, as the service documents them."""
+    organization: Annotated[str | None, Knob()] = None
+    project: Annotated[str | None, Knob()] = None
+
+    @field_validator("name")
+    @classmethod
+    def _is_name(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("a model has a name")
+        return value
+
+    @field_validator("understands", "lacks")
+    @classmethod
+    def _are_settings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := sorted(set(value) - set(Sampling.model_fields)):
+            raise ValueError(
+                f"{', '.join(unknown)}: not among the sampling settings {', '.join(Sampling.model_fields)}"
+            )
+        return value
+
+    @field_validator("extra_body")
+    @classmethod
+    def _is_extra(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if taken := sorted(_RESERVED & set(value)):
+            raise ValueError(f"{', '.join(taken)}: set by benchbuilder")
+        if secrets := sorted(set(_secrets(value))):
+            raise ValueError(f"{', '.join(secrets)}: would stand in files; a key is named by model.api_key_env")
+        return value
+
+
+def _secrets(value: Any) -> Iterator[str]:
+    """The names in `value`, however deep, that look like those of credentials."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if _SECRET.fullmatch(str(name)):
+                yield str(name)
+            yield from _secrets(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _secrets(inner)
+
+
+class OpenAI(HostedModel):
+    """A service that speaks the protocol of OpenAI: theirs, vLLM, Ollama, a llama.cpp server and others.
+
+    The address is `base_url`, else the environment variable OPENAI_BASE_URL, else OpenAI's own; the key is read from
+    the variable that `api_key_env` names (OPENAI_API_KEY). Chat goes over a plain aiohttp connection pool, which
+    takes a fifth of the processor time of OpenAI's library; the errors are that library's, as causes, and files and
+    batches go through its client. Redirects are not followed: the key would go with them.
+    """
+
+    kind: ClassVar[str] = "openai"
+    spec_class: ClassVar[type[KindSpec]] = OpenAISpec
+    settings: ClassVar[frozenset[str]] = frozenset(NAMES)
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: OpenAISpec = spec
+        self._known = (self.settings | set(spec.understands)) - set(spec.lacks)
+        self._names = {**NAMES, "max_new_tokens": spec.max_tokens_field}
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: AsyncOpenAI | None = None
+        self._key: str | None = None
+        self._at = ""
+
+    @property
+    def endpoint(self) -> str:
+        """The address, normalised; RecipeError if it is none, or holds what belongs elsewhere."""
+        if not self._at:
+            self._at = endpoint_of(self.spec.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL)
+        return self._at
+
+    def identity(self) -> Mapping[str, Any]:
+        """Address and name, and how they are asked beyond the request."""
+        found: dict[str, Any] = {"kind": self.kind, "endpoint": self.endpoint, "name": self.spec.name}
+        if self.spec.extra_body:
+            found["extra_body"] = self.spec.extra_body
+        if self.spec.max_tokens_field != "max_completion_tokens":
+            found["max_tokens_field"] = self.spec.max_tokens_field
+        return found
+
+    def known(self) -> frozenset[str]:
+        """The settings of the protocol, those that the server understands besides, without those that it lacks."""
+        return self._known
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The JSON that asks for a reply, live or in a batch."""
+        fields = payload(request, self.sent(request.sampling), self._names, self.spec.structured)
+        return {**self.spec.extra_body, "model": self.spec.name, **fields}
+
+    def read(self, body: str) -> Reply:
+        """The reply in a chat completion."""
+        return read_completion(body)
+
+    def ready(self) -> None:
+        """InstallationError without aiohttp and openai."""
+        if lacking := [name for name in ("aiohttp", "openai") if find_spec(name) is None]:
+            raise _not_installed(f"not installed: {', '.join(lacking)}")
+
+    async def open(self) -> None:
+        """Import the libraries, read the key, and make the connection pool of the running loop."""
+        if self._session is None or self._session.closed or self._loop is not asyncio.get_running_loop():
+            self._connect()
+
+    async def send(self, request: Request) -> str:
+        """One attempt over the lean path."""
+        session = self._session
+        if session is None or session.closed or self._loop is not asyncio.get_running_loop():
+            session = self._connect()
+        data = json.dumps(self.body(request), ensure_ascii=False).encode()
+        try:
+            async with session.post(f"{self._at}/chat/completions", data=data, allow_redirects=False) as response:
+                text = (await response.read()).decode("utf-8", "replace")
+                if response.status == 200:
+                    return text
+                status, headers = response.status, dict(response.headers)
+        except (OSError, _client_error()) as error:  # a TimeoutError is an OSError
+            broken = self._broken(error)
+            raise broken from broken.__cause__
+        return self._judged(status, headers, text)
+
+    def client(self) -> AsyncOpenAI:
+        """OpenAI's own client, for files and batches; it repeats nothing by itself and follows no redirect."""
+        if self._client is None:
+            import openai
+
+            at, key = self.endpoint, self._secret()
+            self._client = openai.AsyncOpenAI(
+                api_key=key, base_url=at, organization=self.spec.organization, project=self.spec.project,
+                max_retries=0, timeout=self.spec.timeout_s,
+                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=self.spec.timeout_s),
+            )  # fmt: skip
+        return self._client
+
+    def batches(self) -> Batches:
+        """Files and batches, through OpenAI's own client."""
+        return OpenAIBatches(self.client, self.body, self._judged, self._hidden, self.endpoint)
+
+    def tuning(self) -> OpenAITuning:
+        """Files and fine-tuning jobs, through OpenAI's own client."""
+        return OpenAITuning(self.client, self._judged, self._hidden, self.endpoint)
+
+    def _hidden(self, text: str) -> str:
+        return hide(text, self._key or "")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        session, client = self._session, self._client
+        self._session = self._loop = self._client = None
+        if session is not None:
+            await session.close()
+        if client is not None:
+            await client.close()
+
+    # --- opening
+
+    def _connect(self) -> aiohttp.ClientSession:
+        """The connection pool of the running loop."""
+        aiohttp, endpoint = _library(), self.endpoint
+        headers = {"Authorization": f"Bearer {self._secret()}", "Content-Type": "application/json"}
+        headers["User-Agent"] = "benchbuilder"
+        for name, value, variable in (
+            ("OpenAI-Organization", self.spec.organization, "OPENAI_ORG_ID"),
+            ("OpenAI-Project", self.spec.project, "OPENAI_PROJECT_ID"),
+        ):
+            if found := value or (os.environ.get(variable) if endpoint == OFFICIAL else None):
+                headers[name] = found
+        self._loop = asyncio.get_running_loop()
+        self._session = session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60.0, ttl_dns_cache=300),
+            timeout=aiohttp.ClientTimeout(total=self.spec.timeout_s, sock_connect=min(_CONNECT_S, self.spec.timeout_s)),
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=True,
+            proxy=_proxy(endpoint),
+        )
+        return session
+
+    @property
+    def key_env(self) -> str:
+        """The environment variable that the key is read from."""
+        return self.spec.api_key_env or KEY_ENV
+
+    def _secret(self) -> str:
+        """The key; a stand-in for a server of one's own that was given none. ServiceError if one is missing."""
+        if self._key is None:
+            key = os.environ.get(self.key_env, "").strip()
+            if not key and (self.spec.api_key_env is not None or self.endpoint == OFFICIAL):
+                raise ServiceError(
+                    f"there is no key for {self.spec.name!r}", where=self.endpoint,
+                    why=f"the environment variable {self.key_env} is not set",
+                    next=f"export {self.key_env}=..., or name another variable in model.api_key_env",
+                )  # fmt: skip
+            if not key.isascii() or not key.isprintable():
+                raise ServiceError(
+                    f"what {self.key_env} holds is no key", where=self.endpoint,
+                    why="it has characters that no key has", next=f"set {self.key_env} again",
+                )  # fmt: skip
+            self._key = key
+        return self._key or "none"
+
+    # --- failures
+
+    def _judged(self, status: int, headers: dict[str, str], text: str) -> str:
+        """The body, if it says that a content filter stepped in; else the exception for an error status."""
+        shown = hide(text, self._key or "")
+        wire = {there: here for here, there in self._names.items()} | {name: name for name in self.spec.understands}
+        hidden = {name: hide(value, self._key or "") for name, value in headers.items()}
+        failure = Failure(
+            status, hidden, shown, self._at, self.key_env, self.spec.name, wire, with_key=bool(self._key)
+        )  # fmt: skip
+        if status in (400, 403, 422) and is_filtered({"error": failure.error}):
+            return json.dumps({"error": failure.error}, ensure_ascii=False)
+        raise failure.exception()
+
+    def _broken(self, error: BaseException) -> TransientError | ServiceError:
+        """The exception for a request that got no answer."""
+        import aiohttp
+
+        at, host = self._at, urlsplit(self._at).netloc
+        proxy = " (by way of the proxy that the environment names)" if _proxy(at) else ""
+        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
+            return ServiceError(
+                f"the certificate or encryption of {host} is not good", where=at,
+                why=hide(str(error), self._key or ""), next="check model.base_url, the clock and SSL_CERT_FILE",
+            )  # fmt: skip
+        timeout = isinstance(error, TimeoutError)
+        before = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            message = f"the name {host!r} cannot be found: check model.base_url and the network"
+        elif before:
+            message = f"no connection to {host}{proxy}: is the service running, and model.base_url right?"
+        elif timeout:
+            message = f"{host} did not answer within {self.spec.timeout_s:g} s (model.timeout_s)"
+        else:
+            message = f"the connection to {host}{proxy} broke before the whole answer was there"
+        made = TransientError(message, billed=not before, unreached=before)
+        made.__cause__ = connection_error(error, message, at, timeout=timeout)
+        return made
+
+
+def endpoint_of(address: str) -> str:
+    """An address in the one form in which it stands in keys and messages; RecipeError if it cannot be used.
+
+    The message does not repeat the address: it may hold a password.
+    """
+    key = "model.base_url"
+    try:
+        parts = urlsplit(address.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = parts = None
+    if parts is None or parts.scheme not in ("http", "https") or not host:
+        raise RecipeError([Problem("not an address", key=key, allowed="for instance http://127.0.0.1:8000/v1")])
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        hint = "put the key into an environment variable and name that in model.api_key_env"
+        raise RecipeError(
+            [Problem("an address holds no user, password or query: they would be kept in files", key=key, hint=hint)]
+        )
+    shown = f"[{host}]" if ":" in host else host
+    if port is not None and port != {"http": 80, "https": 443}[parts.scheme]:
+        shown = f"{shown}:{port}"
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    return urlunsplit((parts.scheme, shown, path, "", ""))
+
+
+def _proxy(endpoint: str) -> str | None:
+    """The proxy that the environment names for this address; looked up once and not at each request."""
+    parts = urlsplit(endpoint)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+def _library() -> Any:
+    """aiohttp, with `openai` beside it; InstallationError without them."""
+    try:
+        import aiohttp
+        import openai  # noqa: F401  # pyright: ignore[reportUnusedImport]  # so that no failure has to wait for it
+    except ImportError as error:
+        raise _not_installed(str(error)) from error
+    return aiohttp
+
+
+def _not_installed(why: str) -> InstallationError:
+    return InstallationError(
+        "the model kind 'openai' needs more than is installed", why=why, next="pip install 'benchbuilder[openai]'"
+    )
+
+
+def _client_error() -> type[Exception]:
+    import aiohttp
+
+    return aiohttp.ClientError

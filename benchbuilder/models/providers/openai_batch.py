@@ -1,0 +1,168 @@
+"""Files and batches of a service that speaks OpenAI's protocol, through OpenAI's own client."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.models.base import (
+    Batches,
+    BatchState,
+    RefusedRequestError,
+    Request,
+    TransientError,
+)
+from benchbuilder.models.providers.openai_client import OpenAICalls
+from benchbuilder.models.providers.openai_wire import excerpt
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import Batch
+
+MARK = "benchbuilder"
+"""The key of the batch's metadata under which our mark stands."""
+_PATH: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+"""What the lines of a batch ask for: it is the same at every address."""
+_KEY = "0" * 64
+_DAY_S = 24 * 3600.0
+_IN_MEMORY = 8 * 1024 * 1024
+_SHOWN = 5
+"""Messages about a batch that are passed on."""
+
+
+class OpenAIBatches(OpenAICalls, Batches):
+    """Batches of chat completions; `body` makes the JSON that asks for a reply, for the rest see `OpenAICalls`."""
+
+    about: ClassVar[str] = "batches"
+    lacking: ClassVar[str] = "the service takes no requests by the batch"
+    refused: ClassVar[str] = "the service does not take the batch"
+    way_out: ClassVar[str] = "model.batch=null asks live"
+    smaller: ClassVar[str] = "smaller batches may do (model.batch.max_requests)"
+
+    most_requests: ClassVar[int] = 50_000
+    most_bytes: ClassVar[int] = 200_000_000
+
+    def __init__(
+        self,
+        client: Callable[[], AsyncOpenAI],
+        body: Callable[[Request], dict[str, Any]],
+        judged: Callable[[int, dict[str, str], str], str],
+        hide: Callable[[str], str],
+        endpoint: str,
+    ) -> None:
+        super().__init__(client, judged, hide, endpoint)
+        self._body = body
+
+    def size(self, request: Request) -> int:
+        """The length of its line."""
+        return len(self._line(_KEY, request))
+
+    async def submit(self, mark: str, requests: Sequence[tuple[str, Request]]) -> str:
+        """Upload the requests as a file, and make a batch of it."""
+        client = self._client()
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as lines:
+            for key, request in requests:
+                lines.write(self._line(key, request))
+            lines.seek(0)
+            name = f"{mark}.jsonl"
+            upload = client.files.create(file=(name, lines, "application/jsonl"), purpose="batch")  # pyright: ignore[reportArgumentType]
+            file = self._whole(await self._told("handing in a file", upload), "id")
+        made = client.batches.create(
+            completion_window="24h", endpoint=_PATH, input_file_id=file.id, metadata={MARK: mark}
+        )
+        return self._whole(await self._told("handing in a batch", made), "id").id
+
+    async def find(self, mark: str, since: float) -> str | None:
+        """Look through the batches of the account, the newest first; clocks may differ by a day."""
+
+        page = self._whole(await self._told("listing batches", self._client().batches.list(limit=100)), "data")
+        while True:
+            for batch in page.data:
+                self._whole(batch, "id", "created_at")
+                if (batch.metadata or {}).get(MARK) == mark:
+                    return batch.id
+                if batch.created_at < since - _DAY_S:
+                    return None
+            if not page.has_next_page():
+                return None
+            page = self._whole(await self._told("listing batches", page.get_next_page()), "data")
+
+    async def look(self, ident: str) -> BatchState:
+        """Whether it runs, has ended (completed, expired or cancelled) or was not taken."""
+        batch = await self._batch(ident)
+        counts = batch.request_counts
+        done, total = (counts.completed + counts.failed, counts.total) if counts is not None else (0, 0)
+        if batch.status == "failed":
+            return BatchState("failed", self._messages(batch), done, total)
+        phase = "ended" if batch.status in ("completed", "expired", "cancelled") else "running"
+        return BatchState(phase, batch.status.replace("_", " "), done, total)
+
+    async def results(self, ident: str) -> AsyncIterator[tuple[str, str | Exception]]:
+        """The lines of the output file, then those of the error file."""
+        batch = await self._batch(ident)
+        for file in (batch.output_file_id, batch.error_file_id):
+            if file:
+                async for line in self._lines(file):
+                    if (result := self._result(line)) is not None:
+                        yield result
+
+    async def _batch(self, ident: str) -> Batch:
+        call = self._client().batches.retrieve(ident)
+        return self._whole(await self._told("looking at a batch", call, gone=ident), "id", "status")
+
+    # --- lines
+
+    def _line(self, key: str, request: Request) -> bytes:
+        line = {"custom_id": key, "method": "POST", "url": _PATH, "body": self._body(request)}
+        return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+    async def _lines(self, file: str) -> AsyncIterator[bytes]:
+        """The lines of a file as they come; only a line feed ends one, whatever characters a text holds."""
+        stream = self._client().files.with_streaming_response.content(file)
+        response = await self._told("reading results", stream.__aenter__(), gone=file)
+        try:
+            parts = response.iter_bytes().__aiter__()
+            rest: list[bytes] = []
+            while (part := await self._told("reading results", anext(parts, None), gone=file)) is not None:
+                first, *more = part.split(b"\n")
+                rest.append(first)
+                for line in more:
+                    yield b"".join(rest)
+                    rest = [line]
+            yield b"".join(rest)
+        finally:
+            await stream.__aexit__(None, None, None)
+
+    def _result(self, line: bytes) -> tuple[str, str | Exception] | None:
+        """Key and result of a line; ``None`` if nobody can read it: its request counts as having none."""
+        try:
+            found: Any = json.loads(line)
+            key, response, error = str(found["custom_id"]), found.get("response"), found.get("error")
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return None
+        if isinstance(response, Mapping):
+            body: Any = response.get("body")  # pyright: ignore[reportUnknownMemberType]
+            text = json.dumps(body, ensure_ascii=False)
+            status: Any = response.get("status_code")  # pyright: ignore[reportUnknownMemberType]
+            if status == 200:
+                return key, text
+            try:
+                return key, self._judged(status if isinstance(status, int) else 500, {}, text)
+            except (TransientError, RefusedRequestError, ServiceError) as failure:
+                return key, failure
+        code = str(error.get("code")) if isinstance(error, dict) else "no result"  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        said = str(error.get("message")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return key, TransientError(self._hide(f"{self._at} gave no result ({code}: {excerpt(said, 240)})"))
+
+    def _messages(self, batch: Batch) -> str:
+        """What the service says of a batch that it did not take."""
+        errors = (batch.errors.data if batch.errors is not None else None) or []
+        told = [
+            f"{'' if error.line is None else f'line {error.line}: '}{error.message or error.code or 'no reason'}"
+            for error in errors[:_SHOWN]
+        ]
+        more = [f"and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
+        return self._hide("; ".join([*told, *more])) or "no reason was given"

@@ -1,0 +1,96 @@
+"""Calls through OpenAI's own client, and what goes wrong with them in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.models.base import BatchGoneError, RefusedRequestError, TransientError
+from benchbuilder.models.providers.openai_errors import connection_error
+from benchbuilder.models.providers.openai_wire import excerpt
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+T = TypeVar("T")
+
+
+class OpenAICalls:
+    """What calls about files, batches and jobs share.
+
+    `client` opens OpenAI's client, `judged` takes status, headers and body of an answer to one request that is no
+    reply: it raises as `send` does, or returns the body of a reply after all; `hide` takes the key out of a text.
+    """
+
+    about: ClassVar[str]
+    """What the calls are about, in the plural."""
+    lacking: ClassVar[str]
+    """What is said of a service that does not have them, and `way_out` what can be done then."""
+    refused: ClassVar[str]
+    """What is said of one that the service does not take, and `smaller` what may help."""
+    way_out: ClassVar[str]
+    smaller: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        client: Callable[[], AsyncOpenAI],
+        judged: Callable[[int, dict[str, str], str], str],
+        hide: Callable[[str], str],
+        endpoint: str,
+    ) -> None:
+        self._client, self._judged, self._hide, self._at = client, judged, hide, endpoint
+
+    async def _told(self, doing: str, call: Awaitable[T], gone: str = "") -> T:
+        """The result of a call; else what went wrong in our words, without what the library's error holds of the key.
+
+        With `gone`, a 404 is a BatchGoneError about that.
+        """
+        import openai
+
+        from benchbuilder.models.providers.openai_errors import http
+
+        try:
+            return await call
+        except openai.APIStatusError as error:
+            status, headers, text = error.status_code, dict(error.response.headers), error.response.text
+            made = self._failure(doing, status, headers, text, gone)
+        except (openai.APIConnectionError, http().TransportError) as error:
+            broken = isinstance(error, openai.APIConnectionError)
+            cause = error.__cause__ if broken else error
+            timeout = isinstance(error, openai.APITimeoutError | http().TimeoutException)
+            before = isinstance(cause, http().ConnectError | http().ConnectTimeout)
+            how = "no answer in time" if timeout else "no connection" if before else "the connection broke"
+            message = f"{how} while {doing} at {self._at}"
+            made = TransientError(message, billed=not before)
+            made.__cause__ = connection_error(None, message, self._at, timeout=timeout)
+        except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # what the library does not check
+            made = self._no_answer(str(error))
+        raise made from made.__cause__
+
+    def _whole(self, thing: T, *fields: str) -> T:
+        """What the library made of an answer, which it does not check; TransientError if that lacks a field."""
+        if any(getattr(thing, field, None) is None for field in fields):
+            raise self._no_answer(str(thing))
+        return thing
+
+    def _no_answer(self, said: str) -> TransientError:
+        shown = self._hide(excerpt(said, 240))
+        return TransientError(f"{self._at} gave no answer of the protocol about {self.about}: {shown}", billed=True)
+
+    def _failure(self, doing: str, status: int, headers: dict[str, str], text: str, gone: str) -> Exception:
+        if status == 404 and gone:
+            return BatchGoneError(f"{self._at} knows no {gone}")
+        said = f"{status}: {self._hide(excerpt(text, 240))}"
+        if status in (404, 405, 501):
+            return ServiceError(self.lacking, where=self._at, why=f"{said}, while {doing}", next=self.way_out)
+        try:
+            self._judged(status, headers, text)
+        except RefusedRequestError:
+            pass
+        except (TransientError, ServiceError) as error:
+            return error
+        return ServiceError(
+            self.refused, where=self._at, why=f"{said}, while {doing}",
+            next="; ".join(filter(None, (self.smaller, self.way_out))),
+        )  # fmt: skip

@@ -1,0 +1,153 @@
+"""Chat completions on the wire: the JSON of a request, and the reply that a body holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from benchbuilder.models.base import ASK_FOR_JSON, Outcome, Reply, Request, Usage
+
+NAMES: Mapping[str, str] = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_new_tokens": "max_completion_tokens",
+    "frequency_penalty": "frequency_penalty",
+    "presence_penalty": "presence_penalty",
+    "stop": "stop",
+    "seed": "seed",
+}
+"""What the protocol calls the settings that it has."""
+FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
+"""Error codes that mean that a content filter withheld prompt or reply."""
+_DROPPED = ("title", "default")
+"""Keywords of a JSON Schema that strict services do not take."""
+
+
+def payload(request: Request, sent: Mapping[str, Any], names: Mapping[str, str], structured: str) -> dict[str, Any]:
+    """The fields of the body that depend on the request; `sent` are the settings that the backend knows."""
+    messages = [{"role": message.role, "content": message.content} for message in request.messages]
+    body: dict[str, Any] = {"messages": messages}
+    for name, value in sent.items():
+        body[names.get(name, name)] = value
+    if request.sample and "seed" in body:
+        body["seed"] += request.sample  # equal seeds would give equal replies
+    if request.schema is not None:
+        _ask_for_json(body, request.schema, structured)
+    return body
+
+
+def _ask_for_json(body: dict[str, Any], schema: Mapping[str, Any], structured: str) -> None:
+    wanted = strict(schema)
+    if structured == "json_schema":
+        form = {"name": "reply", "strict": True, "schema": wanted}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return
+    if structured == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    messages: list[dict[str, str]] = body["messages"]
+    asked = ASK_FOR_JSON + json.dumps(wanted, ensure_ascii=False)
+    if messages and messages[0]["role"] == "system":  # many chat templates take one system message, the first
+        messages[0] = {"role": "system", "content": f"{messages[0]['content']}\n\n{asked}"}
+    else:
+        messages.insert(0, {"role": "system", "content": asked})
+
+
+def strict(schema: Any) -> Any:
+    """A JSON Schema as strict services want it: every object closed, all of its properties required."""
+    if isinstance(schema, list):
+        return [strict(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):
+            kept[key] = {name: strict(part) for name, part in value.items()}
+        elif key not in _DROPPED:
+            kept[key] = strict(value)
+    if "properties" in kept:
+        kept.update(additionalProperties=False, required=list(kept["properties"]))
+    return kept
+
+
+def read_completion(body: str) -> Reply:
+    """The reply that a chat completion holds; ValueError with an excerpt if it is none.
+
+    An error about a content filter is a reply too: its outcome is ``filtered``. What a model thought before it
+    answered is left out of the text (a field of its own, or ``<think>`` at the start of the content); its tokens are
+    counted.
+    """
+    try:
+        data = json.loads(body)
+    except ValueError:
+        raise ValueError(f"the answer is no JSON: {excerpt(body)}") from None
+    if is_filtered(data):
+        return Reply("", "filtered", _usage(data))
+    try:
+        choice: Any = data["choices"][0]
+        message: Any = choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+    except (LookupError, TypeError, AttributeError):
+        raise ValueError(f"the answer is no chat completion: {excerpt(body)}") from None
+    text = _without_thoughts(_text(content, body))
+    finish = choice.get("finish_reason")
+    outcome: Outcome = "complete" if text.strip() else "empty"
+    if isinstance(refusal, str) and refusal:
+        text, outcome = refusal, "refused"
+    elif finish == "content_filter":
+        outcome = "filtered"
+    elif finish in ("length", "max_tokens"):
+        outcome = "truncated"
+    return Reply(text, outcome, _usage(data))
+
+
+def is_filtered(data: Any) -> bool:
+    """Whether a body is an error about a content filter."""
+    error: Any = data.get("error") if isinstance(data, dict) else None
+    if not isinstance(error, dict):
+        return False
+    inner: Any = error.get("innererror")
+    more: Any = error.get("metadata")
+    if isinstance(more, dict) and "flagged_input" in more:  # a broker of services says it so
+        return True
+    codes = (error.get("code"), error.get("type"), inner.get("code") if isinstance(inner, dict) else None)
+    return any(str(code).lower() in FILTER_CODES for code in codes)
+
+
+def excerpt(body: str, length: int = 120) -> str:
+    """The beginning of a body, on one line."""
+    line = " ".join(body[: 4 * length].split())
+    return repr(line if len(line) <= length else f"{line[:length]}…")
+
+
+def _text(content: Any, body: str) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):  # some servers answer in parts
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(part for part in parts if isinstance(part, str))
+    raise ValueError(f"the answer's content is no text: {excerpt(body)}")
+
+
+def _without_thoughts(text: str) -> str:
+    if not text.lstrip().startswith("<think>"):
+        return text
+    return text.partition("</think>")[2].lstrip()
+
+
+def _usage(data: Any) -> Usage | None:
+    usage: Any = data.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens", 0))
+    if prompt is None or completion is None:
+        return None
+    details: Any = usage.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return Usage(prompt, completion, cached or 0)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

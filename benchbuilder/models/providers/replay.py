@@ -1,0 +1,263 @@
+"""The model kind `replay`: replies that were recorded, so that a recipe rebuilds without any service."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, JsonValue, ValidationError
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Spec
+from benchbuilder.config.spec.model import ModelSpec, Sampling
+from benchbuilder.core.errors import DataError
+from benchbuilder.models.base import LocalModel, Message, Outcome, RefusedRequestError, Reply, Request, Role, Usage
+from benchbuilder.models.providers.weights_digest import file_sha256
+
+NEXT = "record the replies again, or answer these requests with the model itself"
+
+
+class ReplaySpec(ModelSpec):
+    """Where the recorded replies are."""
+
+    replies: FileRef
+    """JSON Lines, one `Recorded` a line."""
+    name: str | None = None
+    """Whose replies, if the file holds those of several models to one request."""
+
+
+class RecordedMessage(Spec):
+    """One turn."""
+
+    role: Role
+    content: str
+
+
+class RecordedUsage(Spec):
+    """Tokens as the service counted them."""
+
+    prompt: Annotated[int, Field(ge=0)]
+    completion: Annotated[int, Field(ge=0)]
+    cached: Annotated[int, Field(ge=0)] = 0
+
+
+class Recorded(Spec):
+    """One recorded reply: a line of the file, as a JSON object.
+
+    ``{"messages": [{"role": "user", "content": "..."}], "sampling": {"temperature": 0.0, "max_new_tokens": 128},
+    "schema": null, "sample": 0, "model": "...", "endpoint": "...", "outcome": "complete", "text": "...",
+    "usage": {"prompt": 12, "completion": 7, "cached": 0}}``
+
+    `sampling` is what the step asked for, not what the backend made of it; a setting that is missing or null was not
+    set. `schema` is the JSON Schema that was asked for, `endpoint` where the model was reached (told, not compared).
+    """
+
+    messages: Annotated[tuple[RecordedMessage, ...], Field(min_length=1)]
+    sampling: Sampling = Sampling()
+    schema_: Annotated[dict[str, JsonValue] | None, Field(alias="schema")] = None
+    sample: Annotated[int, Field(ge=0)] = 0
+    model: Annotated[str, Field(min_length=1)]
+    endpoint: str | None = None
+    outcome: Outcome
+    text: str
+    usage: RecordedUsage | None = None
+
+    @classmethod
+    def of(cls, request: Request, reply: Reply, *, model: str, endpoint: str | None = None) -> Recorded:
+        """What `model` answered to `request`."""
+        usage = reply.usage
+        return cls.model_validate({
+            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+            "sampling": dict(request.sampling), "schema": request.schema, "sample": request.sample,
+            "model": model, "endpoint": endpoint, "outcome": reply.outcome, "text": reply.text,
+            "usage": usage and {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},
+        })  # fmt: skip
+
+    def request(self) -> Request:
+        """The request that was answered."""
+        messages = tuple(Message(message.role, message.content) for message in self.messages)
+        return Request(messages, self.sampling.chosen(), self.schema_, self.sample)
+
+    def line(self) -> str:
+        """The line of the file, without its end."""
+        data = self.model_dump(mode="json", by_alias=True) | {"sampling": self.sampling.chosen()}
+        if self.endpoint is None:
+            del data["endpoint"]
+        return json.dumps(data, ensure_ascii=False)
+
+
+def request_hash(request: Request) -> str:
+    """SHA-256 of what a recorded reply is found by: messages, settings, schema, sample number."""
+    parts = {
+        "messages": [[message.role, message.content] for message in request.messages],
+        "sampling": Sampling.model_validate(dict(request.sampling)).chosen(),
+        "schema": request.schema,
+        "sample": request.sample,
+    }
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+def write_replies(path: Path, replies: Iterable[Recorded]) -> int:
+    """Write a file of recorded replies, in an order that depends on them alone, and return how many there are.
+
+    What is recorded twice is written once; DataError if a model is recorded with two answers to one request.
+    """
+    lines: dict[tuple[str, str], Recorded] = {}
+    for reply in replies:
+        key = (request_hash(reply.request()), reply.model)
+        other = lines.setdefault(key, reply)
+        if (other.outcome, other.text) != (reply.outcome, reply.text):
+            raise DataError(
+                f"{reply.model} has two answers to one request: {other.text[:60]!r} and {reply.text[:60]!r}",
+                next="record the replies of one endpoint",
+            )
+        lines[key] = min(other, reply, key=Recorded.line)
+    draft = path.with_name(f"{path.name}.draft")
+    with draft.open("w", encoding="utf-8", newline="\n") as stream:
+        for _, reply in sorted(lines.items()):
+            stream.write(reply.line() + "\n")
+    draft.replace(path)
+    return len(lines)
+
+
+def read_replies(path: Path) -> Iterator[tuple[int, int, Recorded]]:
+    """Number, offset in bytes and content of each line; DataError with file and line for one that is wrong."""
+    try:
+        with path.open("rb") as stream:
+            offset = 0
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    yield number, offset, _recorded(line, f"{path}:{number}")
+                offset += len(line)
+    except OSError as error:
+        raise DataError(
+            f"cannot read {path}", why=error.strerror or str(error), next="set model.replies to the recorded replies"
+        ) from error
+
+
+def recorded_models(path: Path) -> list[str]:
+    """The names of the models in a file of replies; lines that are wrong are passed over."""
+    names = set[str]()
+    with suppress(OSError), path.open("rb") as stream:
+        for line in stream:
+            with suppress(ValueError):
+                found: Any = json.loads(line)
+                if isinstance(found, dict) and isinstance(name := found.get("model"), str):  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]
+                    names.add(name)
+    return sorted(names)
+
+
+def _recorded(line: bytes, where: str) -> Recorded:
+    try:
+        return Recorded.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            "a recorded reply is wrong", where=where, why=f"{key}: {first['msg']}" if key else first["msg"], next=NEXT
+        ) from error
+
+
+class Body(Spec):
+    """A recorded reply as it is journaled."""
+
+    outcome: Outcome
+    text: str
+    usage: RecordedUsage | None = None
+
+
+class Replay(LocalModel):
+    """Answers with recorded replies; the row of a request that has none fails."""
+
+    kind: ClassVar[str] = "replay"
+    spec_class: ClassVar[type[KindSpec]] = ReplaySpec
+    settings: ClassVar[frozenset[str]] = frozenset(Sampling.model_fields)
+    batch_size: int = 64
+    spec: ReplaySpec
+
+    def __init__(self, spec: ReplaySpec) -> None:
+        super().__init__(spec)
+        self._sha256 = self._label = ""
+        self._places: dict[bytes, dict[str, tuple[int, int]]] | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the recorded model, or of all in the file; that of the file if it cannot be read."""
+        if not self._label:
+            self._label = self.spec.name or ", ".join(recorded_models(self.spec.replies.file)) or self.recorded_in
+        return self._label
+
+    @property
+    def recorded_in(self) -> str:
+        """The name of the file."""
+        return Path(self.spec.replies.path).name
+
+    def identity(self) -> Mapping[str, Any]:
+        """The file by its content; DataError if it cannot be read."""
+        self._sha256 = self._sha256 or file_sha256(self.spec.replies.file)
+        return {"kind": self.kind, "name": self.spec.name, "sha256": self._sha256}
+
+    def generate(self, requests: Sequence[Request]) -> list[str]:
+        """The recorded reply to each request, in order; DataError if the file or one of its lines is wrong."""
+        places = self._index()
+        return [self._body(places, request) for request in requests]
+
+    def read(self, body: str) -> Reply:
+        """The reply; ValueError if the body is not one of ours."""
+        found = Body.model_validate_json(body)
+        usage = found.usage and Usage(found.usage.prompt, found.usage.completion, found.usage.cached)
+        return Reply(found.text, found.outcome, usage)
+
+    def _index(self) -> dict[bytes, dict[str, tuple[int, int]]]:
+        """Line and offset of each reply, by the hash of its request and its model."""
+        if self._places is None:
+            places: dict[bytes, dict[str, tuple[int, int]]] = {}
+            models = set[str]()
+            path = self.spec.replies.file
+            for number, offset, reply in read_replies(path):
+                models.add(reply.model)
+                of = places.setdefault(bytes.fromhex(request_hash(reply.request())), {})
+                if of.setdefault(reply.model, (number, offset)) != (number, offset):
+                    first = of[reply.model][0]
+                    raise DataError(
+                        f"{reply.model} is recorded twice for one request",
+                        where=f"{path}:{number}", why=f"the first stands in line {first}", next=NEXT,
+                    )  # fmt: skip
+            if self.spec.name is not None and self.spec.name not in models:
+                raise DataError(
+                    f"no reply of {self.spec.name} is recorded",
+                    where=str(path),
+                    why=f"recorded: {', '.join(sorted(models)) or 'nothing'}",
+                    next="set model.name to one of them",
+                )
+            self._places = places
+        return self._places
+
+    def _body(self, places: Mapping[bytes, Mapping[str, tuple[int, int]]], request: Request) -> str:
+        digest = request_hash(request)
+        of = places.get(bytes.fromhex(digest), {})
+        path = self.spec.replies.file
+        if self.spec.name is None and len(of) > 1:
+            raise DataError(
+                f"several models are recorded for one request: {', '.join(sorted(of))}",
+                where=str(path),
+                next="set model.name to one of them",
+            )
+        model = self.spec.name or next(iter(of), "")
+        if model not in of:
+            who = f" as one of {model}" if model else ""
+            said = request.messages[-1].content if request.messages else ""
+            raise RefusedRequestError(
+                f"the request is not in {path.name}{who}: was it recorded with the same arguments? "
+                f"(ends {said[-40:]!r}, {digest[:12]})"
+            )
+        number, offset = of[model]
+        with path.open("rb") as stream:
+            stream.seek(offset)
+            reply = _recorded(stream.readline(), f"{path}:{number}")
+        if request_hash(reply.request()) != digest:
+            raise DataError("the recorded replies changed while they were read", where=str(path), next="run again")
+        return Body(outcome=reply.outcome, text=reply.text, usage=reply.usage).model_dump_json()

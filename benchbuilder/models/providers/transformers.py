@@ -1,0 +1,257 @@
+"""The model kind `transformers`: chat and seq2seq models that run in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Spec
+from benchbuilder.config.spec.model import ModelSpec, Positive
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
+from benchbuilder.models.providers.chat import RESERVED, asked, from_template
+from benchbuilder.models.providers.local_engine import Architecture, Drawn, Engine, Source, not_installed
+from benchbuilder.models.providers.plain_chat import UnfitError, Wrapping, merged, unwrap, wrap
+from benchbuilder.models.providers.weights_digest import model_sha256
+
+HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
+SHAPING = (
+    "name", "revision", "architecture", "dtype", "wrapping", "system_role", "chat_values", "max_input_tokens",
+    "overflow",
+)  # fmt: skip
+"""What in the spec makes the model another one."""
+_LOOKING_BACK = ("repetition_penalty", "no_repeat_ngram_size")
+"""Settings for which a causal model looks at its whole input, what fills up shorter prompts included."""
+_TURN = threading.Lock()
+"""Random numbers are the process's, so one batch is drawn at a time."""
+
+
+class TransformersSpec(ModelSpec):
+    """Which model, and how conversations are put to it.
+
+    Replies are asked for as JSON in the prompt alone (`structured: prompt`).
+    """
+
+    name: Annotated[str | None, Field(pattern=HUB_NAME)] = None
+    """A model on the hub (``ORGANISATION/MODEL``), downloaded when it is first asked. Or `path`."""
+    revision: str | None = None
+    """A commit of the model on the hub. Without one it is whatever the hub has, or the cache: not reproducible."""
+    path: FileRef | None = None
+    """A folder with config.json, tokenizer and weights as safetensors. Or `name`."""
+    adapter: FileRef | None = None
+    """A folder with low-rank adapters (peft) that were trained for this model, as safetensors."""
+    architecture: Architecture
+    """``causal``: goes on with the prompt. ``seq2seq``: reads the prompt and writes a text of its own (T5, BART)."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"]
+    """What the model computes in; ``auto``: as its weights are stored."""
+    wrapping: Wrapping | None = None
+    """How conversations become one text; ``null``: by the chat template of the model."""
+    system_role: Literal["own", "merge"] = "own"
+    """``merge``: what the system says stands before the first user message, for models without system messages."""
+    chat_values: dict[str, JsonValue] = {}
+    """What the chat template is given besides the messages, for instance ``enable_thinking: false``."""
+    max_input_tokens: Positive | None = None
+    """Tokens that a prompt may have; ``null``: what the model's context leaves beside the new ones."""
+    overflow: Literal["refuse", "truncate"] = "refuse"
+    """A longer prompt: its row fails, or it is cut (a causal model keeps its end, a seq2seq model its beginning)."""
+    device: Annotated[str, Knob()] = "auto"
+    """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``."""
+    batch_size: Annotated[Positive, Knob()] = 8
+    """Requests that are answered together; where tokens are sampled, each is answered alone.
+
+    A knob, since the likeliest tokens do not depend on it but for rounding: in half precision two tokens that are
+    equally likely to the last digit may change places.
+    """
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if (self.name is None) == (self.path is None):
+            raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder with a model)")
+        if self.path is not None and self.revision is not None:
+            raise ValueError("`revision` belongs to `name`; a folder is what it is")
+        if self.structured != "prompt":
+            raise ValueError("`structured` is `prompt`: these models are asked for JSON and not held to it")
+        if reserved := sorted(RESERVED & set(self.chat_values)):
+            raise ValueError(f"chat_values: {', '.join(reserved)} cannot be set")
+        if self.wrapping is not None and self.chat_values:
+            raise ValueError("`chat_values` go to a chat template, and `wrapping` stands in its place")
+        return self
+
+
+class Body(Spec):
+    """A reply as it is journaled: the text as the model wrote it, and what ended it."""
+
+    kind: Literal["transformers"]
+    text: str
+    finish: Literal["end", "stop", "length"]
+    prompt_tokens: int
+    completion_tokens: int
+    cut: bool
+    """Whether the prompt was cut."""
+    made_with: dict[str, str]
+
+
+class Transformers(LocalModel):
+    """A model of the `transformers` library, from safetensors and without code of its own.
+
+    Tokens are sampled if `temperature` is above 0, or if it is not set and one of `top_p`, `top_k`, `min_p` is;
+    otherwise the likeliest ones are taken, one beam. The model's own defaults of these are not used: of its
+    generation settings only the token ids are. A sampled reply depends on request, `seed` and sample number alone,
+    not on the requests beside it.
+    """
+
+    kind: ClassVar[str] = "transformers"
+    spec_class: ClassVar[type[KindSpec]] = TransformersSpec
+    settings: ClassVar[frozenset[str]] = frozenset({
+        "temperature", "top_p", "top_k", "min_p", "max_new_tokens", "repetition_penalty", "no_repeat_ngram_size",
+        "stop", "seed",
+    })  # fmt: skip
+    required: ClassVar[frozenset[str]] = frozenset({"max_new_tokens"})
+    spec: TransformersSpec
+
+    def __init__(self, spec: TransformersSpec) -> None:
+        super().__init__(spec)
+        self.batch_size = spec.batch_size
+        self._identity: dict[str, Any] | None = None
+        self._engine: Engine | None = None
+
+    def ready(self) -> None:
+        """InstallationError without torch and transformers, and without peft where there are adapters."""
+        wanted = ("torch", "transformers", *(("peft",) if self.spec.adapter is not None else ()))
+        if lacking := [name for name in wanted if find_spec(name) is None]:
+            raise not_installed(f"not installed: {', '.join(lacking)}")
+
+    @property
+    def label(self) -> str:
+        """Its name on the hub, or that of its folder."""
+        return self.spec.name or Path(self.spec.path.path if self.spec.path else "").name or self.kind
+
+    def identity(self) -> Mapping[str, Any]:
+        """The model (a folder by its contents) and how prompts are put to it; DataError if the folder is not there."""
+        if self._identity is None:
+            spec = self.spec.model_dump(mode="json", include=set(SHAPING))
+            weights = {} if self.spec.path is None else {"sha256": model_sha256(self.spec.path.file)}
+            if self.spec.adapter is not None:
+                weights["adapter_sha256"] = model_sha256(self.spec.adapter.file)
+            self._identity = {"kind": self.kind, **spec, **weights}
+        return self._identity
+
+    def generate(self, requests: Sequence[Request]) -> list[str]:
+        """A body for each request, in order; nothing is drawn if one of them is refused."""
+        with _TURN:
+            if self._engine is None:
+                self._engine = Engine(self._source())
+            engine = self._engine
+            prompts = [self._prompt(engine, request) for request in requests]
+            bodies = [""] * len(requests)
+            for batch in self._batches(requests, prompts):
+                sampling = self.sent(requests[batch[0]].sampling)
+                seed = _seed(requests[batch[0]], sampling) if _samples(sampling) else None
+                drawn = engine.draw([prompts[at][0] for at in batch], sampling, seed)
+                for at, one in zip(batch, drawn, strict=True):
+                    bodies[at] = _body(engine, one, prompts[at], tuple(sampling.get("stop") or ()))
+            return bodies
+
+    def read(self, body: str) -> Reply:
+        """The reply, line breaks and tabs as they were meant; ValueError if the body is not one of ours."""
+        found = Body.model_validate_json(body)
+        text = found.text if self.spec.wrapping is None else unwrap(self.spec.wrapping, found.text)
+        usage = Usage(prompt=found.prompt_tokens, completion=found.completion_tokens)
+        if found.finish == "length":
+            return Reply(text, "truncated", usage)
+        return Reply(text, "complete" if text.strip() else "empty", usage)
+
+    def _source(self) -> Source:
+        spec = self.spec
+        if spec.name is not None and Path(spec.name).exists():
+            raise ServiceError(
+                f"model.name is {spec.name}, which is also a folder here",
+                next=f"write model.path={spec.name} if you mean the folder; else run the command in another one",
+            )
+        folder = None if spec.path is None else spec.path.file
+        adapter = None if spec.adapter is None else spec.adapter.file
+        return Source(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter)
+
+    def _batches(self, requests: Sequence[Request], prompts: Sequence[tuple[list[int], bool]]) -> Iterator[list[int]]:
+        """Positions of the requests that are drawn together: the same settings, prompts of about the same length.
+
+        Of exactly the same length where what fills up shorter ones would shape the reply.
+        """
+        groups: dict[tuple[str, int], list[int]] = {}
+        causal = self.spec.architecture == "causal"
+        for at, request in enumerate(requests):
+            sampling = self.sent(request.sampling)
+            exact = causal and any(sampling.get(name) is not None for name in _LOOKING_BACK)
+            length = len(prompts[at][0]) if exact else 0
+            groups.setdefault((json.dumps(sampling, sort_keys=True), length), []).append(at)
+        for positions in groups.values():
+            size = 1 if _samples(requests[positions[0]].sampling) else self.batch_size
+            positions.sort(key=lambda at: len(prompts[at][0]))
+            yield from (positions[start : start + size] for start in range(0, len(positions), size))
+
+    def _prompt(self, engine: Engine, request: Request) -> tuple[list[int], bool]:
+        """The tokens of a request's prompt, and whether it was cut."""
+        new: int | None = request.sampling.get("max_new_tokens")
+        if new is None:
+            raise ServiceError(
+                f"{self.label} is asked without a limit of new tokens", next="set sampling.max_new_tokens of the step"
+            )
+        text = self._text(engine, asked(request))
+        special = self.spec.wrapping is not None
+        ids = engine.encode(text, special=special)
+        beside = new if self.spec.architecture == "causal" else 0
+        room = None if engine.context is None else max(0, engine.context - beside)
+        limit = min((most for most in (room, self.spec.max_input_tokens) if most is not None), default=len(ids))
+        if len(ids) <= limit:
+            return ids, False
+        if self.spec.overflow == "truncate" and limit > 0:
+            return engine.encode(text, special=special, limit=limit), True
+        why = "max_input_tokens" if limit == self.spec.max_input_tokens else f"its context beside {beside} new ones"
+        raise RefusedRequestError(f"the prompt has {len(ids)} tokens, and {self.label} takes {limit} ({why})")
+
+    def _text(self, engine: Engine, messages: tuple[Message, ...]) -> str:
+        """The conversation as the model reads it."""
+        spec = self.spec
+        if spec.system_role == "merge":
+            messages = merged(messages)
+        try:
+            if spec.wrapping is not None:
+                return wrap(spec.wrapping, messages)
+            return from_template(engine.tokenizer, messages, spec.chat_values)
+        except UnfitError as error:
+            raise ServiceError(
+                f"{self.label} cannot be put this conversation", why=str(error), next=error.next
+            ) from error
+
+
+def _samples(sampling: Mapping[str, Any]) -> bool:
+    """Whether tokens are sampled under these settings."""
+    temperature = sampling.get("temperature")
+    if temperature is not None:
+        return bool(temperature > 0)
+    return any(sampling.get(name) is not None for name in ("top_p", "top_k", "min_p"))
+
+
+def _seed(request: Request, sampling: Mapping[str, Any]) -> int:
+    messages = [[message.role, message.content] for message in asked(request)]
+    parts = json.dumps([messages, sampling, request.sample], ensure_ascii=False, sort_keys=True)
+    return int.from_bytes(hashlib.sha256(parts.encode()).digest()[:7], "big")
+
+
+def _body(engine: Engine, drawn: Drawn, prompt: tuple[list[int], bool], stops: tuple[str, ...]) -> str:
+    text = engine.decode(drawn.ids)
+    found = [at for stop in stops if (at := text.find(stop)) >= 0]
+    if found:
+        text = text[: min(found)]
+    body = Body(
+        kind="transformers", text=text, finish="stop" if found else "end" if drawn.ended else "length",
+        prompt_tokens=len(prompt[0]), completion_tokens=len(drawn.ids), cut=prompt[1], made_with=engine.made_with,
+    )  # fmt: skip
+    return body.model_dump_json()

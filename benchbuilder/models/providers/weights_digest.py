@@ -1,0 +1,45 @@
+"""SHA-256 of the files that a model is made of, each read once a process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+
+from benchbuilder.core.errors import DataError
+
+PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
+"""Endings of the files of a model folder that shape replies: configuration, tokenizer, chat template, weights."""
+
+
+def file_sha256(path: Path) -> str:
+    """Hex digest of a file; DataError if it cannot be read."""
+    try:
+        stat = path.stat()
+        return _sha256(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    except OSError as error:
+        raise DataError(
+            f"cannot read {path}", why=error.strerror or str(error), next="check the path in the recipe"
+        ) from error
+
+
+def model_sha256(folder: Path) -> str:
+    """Hex digest of the names and contents of the files that make the model in `folder`; DataError if there is none."""
+    try:
+        files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())
+    except OSError as error:
+        raise DataError(
+            f"cannot read the model folder {folder}",
+            why=error.strerror or str(error),
+            next="set model.path to a folder with config.json, tokenizer and weights (*.safetensors)",
+        ) from error
+    parts = [(path.name, file_sha256(path)) for path in files]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _sha256(path: Path, size: int, changed_ns: int, inode: int) -> str:  # noqa: ARG001
+    """The digest of a file as it was with this size, time and inode."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

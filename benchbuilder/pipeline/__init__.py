@@ -1,0 +1,1 @@
+"""Plans, runs, counts and stores the steps of a recipe."""

@@ -1,0 +1,1 @@
+"""Row accounting: every branch of a row has one outcome, and the totals balance."""

@@ -1,0 +1,194 @@
+"""The books of a step, added up shard by shard: what its manifest says, and that it holds together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.core.errors import AccountsError
+from benchbuilder.core.records.arrow.table import schema_of
+from benchbuilder.core.records.arrow.unique_ids import Unique
+from benchbuilder.core.records.outcomes import EndOfFile
+from benchbuilder.pipeline.accounting.shard import FATES, Shard, count_by, matching
+from benchbuilder.pipeline.plan import Node
+from benchbuilder.pipeline.store.digest import Digest
+from benchbuilder.pipeline.store.manifest import Manifest, counted
+from benchbuilder.sources.base import Source
+
+_FEW_ROWS = 50_000
+"""So many rows are hashed at once; of more, rows and fates are hashed side by side."""
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The shards of a step, loaded one at a time: how many there are, their rows and their fates in all."""
+
+    load: Callable[[int], Shard]
+    count: int
+    rows: int
+    fates: int
+
+    @classmethod
+    def held(cls, shard: Shard) -> Shards:
+        """One that is in memory."""
+        return cls(lambda _: shard, 1, len(shard.rows), shard.fates.num_rows)
+
+    def __iter__(self) -> Iterator[Shard]:
+        return (self.load(index) for index in range(self.count))
+
+
+@dataclass
+class Books:
+    """Sums over the shards of a node.
+
+    `digest` and `fates` are those of the manifest. Raises AccountsError if an id occurs twice.
+    """
+
+    node: Node
+    digest: str = ""
+    fates: str = ""
+    rows: int = 0
+    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    unused: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    units: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
+    failed: list[pa.Table] = field(default_factory=list[pa.Table])
+    """The fates of the tickets that failed."""
+
+    @classmethod
+    def of(cls, node: Node, shards: Shards, files: Files | None = None) -> Books:
+        """The books of all shards; with `files` those of a source, which must balance too."""
+        books, unique = cls(node, rows=shards.rows), Unique()
+        of_rows, of_fates = Digest(shards.rows, schema_of(node.row).names), Digest(shards.fates, FATES.names)
+        with ThreadPoolExecutor(1) as aside:
+            for shard in shards:
+                other = aside.submit(of_fates.feed, shard.fates) if shards.fates > _FEW_ROWS else None
+                of_rows.feed(shard.rows.arrow)
+                unique.take(shard.rows.arrow.column("id"))
+                books._take(shard)
+                if files is not None:
+                    files.take(shard.fates)
+                if other is None:
+                    of_fates.feed(shard.fates)
+                else:
+                    other.result()
+        if files is not None:
+            files.check(shards)
+        unique.check(node.name)
+        books.digest, books.fates = of_rows.done(), of_fates.done()
+        return books
+
+    def _take(self, shard: Shard) -> None:
+        fates = shard.fates
+        self.counts += shard.counts()
+        self.tallies.update(shard.tallies)  # keeps zeros, which `+=` would drop
+        self.notes |= shard.notes
+        if isinstance(self.node.maker, Source):
+            self.units += count_by(fates, ("file", "fate", "reason"))
+        self.unused += count_by(matching(fates, fate="unused"), ("port", "partition", "reason"))
+        if (failed := matching(fates, fate="failed")).num_rows:
+            self.failed.append(failed)
+
+    def tickets(self) -> int:
+        """How many there are."""
+        return sum(self.counts.values())
+
+    def failures(self) -> int:
+        """How many of them failed."""
+        return sum(table.num_rows for table in self.failed)
+
+    def manifest(
+        self, inputs: Mapping[str, str], shards: int, ends: Sequence[EndOfFile], observed: Mapping[str, str]
+    ) -> Manifest:
+        """The seal of the step."""
+        node = self.node
+        return Manifest(
+            step=node.name,
+            kind=node.kind,
+            row=node.row_name,
+            key=node.key,
+            asked=dict(node.asked),
+            inputs=dict(inputs),
+            digest=self.digest,
+            fates=self.fates,
+            rows=self.rows,
+            shards=shards,
+            counts=counted(self.counts),
+            unused=counted(self.unused),
+            units=counted(self.units),
+            auxiliary=tuple(
+                (end.file, "auxiliary", what, n) for end in ends for what, n in sorted((end.auxiliary or {}).items())
+            ),
+            tallies=counted(self.tallies),
+            notes=self.notes,
+            observed=dict(observed),
+            reasons=dict(node.maker.reasons),
+            state="partial" if self.failed else "sealed",
+        )
+
+
+class Files:
+    """The units of a source's files, added up shard by shard."""
+
+    def __init__(self, source: Source, ends: Sequence[EndOfFile]) -> None:
+        self._source, self._ends = source, ends
+        self._seen, self._last = Counter[str](), dict[str, int]()
+        self._loose: set[str] = set()
+        """Files whose units did not come in order, so that they must be counted."""
+
+    def take(self, fates: pa.Table) -> None:
+        """The fates of a shard."""
+        for file, lines in _runs(fates):
+            self._seen[file] += len(lines)
+            if int(lines[0]) <= self._last.get(file, -1) or bool(np.any(np.diff(lines) <= 0)):
+                self._loose.add(file)
+            self._last[file] = max(int(lines[-1]), self._last.get(file, -1))
+
+    def check(self, shards: Shards) -> None:
+        """Every file reached its end, and its units are as many as the fates that were written down, each once."""
+        source, seen = self._source, self._seen
+        ended = {end.file: end.units for end in self._ends if end.auxiliary is None}
+        auxiliary = {end.file for end in self._ends if end.auxiliary is not None}
+        for file in sorted({*seen, *ended, *(ref.path for ref in source.files())} - auxiliary):
+            if seen[file] != ended.get(file, -1):
+                raise refuse_source(
+                    source, f"accounts for {seen[file]} units of {file}, which has {ended.get(file, 'no end')}",
+                    "a source must name a fate for every unit and reach the end of every file",
+                )  # fmt: skip
+            if file in self._loose and _distinct(shards, file) != seen[file]:
+                raise refuse_source(source, f"names a unit of {file} twice", "a unit has one fate")
+
+
+def refuse_source(source: Source, what: str, why: str) -> AccountsError:
+    """The error of a source whose accounts do not balance."""
+    return AccountsError(
+        f"source {source.name!r} {what}", why=why, next="this is a bug in the source's kind: report it"
+    )
+
+
+def _runs(fates: pa.Table) -> Iterator[tuple[str, Any]]:
+    """The numbers of units that stand beside each other and are of one file."""
+    for chunk in fates.select(["file", "line"]).combine_chunks().to_batches():
+        files: Any = chunk.column(0).dictionary_encode()
+        codes, lines = files.indices.to_numpy(), chunk.column(1).to_numpy()
+        starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+        for start, end in pairwise(starts):
+            if end > start:
+                yield str(files.dictionary[int(codes[start])].as_py()), lines[start:end]
+
+
+def _distinct(shards: Shards, file: str) -> int:
+    """How many units of a file have a fate."""
+    lines = [matching(shard.fates, file=file).column("line") for shard in shards]
+    compute: Any = pc
+    return int(compute.count_distinct(pa.chunked_array([chunk for column in lines for chunk in column.chunks],
+                                                       pa.int64())).as_py())  # fmt: skip

@@ -1,0 +1,109 @@
+"""What a step was asked: the parts of its key, by readable names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot
+from benchbuilder.core.registry import find
+
+Sha = Callable[[Path], str]
+
+
+def spec_parts(spec: BaseModel, sha256_of: Sha, prefix: str = "") -> dict[str, str]:
+    """The fields of a spec as flat text, knobs left out, files by content hash, kinds with their distribution."""
+    parts: dict[str, str] = {}
+    for name, info in type(spec).model_fields.items():
+        if name == "from_" or any(isinstance(mark, Knob) for mark in info.metadata):
+            continue
+        # what a step inherits is named as users know it: `annotation.min_evidence`, not `votes.min_evidence`
+        inherited = next((mark.inherit for mark in info.metadata if isinstance(mark, Slot)), "")
+        parts.update(_parts(getattr(spec, name), sha256_of, f"{prefix}{inherited or info.alias or name}"))
+    return parts
+
+
+def _parts(value: Any, sha256_of: Sha, name: str) -> dict[str, str]:
+    if isinstance(value, FileRef):
+        return {f"file {name} ({value.path})": sha256_of(value.file)}
+    if isinstance(value, BaseModel):
+        return spec_parts(value, sha256_of, f"{name}.")
+    if isinstance(value, Mapping):
+        items = [(str(key), inner) for key, inner in value.items()]
+        parts = {f"{name} (order)": json.dumps([key for key, _ in items], ensure_ascii=False)}
+        for key, inner in items:
+            parts.update(_parts(inner, sha256_of, f"{name}.{key}"))
+        return parts
+    if isinstance(value, list | tuple):
+        if any(isinstance(inner, BaseModel) for inner in value):
+            parts = {f"{name} (length)": str(len(value))}
+            for index, inner in enumerate(value):
+                parts.update(_parts(inner, sha256_of, f"{name}[{index}]"))
+            return parts
+        return {name: json.dumps(value, ensure_ascii=False)}
+    return {name: json.dumps(value, ensure_ascii=False)}
+
+
+def kind_parts(slot: str, spec: KindSpec) -> dict[str, str]:
+    """The versions of a kind: its own, and of its distribution where that is a plugin."""
+    kind = find(slot, spec.kind)
+    parts = {f"{slot} kind": spec.kind, "kind version": str(getattr(kind.load(), "version", 1))}
+    if kind.distribution != "benchbuilder":
+        parts[f"distribution {kind.distribution}"] = kind.version
+    for name, info in type(spec).model_fields.items():
+        for mark in info.metadata:
+            nested = getattr(spec, name)
+            if isinstance(mark, Slot) and isinstance(nested, KindSpec):
+                parts |= {f"{name}: {key}": value for key, value in kind_parts(mark.slot, nested).items()}
+    return parts
+
+
+def key_of(asked: Mapping[str, str]) -> str:
+    """SHA-256 of the parts of a key."""
+    return hashlib.sha256(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+def _switched(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The kinds within a spec (a model, a retriever) of which another one was chosen: all else about them follows."""
+    kinds = [name.removesuffix(".kind") for name in now if name.endswith(".kind") and name in before]
+    return [slot for slot in kinds if before[f"{slot}.kind"] != now[f"{slot}.kind"]]
+
+
+def _forms(slot: str) -> tuple[str, ...]:
+    """How the parts of a key begin that say more of a kind within a spec."""
+    return f"{slot}.", f"{slot}: ", f"file {slot}.", f"version of {slot} "
+
+
+def _named(parts: Mapping[str, str], slot: str) -> str:
+    """A kind within a spec as people call it: by its name, if it has one, and its kind."""
+    kind, name = (json.loads(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))
+    return f"{name} ({kind})" if name else str(kind)
+
+
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """In words, what differs between two keys: the step's own parts first, then its inputs."""
+    told: list[str] = []
+    switched = _switched(before, now)
+    for name in sorted(set(before) | set(now), key=lambda part: (part.startswith("input "), part)):
+        if before.get(name) == now.get(name):
+            continue
+        if own := next((slot for slot in switched if name.startswith(_forms(slot))), None):
+            if name == f"{own}.kind":
+                told.append(f"{own}: {_named(before, own)} -> {_named(now, own)}")
+            continue
+        if name.startswith("input "):
+            told.append(f"{name.removeprefix('input ')} changed")
+        elif name not in before:
+            told.append(f"{name} is new")
+        elif name not in now:
+            told.append(f"{name} is gone")
+        elif name.startswith("file ") or len(before[name]) + len(now[name]) > 60:
+            told.append(f"{name} changed")
+        else:
+            told.append(f"{name}: {before[name]} -> {now[name]}")
+    return told

@@ -1,0 +1,118 @@
+"""The executor kind `local`: shards in this process, or in processes of this machine."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import pickle
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core import processes
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.pipeline.executors.base import Executor, Work
+
+
+class LocalExecutor(Executor):
+    """One worker means this process, more mean processes of their own, which are started when they are first needed.
+
+    A step of one shard is done in this process, whatever the number of workers.
+    """
+
+    kind: ClassVar[str] = "local"
+    spec_class: ClassVar[type[KindSpec]] = KindSpec
+
+    def __init__(self, spec: Any, workers: int) -> None:
+        super().__init__(spec, workers)
+        self._pool: ProcessPoolExecutor | None = None
+        self._jobs = 0
+
+    def map(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+        """Each index when its shard is written, in the order given."""
+        if self.workers == 1 or len(indices) <= 1:
+            for index in indices:
+                work.make(index, folder)
+                yield index
+            return
+        try:
+            yield from self._spread(work, indices, folder)
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        except BrokenProcessPool as error:
+            self._pool = None
+            raise ServiceError(
+                f"a worker process of step {work.step!r} died",
+                why="usually the machine ran out of memory; or a script builds outside of `if __name__ == '__main__':`",
+                next="the same command goes on where it stopped; run.workers=1 or a smaller run.memory_mb needs less",
+            ) from error
+
+    def processes(self) -> tuple[int, ...]:
+        """The worker processes that there are."""
+        return () if self._pool is None else tuple(self._pool._processes)  # pyright: ignore[reportPrivateUsage]
+
+    def _stop(self) -> None:
+        """End the worker processes in the middle of their shards: what they had not written is made again."""
+        for process in [] if self._pool is None else list(self._pool._processes.values()):  # pyright: ignore[reportPrivateUsage]
+            process.terminate()
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def _spread(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+        """Over processes, with few shards on the way at a time, so that an error stops the others soon."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=processes.begin)
+        self._jobs += 1
+        packed, pending = pickle.dumps(work), deque[tuple[int, Future[None]]]()
+        try:
+            for index in indices:
+                pending.append((index, self._pool.submit(_make, self._jobs, packed, index, folder)))
+                if len(pending) > 2 * self.workers:
+                    yield _done(*pending.popleft())
+            while pending:
+                yield _done(*pending.popleft())
+            for _ in self.processes():
+                self._pool.submit(_forget, self._jobs)
+        finally:
+            for _, future in pending:
+                future.cancel()
+
+
+def _done(index: int, future: Future[None]) -> int:
+    future.result()
+    return index
+
+
+_FORGETTING_S = 0.05
+"""So long a worker is busy with forgetting, so that each of them gets at it."""
+_opened: dict[int, Work] = {}
+"""The work that this process is at, by its number."""
+
+
+def _make(job: int, packed: bytes, index: int, folder: Path) -> None:
+    if job not in _opened:
+        _opened.clear()
+        _opened[job] = pickle.loads(packed)
+    _opened[job].make(index, folder)
+
+
+def _forget(job: int) -> None:
+    """Let go of what work that is over has opened: the next steps may need the memory."""
+    if _opened.pop(job, None) is not None:
+        gc.collect()
+        pa.default_memory_pool().release_unused()
+    time.sleep(_FORGETTING_S)

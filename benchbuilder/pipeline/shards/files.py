@@ -1,0 +1,156 @@
+"""The files of shards: rows and fates as Parquet, and the receipt that makes them count."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchbuilder.core.errors import StoreError
+from benchbuilder.core.records.arrow.table import Table, schema_of
+from benchbuilder.core.records.row import Row
+from benchbuilder.pipeline.accounting.shard import FATES, Shard
+
+TABLE_COPY = "table-"
+"""How the names of copies of tables begin that lie in a cache to be memory-mapped; they last as long as a build."""
+_BATCH_ROWS = 65_536
+
+
+_PARTITION = "partition"
+"""The column of which a file holds few values."""
+
+
+def part_name(index: int) -> str:
+    """The file of a shard's rows."""
+    return f"part-{index:05d}.parquet"
+
+
+def fates_name(index: int) -> str:
+    """The file of the fates of a shard's tickets."""
+    return f"fates-{index:05d}.parquet"
+
+
+def receipt_name(index: int) -> str:
+    """The file that is written last: a shard is there if it is."""
+    return f"shard-{index:05d}.json"
+
+
+def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
+    """Write a balanced shard: rows and fates first, the receipt last, each under its name at once when it is whole."""
+    for name, table in ((part_name(index), shard.rows.arrow), (fates_name(index), shard.fates)):
+        path = folder / name
+        temporary = path.with_suffix(".tmp")
+        # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
+        pq.write_table(table, temporary, compression="lz4", use_dictionary=[_PARTITION])  # pyright: ignore[reportArgumentType]
+        temporary.replace(path)
+    receipt = {
+        "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
+        "notes": shard.notes,
+    }
+    write_bytes(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False).encode())
+    return part_name(index), fates_name(index), receipt_name(index)
+
+
+def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
+    """A shard that was written."""
+    receipt = _read_receipt(folder / receipt_name(index))
+    rows = read_part(folder / part_name(index), schema_of(row))
+    fates = read_part(folder / fates_name(index), FATES)
+    shard = Shard(Table(rows, row), fates, notes=receipt["notes"])
+    for *names, n in receipt["tallies"]:
+        shard.tallies[(names[0], names[1], names[2])] = n
+    return shard
+
+
+def _read_receipt(path: Path) -> dict[str, Any]:
+    try:
+        receipt: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise damaged(path.parent, f"{path.name}: {error}") from error
+    return receipt
+
+
+def read_part(path: Path, schema: pa.Schema) -> pa.Table:
+    """A Parquet file of just this schema; StoreError if it is damaged."""
+    with _damage(path):
+        return _fitting(pq.ParquetFile(path, memory_map=True).read(use_threads=False), schema)
+
+
+def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
+    """Consecutive rows of a Parquet file of this schema, of which little more is read; StoreError if it is damaged."""
+    with _damage(path):
+        reader = pq.ParquetFile(path, memory_map=True)
+        groups: list[int] = []
+        first = at = 0
+        for group in range(reader.metadata.num_row_groups):
+            end = at + reader.metadata.row_group(group).num_rows
+            if end > start and at < start + count:
+                first = first if groups else at
+                groups.append(group)
+            at = end
+        return _fitting(reader.read_row_groups(groups, use_threads=False), schema).slice(start - first, count)
+
+
+def _fitting(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    return table if table.schema.equals(schema) else table.cast(schema)
+
+
+def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """The rows of a Parquet file of this schema, or some columns of them, piece by piece; StoreError if it is damaged.
+
+    Columns in structs may be named by dots.
+    """
+    with _damage(path):
+        reader = pq.ParquetFile(path, memory_map=True)
+        for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
+            table = pa.Table.from_batches([batch])
+            yield table.cast(schema) if names is None else table
+
+
+def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = False) -> pa.Table:
+    """Some columns of a Parquet file, the partition `by_dictionary` if wanted; StoreError if it is damaged."""
+    with _damage(path):
+        reader = pq.ParquetFile(path, memory_map=True, read_dictionary=[_PARTITION] if by_dictionary else None)
+        return reader.read(columns=list(names), use_threads=False)
+
+
+def footer(path: Path) -> pq.FileMetaData:
+    """What a Parquet file says of itself; StoreError if it is damaged."""
+    with _damage(path):
+        return pq.read_metadata(path)
+
+
+def rows_of(path: Path) -> int:
+    """How many rows a Parquet file holds; StoreError if it is damaged."""
+    return footer(path).num_rows
+
+
+@contextlib.contextmanager
+def _damage(path: Path) -> Generator[None]:
+    """Tell whoever reads a file of a sealed step what to do if it is damaged."""
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise damaged(path.parent, str(error)) from error
+
+
+def damaged(place: Path, why: str) -> StoreError:
+    """The error of a step whose files in folder `place` are not what they were."""
+    return StoreError(
+        f"step {place.parent.name!r} is damaged in the store",
+        where=str(place),
+        why=why,
+        next=f"delete {place}; the step is made again",
+    )
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a small file, under its name at once when it is whole."""
+    temporary = path.with_suffix(path.suffix + ".tmp")
+    temporary.write_bytes(data)
+    temporary.replace(path)

@@ -1,0 +1,158 @@
+"""The work of a step: its rows cut into shards, and how one of these is made from files into files."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchbuilder.config.spec.base import FileRef, file_refs
+from benchbuilder.core.records.arrow.table import schema_of
+from benchbuilder.core.registry import row_class
+from benchbuilder.pipeline.shards.files import footer, read_columns, read_part, read_slice, rows_of, write_shard
+from benchbuilder.pipeline.shards.worker import Job, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive rows of a Parquet file."""
+
+    path: Path
+    start: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Rows of class `row` in files, cut into shards; a piece may be a part of a file."""
+
+    row: str
+    shards: tuple[tuple[Piece, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def rows(self, index: int) -> int:
+        """How many rows a shard has."""
+        return sum(piece.count for piece in self.shards[index])
+
+    def total(self) -> int:
+        """How many rows there are."""
+        return sum(self.rows(index) for index in range(len(self)))
+
+    def table(self, index: int) -> pa.Table:
+        """The rows of a shard."""
+        schema = schema_of(row_class(self.row))
+        return pa.concat_tables([schema.empty_table(), *(_read(piece, schema) for piece in self.shards[index])])
+
+    def columns(self, *names: str) -> Iterator[pa.Table]:
+        """Some columns of all rows, file by file."""
+        for path in dict.fromkeys(piece.path for shard in self.shards for piece in shard):
+            yield read_columns(path, names)
+
+
+def cut(row: str, parts: Sequence[Path], rows: int, most_bytes: int = 1 << 62) -> Cut:
+    """Rows in Parquet files cut into shards of `rows` rows, or of fewer where these would take more than `most_bytes`.
+
+    The bytes are those of the values in the files before compression.
+    """
+    files = [footer(part) for part in parts]
+    count = sum(meta.num_rows for meta in files)
+    size = sum(meta.row_group(i).total_byte_size for meta in files for i in range(meta.num_row_groups))
+    most = max(1, min(rows, most_bytes * count // max(size, 1)))
+    shards: list[tuple[Piece, ...]] = []
+    current: list[Piece] = []
+    room = most
+    for part, meta in zip(parts, files, strict=True):
+        start = 0
+        while start < meta.num_rows:
+            take = min(room, meta.num_rows - start)
+            current.append(Piece(part, start, take))
+            start, room = start + take, room - take
+            if not room:
+                shards.append(tuple(current))
+                current, room = [], most
+    if current:
+        shards.append(tuple(current))
+    return Cut(row, tuple(shards))
+
+
+def _read(piece: Piece, schema: pa.Schema) -> pa.Table:
+    if piece.count == rows_of(piece.path):
+        return read_part(piece.path, schema)
+    return read_slice(piece.path, schema, piece.start, piece.count)
+
+
+@dataclass(frozen=True)
+class ShardWork:
+    """The shards of a map or filter, from the files of its rows into files of their own.
+
+    Picklable; it opens its job once in a process, or once for each copy of itself in this process.
+    """
+
+    job: Job
+    cut: Cut
+    prepared: tuple[Path, ...] = ()
+    """What the stage made for all workers."""
+    _opened: list[Worker] = field(default_factory=list[Worker], compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": []}
+
+    @property
+    def step(self) -> str:
+        """The step's name."""
+        return self.job.stage.context.step
+
+    @property
+    def cache(self) -> Path:
+        """The folder below which lies what was prepared."""
+        return self.job.stage.context.cache
+
+    @property
+    def shared(self) -> tuple[Path, ...]:
+        """The files and folders that every shard needs: tables, what was prepared, what the spec names."""
+        tables = [part for files in self.job.ports.values() for part in files.parts]
+        named = [ref.file for ref in file_refs(self.job.stage.spec)]
+        return tuple(dict.fromkeys([*tables, *self.prepared, *named]))
+
+    def inputs(self, index: int) -> tuple[Path, ...]:
+        """The files that hold the rows of a shard."""
+        return tuple(dict.fromkeys(piece.path for piece in self.cut.shards[index]))
+
+    def make(self, index: int, folder: Path) -> tuple[str, ...]:
+        """Make a shard and put its files into `folder`; their names, the receipt's last."""
+        if not self._opened:
+            self._opened.append(Worker(self.job))
+        return write_shard(folder, index, self._opened[0].run(self.cut.table(index)))
+
+    def moved(self, places: Mapping[Path, Path]) -> ShardWork:
+        """The same work where files and folders lie elsewhere: those of `shared`, of `inputs`, and `cache`."""
+        # those of a rehearsal are not that of its stages
+        caches = {files.cache for files in self.job.ports.values() if files.cache is not None}
+        there = dict.fromkeys(caches, places[self.cache]) if self.cache in places else {}
+        sink = io.BytesIO()
+        _Mover(sink, {**there, **places}).dump(self)
+        work: ShardWork = pickle.loads(sink.getvalue())
+        return work
+
+
+class _Mover(pickle.Pickler):
+    """Pickles what it is given with other places of files and folders."""
+
+    def __init__(self, sink: io.BytesIO, places: Mapping[Path, Path]) -> None:
+        super().__init__(sink)
+        self._places = places
+
+    def reducer_override(self, obj: Any) -> Any:
+        """References to files and paths, where they are to lie."""
+        if isinstance(obj, FileRef) and obj.file in self._places:
+            return type(obj).model_validate, ({"path": obj.path, "at": str(self._places[obj.file])},)
+        if isinstance(obj, Path) and obj in self._places:
+            return Path, (str(self._places[obj]),)
+        return NotImplemented

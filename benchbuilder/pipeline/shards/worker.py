@@ -1,0 +1,231 @@
+"""One shard of a step: what to run, on which rows, in whichever process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from filelock import FileLock
+
+from benchbuilder.core.errors import AccountsError
+from benchbuilder.core.records.arrow.lazy_texts import taken
+from benchbuilder.core.records.arrow.row_index import Places
+from benchbuilder.core.records.arrow.table import Table, schema_of
+from benchbuilder.core.records.outcomes import Failed, Fate
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import row_class
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.pipeline.accounting.shard import Shard, settle_filter, settle_map, settle_tickets
+from benchbuilder.pipeline.shards.files import TABLE_COPY, read_batches, read_columns, read_part, rows_of
+from benchbuilder.steps.base import Filter, Map, Prompted, Stage
+
+_FEW_ROWS = 20_000
+"""A table of so many rows is simply loaded."""
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """A table as files: the name of its row class, its Parquet parts in order, and where a copy may be put that can be
+    memory-mapped."""
+
+    row: str
+    parts: tuple[Path, ...]
+    cache: Path | None = None
+
+    def load(self) -> Table[Any]:
+        """The table: small ones in memory, others as a `StoredTable`."""
+        cls = row_class(self.row)
+        if self.cache is not None and sum(rows_of(part) for part in self.parts) > _FEW_ROWS:
+            return StoredTable(cls, self.parts, self.cache)
+        schema = schema_of(cls)
+        tables = [read_part(part, schema) for part in self.parts]
+        return Table(pa.concat_tables([schema.empty_table(), *tables]), cls)
+
+
+class StoredTable(Table[Any]):
+    """A large table in Parquet files, of which nothing is held in memory.
+
+    `batches` reads through it. `arrow` is a memory-mapped copy in Arrow's own format, for those who go to single rows;
+    it is made in the cache when it is first asked for, and shared by all processes of a machine.
+    """
+
+    def __init__(self, row: type[Row], parts: Sequence[Path], cache: Path) -> None:
+        self.row = row
+        self._parts = tuple(parts)
+        self._cache = cache
+        self._count = sum(rows_of(part) for part in self._parts)
+        self._mapped: pa.Table | None = None
+
+    @property
+    def arrow(self) -> pa.Table:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The rows, memory-mapped."""
+        if self._mapped is None:
+            self._mapped = self._map()
+        return self._mapped
+
+    def __len__(self) -> int:
+        return self._count
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The rows, or some columns of them, from the files; columns in structs may be named by dots."""
+        for part in self._parts:
+            yield from read_batches(part, schema_of(self.row), names)
+
+    def find(self, ids: Collection[str]) -> Table[Any]:
+        """The rows of these ids; of files that have none, nothing but the ids is read."""
+        wanted, schema = pa.array(sorted(ids), pa.string()), schema_of(self.row)
+        found = [schema.empty_table()]
+        for part in self._parts if len(wanted) else ():
+            mask: Any = pc.is_in(read_columns(part, ["id"]).column("id"), value_set=wanted)
+            if pc.any(mask, min_count=0).as_py():
+                found.append(read_part(part, schema).filter(mask))
+        return Table(pa.concat_tables(found), self.row)
+
+    def _map(self) -> pa.Table:
+        marks = [(str(part), (stat := part.stat()).st_size, stat.st_mtime_ns) for part in self._parts]
+        path = self._cache / f"{TABLE_COPY}{hashlib.sha256(repr(marks).encode()).hexdigest()[:20]}.arrow"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(path.with_suffix(".lock")):
+                if not path.exists():
+                    self._copy(path)
+        with pa.memory_map(str(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+
+    def _copy(self, path: Path) -> None:
+        draft, schema = path.with_suffix(".draft"), schema_of(self.row)
+        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in self.batches():
+                writer.write_table(batch)
+        draft.replace(path)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A map or filter and its inputs. Picklable before anything is opened.
+
+    `ports` holds the files of every port but `each`, `row` and `output` the names of the row classes of the `each`
+    port and of what comes out.
+    """
+
+    stage: Stage
+    ports: Mapping[str, TableFiles]
+    row: str
+    output: str
+
+    def lookups(self) -> dict[str, Table[Any]]:
+        """The tables of the lookup ports."""
+        ports = self.stage.ports
+        return {port: files.load() for port, files in self.ports.items() if ports[port].mode == "lookup"}
+
+
+class Worker:
+    """A job opened in this process: lookups loaded, parents indexed, the stage open."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        job.stage.open(job.lookups())
+        parents = {port: files for port, files in job.ports.items() if job.stage.ports[port].mode == "parent"}
+        self._parents = {port: Parents(files.load()) for port, files in parents.items()}
+
+    def run(self, table: pa.Table) -> Shard:
+        """The balanced shard of these rows of the `each` port."""
+        stage, rows = self.job.stage, Table(table, row_class(self.job.row))
+        if isinstance(stage, Filter):
+            return settle_filter(stage, rows, stage.screen(rows))
+        if not isinstance(stage, Map):
+            raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
+        output = row_class(self.job.output)
+        tickets = stage.map_columns(rows) if not self._parents else None
+        if tickets is not None:
+            return settle_tickets(stage, rows, tickets, output)
+        listed = list(rows)
+        joined = self.joined(listed)
+        outcomes = [list(stage.map(row, parents)) for row, parents in zip(listed, joined, strict=True)]
+        return settle_map(stage, listed, outcomes, output)
+
+    def talk(self, table: pa.Table) -> Talk:
+        """The conversations about these rows of the `each` port, none of them begun."""
+        return Talk(self, list(Table(table, row_class(self.job.row))))
+
+    def joined(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
+        """For each row its ancestors by parent port."""
+        joined: list[dict[str, Row]] = [{} for _ in rows]
+        for port, parents in self._parents.items():
+            for row, mine, ancestor in zip(rows, joined, parents.find(rows), strict=True):
+                if ancestor is not None:
+                    mine[port] = ancestor
+                elif not self.job.stage.ports[port].optional:
+                    raise AccountsError(
+                        f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
+                        why="a parent port must be wired to a step that the row comes from",
+                        next="wire the port to an earlier step of the same branch",
+                    )
+        return joined
+
+
+@dataclass
+class Talk:
+    """Rows of one shard that are talked about with a model, and what came of those whose conversations ended."""
+
+    worker: Worker
+    rows: Sequence[Row]
+    outcomes: dict[int, list[Fate]] = field(default_factory=dict[int, list[Fate]])
+
+    def conversations(self) -> Iterator[tuple[int, Conversation]]:
+        """A conversation for each row, by its place; made when asked for."""
+        stage = self.worker.job.stage
+        if not isinstance(stage, Prompted):
+            raise TypeError(f"{stage.kind} puts no prompts")
+        for place, (row, parents) in enumerate(zip(self.rows, self.worker.joined(self.rows), strict=True)):
+            yield place, stage.converse(row, parents)
+
+    def end(self, place: int, outcome: list[Fate] | str) -> bool:
+        """Write down how a conversation ended: its fates, or why the row failed. Whether it was the last one."""
+        if isinstance(outcome, str):
+            slots = self.worker.job.stage.slots if isinstance(self.worker.job.stage, Map) else ("",)
+            outcome = [Failed(outcome, slot) for slot in (("",) if slots == "many" else slots)]
+        self.outcomes[place] = outcome
+        return len(self.outcomes) == len(self.rows)
+
+    def settle(self) -> Shard:
+        """The balanced shard, in the order of the rows."""
+        stage = self.worker.job.stage
+        if not isinstance(stage, Map):
+            raise TypeError(f"{stage.kind} puts no prompts")
+        outcomes = [self.outcomes[place] for place in range(len(self.rows))]
+        return settle_map(stage, self.rows, outcomes, row_class(self.worker.job.output))
+
+
+class Parents:
+    """Rows by id."""
+
+    def __init__(self, table: Table[Any]) -> None:
+        self._table = table
+        self._places = Places(table.arrow.column("id").chunks)
+
+    def find(self, rows: Sequence[Row]) -> list[Row | None]:
+        """For each row the nearest of itself and its ancestors that is in the table."""
+        places = self._nearest(rows)
+        needed = sorted({place for place in places if place is not None})
+        there = Table(taken(self._table.arrow, np.array(needed, np.int64)), self._table.row)
+        found = dict(zip(needed, there, strict=True))
+        return [None if place is None else found[place] for place in places]
+
+    def _nearest(self, rows: Sequence[Row]) -> list[int | None]:
+        """Where they stand: the rows themselves are looked for, then the nearest ancestors of those that are left."""
+        places: list[int | None] = [None] * len(rows)
+        left, distance = list(range(len(rows))), 0
+        while left:
+            ids = [rows[at].parents[distance - 1] if distance else rows[at].id for at in left]
+            for at, place in zip(left, self._places.find(ids), strict=True):
+                places[at] = place
+            distance += 1
+            left = [at for at in left if places[at] is None and distance <= len(rows[at].parents)]
+        return places

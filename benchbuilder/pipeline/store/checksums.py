@@ -1,0 +1,88 @@
+"""Checksums of files and folders, remembered by path, size, times and inode."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+
+from benchbuilder.core.errors import DataError
+
+
+class Checksums:
+    """SHA-256 of files; a file whose path, size, times and inode are as before is not read again.
+
+    `verify`: it is read all the same, once, and what was remembered counts no more.
+    """
+
+    def __init__(self, memory: Path, *, verify: bool = False) -> None:
+        self._memory = memory
+        self._known: dict[str, list[object]] = {}
+        if memory.exists() and not verify:
+            try:
+                self._known = json.loads(memory.read_text(encoding="utf-8"))
+            except ValueError:
+                self._known = {}
+
+    def of(self, path: Path) -> str:
+        """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if there is none."""
+        return self._of(path, self._of_file)
+
+    def remembered(self, path: Path) -> str:
+        """The same, without reading: DataError if a file is not there, is not known, or is not as it was."""
+        return self._of(path, self._known_of)
+
+    def _of(self, path: Path, of_file: Callable[[Path], str]) -> str:
+        if path.is_dir():
+            return _of_files(path, path.rglob("*"), of_file)
+        if any(mark in path.name for mark in "*?[") and not path.exists():
+            return _of_files(path.parent, path.parent.glob(path.name), of_file)
+        return of_file(path)
+
+    def _known_of(self, path: Path) -> str:
+        known = self._known.get(str(path))
+        if known is None or known[:-1] != _mark(path):
+            raise DataError(f"{path} was not read before", next="read it")
+        return str(known[-1])
+
+    def _of_file(self, path: Path) -> str:
+        mark = _mark(path)
+        known = self._known.get(str(path))
+        if known is not None and known[:-1] == mark:
+            return str(known[-1])
+        with _reading(path), path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        self._known[str(path)] = [*mark, digest]
+        return digest
+
+    def save(self) -> None:
+        """Write the memory down."""
+        self._memory.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._memory.with_suffix(".draft")
+        draft.write_text(json.dumps(self._known, sort_keys=True), encoding="utf-8")
+        draft.replace(self._memory)
+
+
+def _of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:
+    files = sorted(path for path in paths if path.is_file())
+    parts = [(file.relative_to(folder).as_posix(), of_file(file)) for file in files]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def _mark(path: Path) -> list[object]:
+    """What tells whether a file is as it was."""
+    with _reading(path):
+        stat = path.stat()
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"cannot read {path}", why=error.strerror or str(error), next="check the path in the recipe"
+        ) from error

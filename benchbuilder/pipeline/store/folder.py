@@ -1,0 +1,220 @@
+"""The store of one build: a folder per step and key, shards committed by rename, the manifest last."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from benchbuilder.core.errors import StoreError
+from benchbuilder.core.records.arrow.table import Table, schema_of
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.registry import row_class
+from benchbuilder.pipeline.accounting.shard import FATES, Shard
+from benchbuilder.pipeline.shards.files import (
+    TABLE_COPY,
+    damaged,
+    fates_name,
+    part_name,
+    read_part,
+    read_shard,
+    receipt_name,
+    rows_of,
+    write_bytes,
+    write_shard,
+)
+from benchbuilder.pipeline.store.manifest import Manifest
+
+_DRAFT, _OLD = ".draft", ".old"
+_SCRATCH = "scratch-"
+_MARK = "draft.json"
+
+
+class Store:
+    """Steps of one build below `folder`.
+
+    Everything in it can be made again, except `workplace` (people's work) and `journal` (paid replies). `workplace` is
+    that of another store where people worked for both, and `journal` one that several builds share.
+    """
+
+    def __init__(self, folder: Path, workplace: Path | None = None, journal: Path | None = None) -> None:
+        self.folder = folder
+        self.steps = folder / "store" / "steps"
+        self.cache = folder / "store" / "cache"
+        self.workplace = workplace or folder / "annotation"
+        self.checksums = folder / "store" / "checksums.json"
+        self.journal = journal or folder / "replies.sqlite"
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Hold the store for one build; StoreError if another holds it."""
+        (self.folder / "store").mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.folder / "store" / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise StoreError(
+                f"another build holds {self.folder}",
+                why="one build per folder, so that nothing is written twice",
+                next="wait for it to end, or build elsewhere with run.dir=FOLDER",
+            ) from error
+        try:
+            self._recover()
+            yield
+        finally:
+            self._forget_copies()
+            lock.release()
+
+    def _forget_copies(self) -> None:
+        """Remove the copies of tables that the steps of a build looked things up in: other rows make other copies."""
+        for path in self.cache.glob(f"{TABLE_COPY}*"):
+            with suppress(OSError):  # some systems let nobody remove what somebody still reads
+                path.unlink()
+
+    @contextmanager
+    def scratch(self) -> Generator[Store]:
+        """A store that is thrown away, on the same file system."""
+        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder / "store") as folder:
+            yield Store(Path(folder))
+
+    def _recover(self) -> None:
+        """Finish or undo what a killed build left between taking an old seal away and putting the new one there."""
+        for scratch in (self.folder / "store").glob(f"{_SCRATCH}*"):
+            shutil.rmtree(scratch)
+        for old in self.steps.glob(f"*/*{_OLD}"):
+            place = old.with_name(old.name.removesuffix(_OLD))
+            if place.exists():
+                shutil.rmtree(old)
+            else:
+                old.rename(place)
+
+    def place(self, step: str, key: str) -> Path:
+        """The folder of a step under a key."""
+        return self.steps / step / key[:20]
+
+    def manifest(self, step: str, key: str) -> Manifest | None:
+        """The manifest of a step under a key, if it was sealed."""
+        return self._read(self.place(step, key) / "manifest.json")
+
+    def _read(self, path: Path) -> Manifest | None:
+        try:
+            return Manifest.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as error:
+            raise StoreError(
+                f"the manifest {path} is damaged",
+                why=str(error.errors()[0]["msg"]),
+                next=f"delete {path.parent}; the step is made again",
+            ) from error
+
+    def latest(self, step: str) -> Manifest | None:
+        """The manifest of the step that was sealed or reused last, under any key."""
+        try:
+            key = (self.steps / step / "latest").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        return self._read(self.steps / step / key / "manifest.json")
+
+    def rows(self, manifest: Manifest) -> Table[Any]:
+        """The rows of a sealed step, memory-mapped."""
+        cls = row_class(manifest.row)
+        return Table(self._concat(manifest, part_name, schema_of(cls)), cls)
+
+    def fates(self, manifest: Manifest) -> pa.Table:
+        """The fates of a sealed step's tickets."""
+        return self._concat(manifest, fates_name, FATES)
+
+    def parts(self, manifest: Manifest) -> tuple[Path, ...]:
+        """The files that hold the rows of a sealed step, in order; StoreError if they hold fewer or more."""
+        place = self.place(manifest.step, manifest.key)
+        parts = tuple(place / part_name(index) for index in range(manifest.shards))
+        if (rows := sum(rows_of(part) for part in parts)) != manifest.rows:
+            raise damaged(place, f"its manifest counts {manifest.rows} rows, its files hold {rows}")
+        return parts
+
+    def fates_parts(self, manifest: Manifest) -> tuple[Path, ...]:
+        """The files that hold the fates of a sealed step's tickets, in order."""
+        place = self.place(manifest.step, manifest.key)
+        return tuple(place / fates_name(index) for index in range(manifest.shards))
+
+    def _concat(self, manifest: Manifest, name: Callable[[int], str], schema: pa.Schema) -> pa.Table:
+        place = self.place(manifest.step, manifest.key)
+        tables = [read_part(place / name(index), schema) for index in range(manifest.shards)]
+        table = pa.concat_tables([schema.empty_table(), *tables])
+        if name is part_name and table.num_rows != manifest.rows:
+            raise damaged(place, f"its manifest counts {manifest.rows} rows, its files hold {table.num_rows}")
+        return table
+
+    def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> Draft:
+        """A step in the making; shards that an interrupted build committed under the same `shape` are kept."""
+        return Draft(self.place(step, key), shape)
+
+
+class Draft:
+    """A step in the making, in a folder beside `place`, which takes its place when it is sealed.
+
+    `shape` says how the input was cut; shards of another shape are thrown away. What was sealed before stays until
+    then: a build that is killed loses neither the old seal nor the new shards.
+    """
+
+    def __init__(self, place: Path, shape: Mapping[str, Any]) -> None:
+        self.place = place
+        self.folder = place.with_name(place.name + _DRAFT)
+        mark = self.folder / _MARK
+        text = json.dumps(shape, sort_keys=True)
+        if not mark.exists() or mark.read_text(encoding="utf-8") != text:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            write_bytes(mark, text.encode())
+
+    def committed(self, index: int) -> bool:
+        """Whether shard `index` is there; its receipt is written last."""
+        return (self.folder / receipt_name(index)).exists()
+
+    def commit(self, index: int, shard: Shard) -> None:
+        """Write a balanced shard."""
+        write_shard(self.folder, index, shard)
+
+    def load(self, index: int, row: type[Row]) -> Shard:
+        """A committed shard."""
+        return read_shard(self.folder, index, row)
+
+    def rows(self, count: int) -> tuple[int, int]:
+        """How many rows, and how many fates, the first `count` shards hold."""
+        names = (part_name, fates_name)
+        rows, fates = (sum(rows_of(self.folder / name(index)) for index in range(count)) for name in names)
+        return rows, fates
+
+    def seal(self, manifest: Manifest) -> None:
+        """Write the manifest and put the folder in its place: from here on the step is there."""
+        self._tidy(manifest.shards)
+        write_bytes(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        old = self.place.with_name(self.place.name + _OLD)
+        if self.place.exists():
+            self.place.rename(old)
+        self.folder.rename(self.place)
+        shutil.rmtree(old, ignore_errors=True)
+        point(self.place)
+
+    def _tidy(self, shards: int) -> None:
+        """Remove what is no part of the step: shards of an interrupted build that were cut otherwise, half a file."""
+        names = {name(index) for index in range(shards) for name in (part_name, fates_name, receipt_name)}
+        for path in self.folder.iterdir():
+            if path.name not in names | {_MARK}:
+                path.unlink()
+
+
+def point(place: Path) -> None:
+    """Remember `place` as the one that its step was last sealed or reused under."""
+    latest = place.parent / "latest"
+    if not latest.exists() or latest.read_text(encoding="utf-8") != place.name:
+        write_bytes(latest, place.name.encode())

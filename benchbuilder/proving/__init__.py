@@ -1,1 +1,0 @@
-"""Training judges and holding them to account."""

@@ -1,0 +1,128 @@
+"""Arrays that are made once and kept as files: checked when they are opened, memory-mapped, shared by processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+
+from benchbuilder.core.errors import StoreError
+from benchbuilder.core.records.arrow.lazy_texts import Texts
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Shapes = Mapping[str, tuple[str, Sequence[int]]]
+"""Type (``<i4``) and shape of each array that was written into a folder."""
+
+_HEADER = "header.json"
+_BLOCK = 1 << 20
+_FORMAT = 1
+
+
+def kept(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> dict[str, Array]:
+    """The arrays in `folder`, by name; if they are not there, are damaged, or are not those of `mark`, `make` makes
+    them.
+
+    `make` writes the arrays into an empty folder (see `array_file`) and says what it wrote. That folder takes its place
+    only when it is whole; of several processes one makes it and the others wait.
+    """
+    found = _load(folder, mark)
+    if found is not None:
+        return found
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.parent / f".{folder.name}.lock"):
+        found = _load(folder, mark)
+        if found is None:
+            for left in folder.parent.glob(f".{folder.name}.*.draft"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            draft = folder.parent / f".{folder.name}.{os.getpid()}.draft"
+            draft.mkdir()
+            try:
+                _seal(draft, mark, make(draft))
+                shutil.rmtree(folder, ignore_errors=True)
+                draft.rename(folder)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+            found = _load(folder, mark)
+    if found is None:
+        raise StoreError("what was just written cannot be read", where=str(folder), next="check the disk")
+    return found
+
+
+def array_file(folder: Path, name: str) -> Path:
+    """The file of the array `name`: its numbers one after the other, nothing else."""
+    return folder / f"{name}.bin"
+
+
+def mapped(path: Path, kind: str, shape: Sequence[int]) -> Array:
+    """A file as an array that is read where it is used."""
+    if not math.prod(shape):
+        return np.empty(tuple(shape), kind)
+    return np.asarray(np.memmap(path, np.dtype(kind), "r", shape=tuple(shape)))
+
+
+def part(folder: Path, name: str, kind: str, start: int, stop: int) -> Array:
+    """Some numbers of an array's file, in memory."""
+    return np.fromfile(array_file(folder, name), kind, stop - start, offset=start * np.dtype(kind).itemsize)
+
+
+def mark_of(texts: Sequence[str], *settings: str) -> str:
+    """A checksum of texts and settings."""
+    data, lengths = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+    for encoded, ends in encoded_blocks(texts):
+        data.update(encoded)
+        lengths.update(ends.tobytes())
+    asked = json.dumps([*settings, len(texts), data.hexdigest(), lengths.hexdigest()])
+    return hashlib.blake2b(asked.encode(), digest_size=16).hexdigest()
+
+
+def encoded_blocks(texts: Sequence[str], size: int = 4096) -> Iterator[tuple[bytes, Array]]:
+    """The texts in UTF-8, `size` of them at a time, with the length of each in bytes."""
+    for start in range(0, len(texts), size):
+        if isinstance(texts, Texts):
+            yield texts.encoded(start, start + size)
+            continue
+        encoded = [text.encode() for text in texts[start : start + size]]
+        yield b"".join(encoded), np.fromiter(map(len, encoded), "<i8", len(encoded))
+
+
+def _load(folder: Path, mark: str) -> dict[str, Array] | None:
+    """The arrays, if all of them are there and as they were written."""
+    try:
+        header: Any = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
+        if header["format"] != _FORMAT or header["mark"] != mark:
+            return None
+        arrays: dict[str, Array] = {}
+        for name, (kind, shape, check) in header["arrays"].items():
+            path = array_file(folder, name)
+            if path.stat().st_size != math.prod(shape) * np.dtype(kind).itemsize:
+                return None
+            if _check(path) != check:
+                return None
+            arrays[name] = mapped(path, kind, shape)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return arrays
+
+
+def _seal(folder: Path, mark: str, shapes: Shapes) -> None:
+    arrays = {name: [kind, list(shape), _check(array_file(folder, name))] for name, (kind, shape) in shapes.items()}
+    header = {"format": _FORMAT, "mark": mark, "arrays": arrays}
+    (folder / _HEADER).write_text(json.dumps(header), encoding="utf-8")
+
+
+def _check(path: Path) -> int:
+    """The checksum of a file, which is read and not mapped: it takes no memory to know it."""
+    check = 0
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            check = zlib.crc32(block, check)
+    return check

@@ -1,0 +1,91 @@
+"""The retriever kind `bm25`: passages that share rare words with the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
+from benchbuilder.core.text.normalise import Fold
+from benchbuilder.retrieval.base import Retriever
+from benchbuilder.retrieval.retrievers.array_cache import kept, mark_of
+from benchbuilder.retrieval.retrievers.bm25_build import build, weigh
+from benchbuilder.retrieval.retrievers.bm25_formulas import Formula
+from benchbuilder.retrieval.retrievers.bm25_index import Bm25Index
+from benchbuilder.retrieval.retrievers.index_terms import Words
+
+
+class Bm25Spec(KindSpec):
+    """Which formula, how many passages, which words count.
+
+    `k1` bounds how much a repeated word adds, `b` how much length counts. `epsilon` (okapi) is the share of the
+    average weight that words of more than half of the texts get. `delta` (l, plus) is the least that a word adds.
+    """
+
+    variant: Literal["okapi", "l", "plus"]
+    k1: Annotated[float, Field(ge=0)]
+    b: Annotated[float, Field(ge=0, le=1)]
+    epsilon: Annotated[float, Field(ge=0)]
+    delta: Annotated[float, Field(ge=0)]
+    top_k: Annotated[int, Field(ge=1)]
+    ties: Literal["first", "last"] = "first"
+    """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
+    stop_words: FileRef | None
+    fold: tuple[Fold, ...] = ()
+    """What does not count when words are compared: ``case``, ``marks`` (tone marks and accents; in scripts whose vowels
+    are marks these too)."""
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+
+
+class Bm25(Retriever):
+    """BM25 with the scores of the package `rank_bm25`, from an inverted index of weights.
+
+    Passages that share no token with the query, and scores of zero or less, are no evidence. The index is kept in the
+    cache under a checksum of texts, tokenizer, stop words and folding, the weights of each formula beside it; both are
+    memory-mapped. What is missing, damaged or of other texts is made anew.
+    """
+
+    kind: ClassVar[str] = "bm25"
+    spec_class: ClassVar[type[KindSpec]] = Bm25Spec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: Bm25Spec = spec
+        self._words = Words(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
+        self._index: Bm25Index | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_index": None}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of the tokenizer."""
+        return self._words.fingerprint()
+
+    def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:
+        """Make the index and its weights in `cache`, by up to `workers` processes, unless they are there."""
+        folder, weights = self._make(texts, cache, workers)
+        return folder, weights
+
+    def index(self, texts: Sequence[str], cache: Path) -> None:
+        """Open the index of `texts` that is in `cache`, or make it there."""
+        self._make(texts, cache, 1)
+
+    def search(self, query: str) -> list[tuple[int, float]]:
+        """Positions and scores of the best texts, best first; only scores above zero."""
+        if self._index is None:
+            return []
+        return self._index.best(self._words.tokens(query), self.spec.top_k, self.spec.ties == "last")
+
+    def _make(self, texts: Sequence[str], cache: Path, workers: int) -> tuple[Path, Path]:
+        spec, words = self.spec, self._words
+        mark = mark_of(texts, words.mark())
+        folder = cache / f"bm25-{mark}"
+        index = kept(folder, mark, lambda draft: build(draft, texts, words, workers))
+        formula = Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
+        own = f"{mark}-{formula.mark()}"
+        weights = cache / f"bm25-{own}"
+        self._index = Bm25Index(index, kept(weights, own, lambda draft: weigh(draft, folder, index, formula)), formula)
+        return folder, weights

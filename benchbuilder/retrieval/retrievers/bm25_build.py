@@ -1,0 +1,157 @@
+"""How the inverted index of BM25 is made: in slices of texts, then in ranges of terms, never all at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, mapped, part
+from benchbuilder.retrieval.retrievers.bm25_formulas import Formula
+from benchbuilder.retrieval.retrievers.index_terms import Words
+from benchbuilder.retrieval.retrievers.token_slices import token_slices
+
+_RANGE = 1 << 21
+"""Postings that are sorted or weighed at a time."""
+_TERM = 32
+"""A posting on its way is one number: its term above this many bits, its text below."""
+
+
+def build(folder: Path, texts: Sequence[str], words: Words, workers: int) -> Shapes:
+    """Write the index of `texts` into `folder`.
+
+    Terms are numbered in the order in which the texts name them first. `starts` says where the postings of each begin:
+    the texts that hold it, rising (`documents`), and how often each does (`frequencies`). `lengths` counts the tokens
+    of each text. `terms` and `term_starts` spell the terms, `hashes` and `hashed` find them.
+    """
+    known: dict[str, int] = {}
+    runs = _Runs(folder)
+    with array_file(folder, "lengths").open("wb") as lengths:
+        first = 0
+        for piece in token_slices(texts, words, workers, folder):
+            numbers = np.fromiter((known.setdefault(term, len(known)) for term in piece.terms), np.int64)
+            _put(lengths, piece.lengths)
+            holders = np.repeat(np.arange(first, first + len(piece.lengths)), piece.lengths)
+            runs.add((numbers[piece.tokens] << _TERM) | holders, len(known))
+            first += len(piece.lengths)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(runs.counts)])
+    _put_file(folder, "starts", starts.astype("<i8"))
+    runs.merge(starts)
+    terms = _put_terms(folder, known)
+    postings = int(starts[-1])
+    return {
+        "lengths": ("<i4", [first]), "starts": ("<i8", [len(starts)]), "documents": ("<i4", [postings]),
+        "frequencies": ("<i4", [postings]), **terms,
+    }  # fmt: skip
+
+
+def weigh(folder: Path, index_folder: Path, index: dict[str, Array], formula: Formula) -> Shapes:
+    """Write what each posting of an index weighs by `formula`, and the most that any posting of a term does."""
+    starts = index["starts"]
+    lengths, idf = formula.lengths(index["lengths"]), formula.idf(np.diff(starts), len(index["lengths"]))
+    with ExitStack() as stack:
+        weights, best = (stack.enter_context(array_file(folder, name).open("wb")) for name in ("weights", "best"))
+        for low, high in _ranges(starts):
+            first, end = int(starts[low]), int(starts[high])
+            documents, times = (part(index_folder, name, "<i4", first, end) for name in ("documents", "frequencies"))
+            of_terms = np.repeat(idf[low:high], np.diff(starts[low : high + 1]))
+            made = formula.weights(of_terms, times, lengths[documents])
+            _put(weights, made.astype("<f8", copy=False))
+            _put(best, np.maximum.reduceat(made, starts[low:high] - first))
+    count = len(starts) - 1
+    _put_file(folder, "idf", idf.astype("<f8"))
+    return {"weights": ("<f8", [int(starts[-1])]), "best": ("<f8", [count]), "idf": ("<f8", [count])}
+
+
+def term_hash(term: bytes) -> int:
+    """Where a term is looked for."""
+    return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")
+
+
+class _Runs:
+    """Postings on their way, in files: sorted within each slice of texts, to be merged by ranges of terms."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ends = [0]
+        self.counts = np.zeros(0, np.int64)
+        """How many texts hold each term."""
+        self._keys, self._times = (array_file(folder, name) for name in ("run_keys", "run_times"))
+        for path in (self._keys, self._times):
+            path.write_bytes(b"")
+
+    def add(self, tokens: Array, terms: int) -> None:
+        """Add the tokens of a slice; `terms` are known by now."""
+        tokens.sort()
+        first = np.flatnonzero(np.concatenate([np.ones(min(1, len(tokens)), bool), tokens[1:] != tokens[:-1]]))
+        keys, times = tokens[first], np.diff(np.append(first, len(tokens)))
+        with self._keys.open("ab") as keys_file, self._times.open("ab") as times_file:
+            _put(keys_file, keys.astype("<i8", copy=False))
+            _put(times_file, times.astype("<i4"))
+        self._ends.append(self._ends[-1] + len(keys))
+        counts = np.bincount(keys >> _TERM, minlength=terms)
+        counts[: len(self.counts)] += self.counts
+        self.counts = counts
+
+    def merge(self, starts: Array) -> None:
+        """Write the postings of all slices, term by term."""
+        keys = mapped(self._keys, "<i8", [self._ends[-1]])
+        pairs = list(zip(self._ends, self._ends[1:], strict=False))
+        with ExitStack() as stack:
+            names = ("documents", "frequencies")
+            documents, frequencies = (stack.enter_context(array_file(self._folder, name).open("wb")) for name in names)
+            for low, high in _ranges(starts):
+                bounds = np.array([low << _TERM, high << _TERM])
+                cuts = [(first + np.searchsorted(keys[first:end], bounds)).tolist() for first, end in pairs]
+                found = np.concatenate([part(self._folder, "run_keys", "<i8", *cut) for cut in cuts])
+                order = np.argsort(found, kind="stable")
+                _put(documents, (found[order] & ((1 << _TERM) - 1)).astype("<i4"))
+                times = np.concatenate([part(self._folder, "run_times", "<i4", *cut) for cut in cuts])
+                _put(frequencies, times[order])
+        for path in (self._keys, self._times):
+            path.unlink()
+
+
+def _ranges(starts: Array) -> Iterator[tuple[int, int]]:
+    """Consecutive terms that have not too many postings together; one at least."""
+    low, count = 0, len(starts) - 1
+    while low < count:
+        high = int(np.searchsorted(starts, starts[low] + _RANGE, "right")) - 1
+        high = min(max(high, low + 1), count)
+        yield low, high
+        low = high
+
+
+def _put_terms(folder: Path, known: Iterable[str]) -> Shapes:
+    hashes: list[int] = []
+    sizes: list[int] = []
+    with array_file(folder, "terms").open("wb") as spelled:
+        for term in known:
+            data = term.encode()
+            spelled.write(data)
+            sizes.append(len(data))
+            hashes.append(term_hash(data))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(sizes, np.int64))])
+    by_hash = np.array(hashes, np.uint64)
+    order = np.argsort(by_hash, kind="stable")
+    _put_file(folder, "term_starts", starts.astype("<i8"))
+    _put_file(folder, "hashes", by_hash[order].astype("<u8"))
+    _put_file(folder, "hashed", order.astype("<i4"))
+    count = len(hashes)
+    return {
+        "terms": ("|u1", [int(starts[-1])]), "term_starts": ("<i8", [count + 1]), "hashes": ("<u8", [count]),
+        "hashed": ("<i4", [count]),
+    }  # fmt: skip
+
+
+def _put_file(folder: Path, name: str, array: Array) -> None:
+    with array_file(folder, name).open("wb") as stream:
+        _put(stream, array)
+
+
+def _put(stream: BinaryIO, array: Any) -> None:
+    stream.write(np.ascontiguousarray(array).data)

@@ -1,0 +1,153 @@
+"""The retriever kind `dense`: passages whose vectors point where the query's does."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.retrieval.base import Retriever
+from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, kept, mark_of
+from benchbuilder.retrieval.retrievers.embedding import Encoder
+
+HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
+_TEXTS = 4096
+"""Texts that are made vectors of at a time."""
+_QUERIES = 256
+_VECTORS = 1 << 14
+"""Vectors that are compared with queries at a time."""
+_DIGITS = 6
+"""What is beyond in a score depends on the texts that a text was made a vector with."""
+
+
+class DenseSpec(KindSpec):
+    """Which sentence encoder: a folder (`path`), or a model of the hub (`name`, at `revision`); no code of it is run.
+
+    Models that were trained with words before queries and passages are given these as prefixes.
+    """
+
+    name: Annotated[str | None, Field(pattern=HUB_NAME)] = None
+    """A model on the hub (``ORGANISATION/MODEL``), downloaded when it is first needed. Or `path`."""
+    revision: str | None = None
+    """The commit of the model on the hub."""
+    path: FileRef | None = None
+    """A folder with a model of sentence-transformers, or of transformers (tokens are averaged then)."""
+    query_prefix: str
+    passage_prefix: str
+    max_tokens: Annotated[int | None, Field(ge=1)] = None
+    """Tokens of a text that count; ``null``: as many as the model says."""
+    top_k: Annotated[int, Field(ge=1)]
+    ties: Literal["first", "last"] = "first"
+    """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
+    device: Annotated[str, Knob()] = "auto"
+    """``cuda``, ``cuda:1``, ``cpu``; ``auto`` takes what there is."""
+    batch_size: Annotated[int, Field(ge=1), Knob()] = 32
+    """Passages that are made vectors of together."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.name is None) == (self.path is None):
+            raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder)")
+        if self.name is not None and self.revision is None:
+            raise ValueError("`name` needs a `revision`: the commit of the model on the hub")
+        if self.path is not None and self.revision is not None:
+            raise ValueError("`revision` belongs to `name`; a folder is what it is")
+        return self
+
+
+class Dense(Retriever):
+    """Sentence vectors: the passages with the greatest cosine to the query, found exactly, if it is above zero.
+
+    The vectors of the passages are made once and kept in the cache under a checksum of texts and model. A query is
+    made a vector by itself, so that no other query shapes it.
+    """
+
+    kind: ClassVar[str] = "dense"
+    spec_class: ClassVar[type[KindSpec]] = DenseSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: DenseSpec = spec
+        folder = None if spec.path is None else spec.path.file
+        self._encoder = Encoder(spec.name, spec.revision, folder, spec.max_tokens, spec.device)
+        self._vectors: Array | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_vectors": None}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of the libraries, and the model (a folder by its contents)."""
+        return self._encoder.identity()
+
+    def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:  # noqa: ARG002
+        """Make the vectors of `texts` in `cache`, unless they are there: in this process, which has the device."""
+        return (self._make(texts, cache),)
+
+    def index(self, texts: Sequence[str], cache: Path) -> None:
+        """Open the vectors of `texts` that are in `cache`, or make them there."""
+        self._make(texts, cache)
+
+    def search(self, query: str) -> list[tuple[int, float]]:
+        """Positions and cosines of the best texts, best first; only those above zero."""
+        return self.search_many([query])[0]
+
+    def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
+        """As `search`; queries are compared with the texts together."""
+        found: list[list[tuple[int, float]]] = [[] for _ in queries]
+        if self._vectors is None or not len(self._vectors):
+            return found
+        asked = [at for at, query in enumerate(queries) if query.strip()]
+        for start in range(0, len(asked), _QUERIES):
+            places = asked[start : start + _QUERIES]
+            vectors = [self._encoder.vectors([queries[at]], self.spec.query_prefix, 1)[0] for at in places]
+            for at, hits in zip(places, self._best(self._vectors, np.stack(vectors)), strict=True):
+                found[at] = hits
+        return found
+
+    def _make(self, texts: Sequence[str], cache: Path) -> Path:
+        spec = self.spec
+        asked = [self._encoder.identity(), spec.passage_prefix, spec.max_tokens]
+        mark = mark_of(texts, json.dumps(asked, sort_keys=True))
+        folder = cache / f"dense-{mark}"
+        self._vectors = kept(folder, mark, lambda draft: self._write(draft, texts))["vectors"]
+        return folder
+
+    def _write(self, folder: Path, texts: Sequence[str]) -> Shapes:
+        size = 0
+        with array_file(folder, "vectors").open("wb") as stream:
+            for start in range(0, len(texts), _TEXTS):
+                some = texts[start : start + _TEXTS]
+                vectors = self._encoder.vectors(some, self.spec.passage_prefix, self.spec.batch_size)
+                stream.write(vectors.data)
+                size = vectors.shape[1]
+        return {"vectors": ("<f4", [len(texts), size])}
+
+    def _best(self, vectors: Array, queries: Array) -> Iterator[list[tuple[int, float]]]:
+        """The best texts of each query: none that rounding hides is missed, and each is scored by itself."""
+        count = self.spec.top_k
+        margin = (vectors.shape[1] + 8) * 2.0**-22 + 10.0**-_DIGITS
+        least = np.full(len(queries), 0.0, np.float32)
+        near: list[list[tuple[Array, Array]]] = [[] for _ in queries]
+        for start in range(0, len(vectors), _VECTORS):
+            cosines = queries @ vectors[start : start + _VECTORS].T
+            if cosines.shape[1] >= count:
+                least = np.maximum(least, np.partition(cosines, cosines.shape[1] - count, axis=1)[:, -count])
+            for own, line, bound in zip(near, cosines, least - margin, strict=True):
+                places = np.flatnonzero(line >= bound)
+                if len(places):
+                    own.append((start + places, line[places]))
+        for own, query, bound in zip(near, queries, least - margin, strict=True):
+            places = np.concatenate([found[line >= bound] for found, line in own] or [np.zeros(0, np.int64)])
+            yield self._ranked(vectors, query, places)
+
+    def _ranked(self, vectors: Array, query: Array, places: Array) -> list[tuple[int, float]]:
+        wide, later = query.astype(np.float64), -1 if self.spec.ties == "last" else 1
+        scored = [(int(at), round(math.fsum((vectors[at] * wide).tolist()), _DIGITS)) for at in places]
+        ranked = sorted((hit for hit in scored if hit[1] > 0), key=lambda hit: (-hit[1], later * hit[0]))
+        return ranked[: self.spec.top_k]

@@ -1,0 +1,116 @@
+"""Sentence encoders: texts to vectors of length one, by a model that is loaded when it is first needed."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.retrieval.retrievers.array_cache import Array
+
+_PARTS = (".json", ".safetensors", ".model", ".txt")
+_NEXT = "name a folder with a sentence encoder (config.json, tokenizer, *.safetensors) or a model of the hub"
+
+
+class Encoder:
+    """A sentence encoder: of a folder, or of the hub at a revision."""
+
+    def __init__(
+        self, name: str | None, revision: str | None, folder: Path | None, longest: int | None, device: str
+    ) -> None:
+        self._name, self._revision, self._folder = name, revision, folder
+        self._longest, self._device = longest, device
+        self._model: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_model": None}
+
+    def identity(self) -> dict[str, str]:
+        """What shapes the vectors: the model (a folder by its contents) and the libraries that run it."""
+        libraries = {library: _version(library) for library in ("sentence-transformers", "torch", "transformers")}
+        if self._folder is not None:
+            return {**libraries, "model": checksum(self._folder)}
+        return {**libraries, "model": f"{self._name}@{self._revision}"}
+
+    def vectors(self, texts: Sequence[str], prefix: str, batch: int) -> Array:
+        """A vector of length one for each text, as float32; zeros for a text that says nothing."""
+        model = self._loaded()
+        size = int(model.get_embedding_dimension())
+        made = np.zeros((len(texts), size), "<f4")
+        said = {text: number for number, text in enumerate(dict.fromkeys(text for text in texts if text.strip()))}
+        if said:
+            found: Any = model.encode(
+                list(said), prompt=prefix, batch_size=batch, normalize_embeddings=True, convert_to_numpy=True,
+                show_progress_bar=False,
+            )  # fmt: skip
+            places = [at for at, text in enumerate(texts) if text in said]
+            made[places] = np.asarray(found, np.float32)[[said[texts[at]] for at in places]]
+        return made
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            try:
+                import sentence_transformers
+            except ImportError as error:
+                raise InstallationError(
+                    "the retriever dense needs the package sentence-transformers",
+                    why=str(error), next="pip install 'benchbuilder[dense]'",
+                ) from error  # fmt: skip
+            where = str(self._folder or self._name)
+            if self._folder is not None and not self._folder.is_dir():
+                raise DataError("there is no folder of a sentence encoder here", where=where, next=_NEXT)
+            self._model = _load(sentence_transformers, where, self._revision, self._folder is not None, self._device)
+            if self._longest is not None:
+                self._model.max_seq_length = self._longest
+        return self._model
+
+
+def checksum(folder: Path) -> str:
+    """Of the files that make a model, by name and content; DataError if there are none."""
+    files = sorted(file for file in folder.rglob("*") if file.suffix in _PARTS and file.is_file())
+    if not files:
+        raise DataError("there is no sentence encoder here", where=str(folder), next=_NEXT)
+    digest = hashlib.sha256()
+    for file in files:
+        stat = file.stat()
+        own = _sha256(file, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{own}\0".encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: Path, size: int, changed_ns: int, inode: int) -> str:  # noqa: ARG001
+    """The digest of a file as it was with this size, time and inode."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _load(library: Any, where: str, revision: str | None, local: bool, device: str) -> Any:
+    """The model, from safetensors and without code of its own."""
+    logger = logging.getLogger("sentence_transformers")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # it says what it makes of a folder without modules.json
+    try:
+        return library.SentenceTransformer(
+            where, device=None if device == "auto" else device, revision=revision, trust_remote_code=False,
+            local_files_only=local, model_kwargs={"use_safetensors": True},
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise DataError("the sentence encoder cannot be loaded", where=where, why=why, next=_NEXT) from error
+    finally:
+        logger.setLevel(level)
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "missing"

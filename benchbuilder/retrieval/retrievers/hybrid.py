@@ -1,0 +1,90 @@
+"""The retriever kind `hybrid`: the lists of several retrievers made one, by rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import KindSpec, Slot
+from benchbuilder.core import registry
+from benchbuilder.retrieval.base import Retriever
+
+
+class HybridSpec(KindSpec):
+    """Which retrievers, and how their lists are made one (reciprocal rank fusion).
+
+    A passage scores the sum of ``weight / (k + rank)`` over the lists that hold it, ranks from 1. A list is as deep as
+    the `top_k` of its retriever.
+    """
+
+    lists: Annotated[dict[str, KindSpec], Slot("retriever"), Field(min_length=1)]
+    """The retrievers, by names of your own."""
+    weights: dict[str, Annotated[float, Field(gt=0)]] = {}
+    """How much a list counts; 1 where none is given."""
+    k: Annotated[float, Field(ge=0)]
+    """How little it matters how far in front a passage is: with a large `k` it counts in how many lists it is."""
+    top_k: Annotated[int, Field(ge=1)]
+    ties: Literal["first", "last"] = "first"
+    """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
+
+    @model_validator(mode="after")
+    def _weighs_its_lists(self) -> Self:
+        if unknown := sorted(set(self.weights) - set(self.lists)):
+            raise ValueError(f"weights: no list is called {', '.join(unknown)}")
+        return self
+
+
+class Hybrid(Retriever):
+    """Reciprocal rank fusion of several retrievers, each with an index of its own over the same passages."""
+
+    kind: ClassVar[str] = "hybrid"
+    spec_class: ClassVar[type[KindSpec]] = HybridSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: HybridSpec = spec
+        self._lists: dict[str, Retriever] = {
+            name: registry.create("retriever", one) for name, one in spec.lists.items()
+        }
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes each list."""
+        known: dict[str, str] = {}
+        for name, one in self._lists.items():
+            known[f"{name} version"] = str(one.version)
+            known |= {f"{name} {part}": value for part, value in one.fingerprint().items()}
+        return known
+
+    def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:
+        """Make the index of each retriever."""
+        made = [path for one in self._lists.values() for path in one.build(texts, cache, workers)]
+        return tuple(dict.fromkeys(made))
+
+    def index(self, texts: Sequence[str], cache: Path) -> None:
+        """Open the index of each retriever."""
+        for one in self._lists.values():
+            one.index(texts, cache)
+
+    def search(self, query: str) -> list[tuple[int, float]]:
+        """Positions and fused scores of the best texts, best first."""
+        return self.search_many([query])[0]
+
+    def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
+        """As `search`, with all queries given to each retriever together."""
+        lists = {name: one.search_many(queries) for name, one in self._lists.items()}
+        return [self._fused({name: found[at] for name, found in lists.items()}) for at in range(len(queries))]
+
+    def _fused(self, lists: Mapping[str, Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
+        spec, shares = self.spec, dict[int, list[float]]()
+        for name, hits in lists.items():
+            weight = spec.weights.get(name, 1.0)
+            for rank, (place, _) in enumerate(hits, 1):
+                shares.setdefault(place, []).append(weight / (spec.k + rank))
+        later = -1 if spec.ties == "last" else 1
+        # rounded once: what is equal stays equal, whichever list comes first
+        scores = {place: math.fsum(own) for place, own in shares.items()}
+        return sorted(scores.items(), key=lambda hit: (-hit[1], later * hit[0]))[: spec.top_k]

@@ -1,0 +1,58 @@
+"""What retrievers by words take for the words of a text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchbuilder.config.spec.base import FileRef, KindSpec
+from benchbuilder.core import registry
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.text.normalise import Fold, compose, folded
+from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+
+_FOLDING = 2
+"""Which way to fold an index was made with: since 2, tokens of which nothing is left are none."""
+
+
+class Words:
+    """Cuts texts into the tokens that count: composed, folded, and none that is blank or a stop word.
+
+    Picklable; the tokenizer is opened in each process when the first text is cut.
+    """
+
+    def __init__(self, kind: str, tokenizer: KindSpec | None, stop_words: FileRef | None, fold: Iterable[Fold]) -> None:
+        if tokenizer is None:
+            raise DataError(f"{kind} has no tokenizer", where="retriever.tokenizer", next="set tokenizer in the recipe")
+        self._fold = tuple(fold)
+        self._stop = frozenset(folded(word, self._fold) for word in (load_words(stop_words.file) if stop_words else ()))
+        self._tokenizer: Tokenizer = registry.create("tokenizer", tokenizer)
+        self._opened = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": False}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions that shape the tokens."""
+        return self._tokenizer.fingerprint()
+
+    def mark(self) -> str:
+        """A checksum of what shapes the tokens."""
+        tokenizer = self._tokenizer
+        asked: list[Any] = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
+        asked += [sorted(self._fold), _FOLDING] if self._fold else []
+        text = json.dumps(asked, ensure_ascii=False, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of `text`, in order."""
+        if not self._opened:
+            self._tokenizer.open()
+            self._opened = True
+        tokens = self._tokenizer.tokens(compose(text))
+        if self._fold:
+            tokens = [folded(token, self._fold) for token in tokens]
+        return [token for token in tokens if token.strip() and token not in self._stop]

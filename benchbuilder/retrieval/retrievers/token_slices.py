@@ -1,0 +1,153 @@
+"""Texts cut into numbered tokens slice by slice, by as many processes as there are."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchbuilder.core import processes
+from benchbuilder.core.errors import ServiceError
+from benchbuilder.retrieval.retrievers.array_cache import Array, encoded_blocks, mapped
+from benchbuilder.retrieval.retrievers.index_terms import Words
+
+SLICE = 4096
+"""Texts that are cut together."""
+_WORTH = 1 << 21
+"""Bytes of text for which another process pays off: it takes about a second to begin."""
+
+
+@dataclass(frozen=True)
+class TokenSlice:
+    """Consecutive texts: how many tokens each has, and the tokens as places in `terms`, which are in the order in which
+    the texts name them first."""
+
+    lengths: Array
+    tokens: Array
+    terms: list[str]
+
+
+def token_slices(texts: Sequence[str], words: Words, workers: int, folder: Path) -> Iterator[TokenSlice]:
+    """All texts, in order. Processes read the texts from `folder` and write their tokens there; it is left empty.
+
+    ServiceError if a process dies.
+    """
+    if workers > 1 and len(texts) > SLICE:
+        spilled = _Spilled.of(texts, folder)
+        most = min(workers, spilled.size // _WORTH, -(-len(texts) // SLICE))
+        try:
+            if most > 1:
+                yield from _spread(spilled, words, most)
+                return
+        finally:
+            spilled.remove()
+    for start in range(0, len(texts), SLICE):
+        yield _cut(texts[start : start + SLICE], words)
+
+
+def _cut(texts: Sequence[str], words: Words) -> TokenSlice:
+    known: dict[str, int] = {}
+    number, tokens, lengths = known.setdefault, list[int](), list[int]()
+    for text in texts:
+        found = words.tokens(text)
+        lengths.append(len(found))
+        tokens += [number(token, len(known)) for token in found]
+    return TokenSlice(np.array(lengths, "<i4"), np.array(tokens, "<i4"), list(known))
+
+
+@dataclass(frozen=True)
+class _Spilled:
+    """Texts in files that processes read by themselves."""
+
+    folder: Path
+    count: int
+    size: int
+
+    @classmethod
+    def of(cls, texts: Sequence[str], folder: Path) -> _Spilled:
+        made = cls(folder, len(texts), 0)
+        size = 0
+        with made.data.open("wb") as data, made.starts.open("wb") as starts:
+            starts.write(np.zeros(1, "<i8").tobytes())
+            for encoded, lengths in encoded_blocks(texts):
+                data.write(encoded)
+                starts.write((size + np.cumsum(lengths)).astype("<i8").tobytes())
+                size += len(encoded)
+        return cls(folder, len(texts), size)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "texts.tmp"
+
+    @property
+    def starts(self) -> Path:
+        return self.folder / "text_starts.tmp"
+
+    def read(self, start: int, stop: int) -> list[str]:
+        bounds = mapped(self.starts, "<i8", [self.count + 1])[start : stop + 1].tolist()
+        data = mapped(self.data, "|u1", [self.size])
+        return [data[low:high].tobytes().decode() for low, high in pairwise(bounds)]
+
+    def remove(self) -> None:
+        for path in (self.data, self.starts):
+            path.unlink(missing_ok=True)
+
+
+def _spread(texts: _Spilled, words: Words, workers: int) -> Iterator[TokenSlice]:
+    """By processes, with few slices on the way at a time."""
+    context = multiprocessing.get_context("spawn")
+    pending: deque[Future[Path]] = deque()
+    try:
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(texts, words)) as pool:
+            try:
+                for start in range(0, texts.count, SLICE):
+                    pending.append(pool.submit(_write, start, min(start + SLICE, texts.count)))
+                    if len(pending) > 2 * workers:
+                        yield _read(pending.popleft().result())
+                while pending:
+                    yield _read(pending.popleft().result())
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+    except BrokenProcessPool as error:
+        raise ServiceError(
+            "a process that cuts texts into tokens died",
+            why="usually the machine ran out of memory",
+            next="the same command begins this index again; run.workers=1 needs less",
+        ) from error
+
+
+_given: list[tuple[_Spilled, Words]] = []
+
+
+def _begin(texts: _Spilled, words: Words) -> None:
+    processes.begin()
+    _given[:] = [(texts, words)]
+
+
+def _write(start: int, stop: int) -> Path:
+    """Cut some of the texts; the file that holds their tokens."""
+    texts, words = _given[0]
+    made = _cut(texts.read(start, stop), words)
+    encoded = [term.encode() for term in made.terms]
+    sizes = np.fromiter(map(len, encoded), "<i4", len(encoded))
+    path = texts.folder / f"slice-{start}.npz"
+    terms = np.frombuffer(b"".join(encoded), np.uint8)
+    np.savez(path, lengths=made.lengths, tokens=made.tokens, terms=terms, sizes=sizes)
+    return path
+
+
+def _read(path: Path) -> TokenSlice:
+    with np.load(path, allow_pickle=False) as found:
+        arrays: dict[str, Any] = {name: found[name] for name in found.files}
+    path.unlink()
+    data, bounds = arrays["terms"].tobytes(), [0, *np.cumsum(arrays["sizes"]).tolist()]
+    terms = [data[low:high].decode() for low, high in pairwise(bounds)]
+    return TokenSlice(arrays["lengths"], arrays["tokens"], terms)

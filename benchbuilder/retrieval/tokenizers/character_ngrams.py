@@ -1,0 +1,62 @@
+"""The tokenizer kind `character_ngrams`: every run of a few characters is a token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import regex
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core.text.lengths import characters
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+
+_RUNS = {"words": regex.compile(r"[\p{L}\p{M}\p{N}\p{Cf}]+"), "text": regex.compile(r"\S(?:.*\S)?", regex.DOTALL)}
+
+
+class CharacterNgramsSpec(KindSpec):
+    """Which runs of characters are tokens: those of `shortest` to `longest` characters.
+
+    A character is what people see as one: a letter with its marks. Runs lie `within` words (letters, marks and digits
+    in a row; all else is left out), or run on over words and white space of the whole ``text``. A word shorter than
+    `shortest` is a token as it is.
+    """
+
+    shortest: Annotated[int, Field(ge=1)]
+    longest: Annotated[int, Field(ge=1, le=20)]
+    within: Literal["words", "text"]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.longest < self.shortest:
+            raise ValueError(f"longest: {self.longest} is less than shortest ({self.shortest})")
+        return self
+
+
+class CharacterNgrams(Tokenizer):
+    """Character n-grams, for retrieval in languages whose words nothing cuts or whose words take many forms.
+
+    Tokens overlap, so that they say nothing of where words begin and end.
+    """
+
+    kind: ClassVar[str] = "character_ngrams"
+    spec_class: ClassVar[type[KindSpec]] = CharacterNgramsSpec
+    overlaps: ClassVar[bool] = True
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: CharacterNgramsSpec = spec
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of `text`: by where they begin, the shorter ones first."""
+        return [token for run in _RUNS[self.spec.within].findall(text) for token in self._of(characters(run))]
+
+    def _of(self, run: list[str]) -> Iterator[str]:
+        shortest, longest = self.spec.shortest, self.spec.longest
+        if len(run) <= shortest:
+            yield "".join(run)
+            return
+        for start in range(len(run) - shortest + 1):
+            for end in range(start + shortest, min(start + longest, len(run)) + 1):
+                yield "".join(run[start:end])

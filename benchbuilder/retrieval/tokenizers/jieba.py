@@ -1,0 +1,163 @@
+"""The tokenizer kind `jieba`: Chinese words by dictionary and hidden Markov model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
+from benchbuilder.retrieval.tokenizers.jieba_words import Cut, OwnWords, jieba_module, may_be_a_word
+
+Implementation = Literal["auto", "compiled", "pure"]
+
+_SHORT = 200
+_KEPT = 4096
+
+
+class JiebaSpec(KindSpec):
+    """Which words it knows.
+
+    `user_dictionary` is a UTF-8 file with a word a line, optionally with its frequency (white space between). `words`
+    is a word list (a word a line, comments after ``#``, glosses after a tab): its words are known too, in any case
+    often enough to be cut as one where nothing else claims their characters. `hmm` says whether words that no
+    dictionary has are guessed.
+    """
+
+    user_dictionary: FileRef | None = None
+    words: FileRef | None = None
+    hmm: bool = True
+    implementation: Annotated[Implementation, Knob()] = "auto"
+    """Who cuts: ``compiled`` code or jieba itself (``pure``); the tokens are the same. ``auto`` is the compiled one,
+    unless it is missing or does not agree with jieba's dictionary."""
+
+
+class Jieba(Tokenizer):
+    """Tokens by jieba, with an own instance: nothing that others do to jieba changes them.
+
+    The dictionary is parsed once a process (a fraction of a second) and neither read from nor written to jieba's cache
+    in the shared temporary folder.
+    """
+
+    kind: ClassVar[str] = "jieba"
+    spec_class: ClassVar[type[KindSpec]] = JiebaSpec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.spec: JiebaSpec = spec
+        self._cut: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cut": None}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Version of jieba, and checksums of the recipe's own words.
+
+        The compiled package is no part of it: it makes jieba's tokens, which is tried whenever it is opened, and
+        machines with and without it share their results.
+        """
+        known = {"jieba": version("jieba")}
+        if self.spec.user_dictionary is not None:
+            content = "\n".join(f"{word} {count}" for word, count in _user_words(self.spec.user_dictionary.file))
+            known["user_dictionary"] = hashlib.sha256(content.encode()).hexdigest()
+        if self.spec.words is not None:
+            known["words"] = hashlib.sha256("\n".join(_listed(self.spec.words.file)).encode()).hexdigest()
+        return known
+
+    def open(self) -> None:
+        """Load the dictionaries. InstallationError if the compiled package is asked for and cannot be used."""
+        if self._cut is None:
+            self._cut = _cut(self._own(), self.spec.hmm, self.spec.implementation)
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of `text`, in order; together they are the text."""
+        self.open()
+        return list(self._cut(text))
+
+    def _own(self) -> OwnWords:
+        """The recipe's own words; one that its dictionary and its word list both have is taken from the dictionary."""
+        own = [] if self.spec.user_dictionary is None else _user_words(self.spec.user_dictionary.file)
+        known = {word for word, _ in own}
+        listed = [] if self.spec.words is None else _listed(self.spec.words.file)
+        return (*own, *((word, None) for word in listed if word not in known))
+
+
+@lru_cache(maxsize=4)
+def _cut(own: OwnWords, hmm: bool, implementation: Implementation) -> Callable[[str], tuple[str, ...]]:
+    """Cuts by the dictionary and `own` words. Every model's answers are compared with the same sentences: those last
+    cut are kept, unless they are long."""
+    cut = _chosen(own, hmm, implementation)
+
+    def tokens(text: str) -> tuple[str, ...]:
+        return tuple(cut(text))
+
+    kept = lru_cache(maxsize=_KEPT)(tokens)
+    return lambda text: (kept if len(text) <= _SHORT else tokens)(text)
+
+
+def _chosen(own: OwnWords, hmm: bool, implementation: Implementation) -> Cut:
+    compiled = None if implementation == "pure" else compiled_cut(own, hmm)
+    if compiled is None and implementation == "compiled":
+        raise InstallationError(
+            "the compiled tokenizer cannot be used here",
+            where="tokenizer.implementation",
+            why="jieba-next is not installed, does not find jieba's words, or cannot hold the recipe's own",
+            next="pip install jieba-next, or set tokenizer.implementation to auto",
+        )
+    return compiled or _pure_cut(own, hmm)
+
+
+@cache
+def _dictionary() -> tuple[dict[str, int], int]:
+    """jieba's words and all that they begin with, as its own code wants them."""
+    blank = jieba_module().Tokenizer()
+    return blank.gen_pfdict(blank.get_dict_file())
+
+
+def _pure_cut(own: OwnWords, hmm: bool) -> Cut:
+    """jieba as it is."""
+    frequencies, total = _dictionary()
+    tokenizer = jieba_module().Tokenizer()
+    tokenizer.FREQ, tokenizer.total, tokenizer.initialized = frequencies, total, True
+    if own:
+        tokenizer.FREQ = dict(frequencies)
+        for word, count in own:
+            tokenizer.add_word(word, count)
+    return lambda text: tokenizer.lcut(text, HMM=hmm)
+
+
+def _listed(path: Path) -> list[str]:
+    """The words of the list that can be tokens; others (with white space or marks in them) jieba never makes."""
+    return [word for word in load_words(path) if may_be_a_word(word)]
+
+
+def _user_words(path: Path) -> list[tuple[str, int | None]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            "the user dictionary cannot be read",
+            where=str(path),
+            why=str(error),
+            next="check tokenizer.user_dictionary in the recipe: a UTF-8 file with a word a line",
+        ) from error
+    words: list[tuple[str, int | None]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        word, *rest = line.split()[:2] or [""]
+        if rest and (not rest[0].isdecimal() or int(rest[0]) < 1):
+            raise DataError(
+                "the user dictionary has a wrong line",
+                where=f"{path}:{number}",
+                why=f"{rest[0]!r} is no frequency of 1 or more",
+                next="write a word a line, optionally with its frequency",
+            )
+        if word:
+            words.append((word, int(rest[0]) if rest else None))
+    return words

@@ -1,0 +1,1 @@
+"""Builds rows from Arrow columns, many at a time."""

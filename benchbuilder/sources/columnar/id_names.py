@@ -1,0 +1,167 @@
+"""Names by number, millions of them: what tables call the things whose ids they join."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from benchbuilder.sources.columnar.cells import Cells, Mask, Places
+from benchbuilder.sources.columnar.id_keys import Numbers
+
+_compute: Any = pc
+
+IN_MEMORY_BYTES = 16_000_000
+"""How many bytes of names are held in memory; more of them lie in a file that is mapped."""
+
+
+class Texts:
+    """Takes texts, piece by piece, and holds them one after the other; beyond a limit in the file `at`."""
+
+    def __init__(self, at: Path) -> None:
+        self._at = at
+        self._held: list[Any] = []
+        self._size = 0
+        self._lengths: list[NDArray[np.int32]] = []
+
+    def add(self, texts: pa.Array[Any]) -> None:
+        """Take some."""
+        cells = Cells.of(texts)
+        self._lengths.append((cells.ends - cells.starts).astype(np.int32))
+        written = cells.data[: int(cells.ends[-1]) if len(cells) else 0]
+        self._held.append(written)
+        self._size += len(written)
+        if self._size > IN_MEMORY_BYTES:
+            self._write()
+
+    def _write(self) -> None:
+        with self._at.open("ab") as handle:
+            for written in self._held:
+                written.tofile(handle)
+        self._held.clear()
+        self._size = 0
+
+    def whole(self) -> Any:
+        """All that were taken, in order."""
+        if self._at.exists():
+            self._write()
+            with self._at.open("rb") as handle:
+                data: Any = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
+        else:
+            data = b"".join(written.tobytes() for written in self._held)
+        lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.int32)
+        offsets: Any = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        buffers: Any = (pa.py_buffer(offsets), pa.py_buffer(data))
+        return pa.LargeStringArray.from_buffers(len(lengths), *buffers)
+
+
+class Names:
+    """The names of things with numbers: those of number `n` are `order[begin[n]:begin[n + 1]]` of `texts`."""
+
+    def __init__(self, owners: Numbers, texts: Any, count: int) -> None:
+        counts = np.bincount(owners, minlength=count)
+        self.begin = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=self.begin[1:])
+        self.order: Numbers = np.argsort(owners, kind="stable").astype(np.int32)
+        self.texts = texts
+
+    def counts(self, numbers: Places) -> Places:
+        """How many names each has; none where the number is -1."""
+        return np.where(numbers < 0, 0, self.begin[numbers + 1] - self.begin[numbers])
+
+    def first(self, numbers: Places) -> Any:
+        """The first name of each, which has one."""
+        return _taken(self.texts, self.order[self.begin[numbers]])
+
+    def first_or_none(self, numbers: Places) -> Any:
+        """The first name of each, or ""."""
+        named = self.counts(numbers) > 0
+        texts: Any = pa.nulls(len(numbers), pa.string())
+        texts = _compute.replace_with_mask(texts, pa.array(named), self.first(numbers[named]))
+        return _compute.fill_null(texts, "")
+
+    def every(self, numbers: Places) -> tuple[NDArray[np.int32], Any]:
+        """All names of each: where those of each begin (and the last end), and the names."""
+        lengths = self.counts(numbers)
+        offsets = np.zeros(len(numbers) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        at = np.arange(int(offsets[-1])) + np.repeat(self.begin[numbers] - offsets[:-1], lengths)
+        return offsets.astype(np.int32), _taken(self.texts, self.order[at])
+
+
+class Naming:
+    """Takes names and the numbers that they belong to; a name that its number has already counts as repeated."""
+
+    def __init__(self, count: int, at: Path, *, first: bool) -> None:
+        self._count = count
+        self._texts = Texts(at)
+        self._owners: list[Numbers] = []
+        self._keys: list[NDArray[np.uint64]] = []
+        self._named = np.zeros(count if first else 0, bool)
+        self._first = first
+        self.repeated = 0
+        self.used = 0
+
+    def add(self, numbers: Places, names: Cells) -> None:
+        """Take some; where only the first name counts, a later one is repeated."""
+        if self._first:
+            fresh = np.flatnonzero(~self._named[numbers])
+            _, places = np.unique(numbers[fresh], return_index=True)
+            kept = np.sort(fresh[places])
+            self.repeated += len(numbers) - len(kept)
+            numbers, names = numbers[kept], names.take(kept)
+            self._named[numbers] = True
+        else:
+            self._keys.append(names.hashes() ^ numbers.astype(np.uint64))
+        self.used += len(numbers)
+        self._owners.append(numbers.astype(np.int32))
+        self._texts.add(names.arrow())
+
+    def names(self) -> Names:
+        """The names that were taken; only now it is known how many were repeated."""
+        owners = np.concatenate(self._owners) if self._owners else np.zeros(0, np.int32)
+        self._owners.clear()
+        texts = self._texts.whole()
+        if self._first or not len(owners):
+            return Names(owners, texts, self._count)
+        keys = np.concatenate(self._keys)
+        self._keys.clear()
+        again = _repeated(owners, keys, texts)
+        del keys
+        self.repeated, self.used = int(again.sum()), int((~again).sum())
+        made = Names(owners[~again], texts, self._count)
+        if self.repeated:
+            made.order = np.flatnonzero(~again).astype(np.int32)[made.order]
+        return made
+
+
+def _repeated(owners: Numbers, keys: NDArray[np.uint64], texts: Any) -> Mask:
+    """Which names stood at the same owner before; `keys` are equal where both owner and name are."""
+    again = np.zeros(len(owners), bool)
+    order = np.argsort(keys, kind="stable").astype(np.int32)
+    ordered = keys[order]
+    alike = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    del ordered
+    if not len(alike):
+        return again
+    one, other = order[alike], order[alike - 1]
+    equal = _compute.equal(_taken(texts, one), _taken(texts, other)).to_numpy(zero_copy_only=False)
+    equal = equal & (owners[one] == owners[other])
+    again[one[equal]] = True
+    for owner in np.unique(owners[np.concatenate([one[~equal], other[~equal]])]).tolist():
+        mine = np.flatnonzero(owners == owner)
+        held = set[str]()
+        for place, text in zip(mine.tolist(), _taken(texts, mine).to_pylist(), strict=True):
+            again[place] = text in held
+            held.add(text)
+    return again
+
+
+def _taken(texts: Any, places: Any) -> Any:
+    return texts.take(pa.array(places)).cast(pa.string())

@@ -1,0 +1,1 @@
+"""Reads files of one format into records: tables, JSON, RDF, dumps, books."""

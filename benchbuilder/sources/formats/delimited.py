@@ -1,0 +1,180 @@
+"""Delimited text: rows of cells, with or without header, with or without quotation marks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.sources.formats.files import wrong_shape
+from benchbuilder.sources.formats.lines import Line, read_lines
+from benchbuilder.sources.formats.tables import Column, RawRow
+
+_LARGEST_CELL = 1 << 27
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a delimited file is cut into cells; `key` is the recipe's name for it, for messages."""
+
+    key: str
+    encoding: str
+    delimiter: str
+    quoting: bool
+    header: bool
+    width: int | None
+
+
+@dataclass(slots=True)
+class RowCells:
+    """The cells of a row, or why there are none."""
+
+    line: int
+    cells: list[str]
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the columns that are asked for stand in a row, and how many columns a row has (at least `least`)."""
+
+    places: Sequence[int]
+    width: int | None
+
+    @property
+    def least(self) -> int:
+        """How many columns a row has that has those that are asked for."""
+        return max(self.places, default=-1) + 1
+
+    def wrong(self, count: int) -> str:
+        """What is wrong with a row of `count` columns, "" if nothing is."""
+        if (self.width is None or count == self.width) and count >= self.least:
+            return ""
+        expected = str(self.width) if self.width is not None else f"at least {self.least}"
+        return f"{count} columns, expected {expected}"
+
+
+def delimited_rows(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -> Iterator[RawRow]:
+    """The rows of a file. DataError if the header lacks a column; a row of another width is malformed."""
+    rows = _rows(path, cut)
+    yield from laid_out(rows, layout_of(rows, name, cut, columns))
+
+
+def layout_of(rows: Iterator[RowCells], name: str, cut: Cut, columns: Sequence[Column]) -> Layout:
+    """How `rows`, of which a header is taken, are laid out. DataError if the header lacks a column."""
+    header = _header(name, cut, next(rows, None)) if cut.header else None
+    places = _places(name, cut, columns, header)
+    return Layout(places, cut.width or (len(header) if header is not None else None))
+
+
+def _rows(path: Path, cut: Cut) -> Iterator[RowCells]:
+    return _quoted(path, cut) if cut.quoting else plain_rows(read_lines(path, cut.encoding), cut.delimiter)
+
+
+def laid_out(rows: Iterable[RowCells], layout: Layout) -> Iterator[RawRow]:
+    """The columns that are asked for of each row, or what is wrong with it."""
+    for row in rows:
+        if row.reason:
+            yield RawRow(row.line, (), row.reason, row.detail)
+        elif wrong := layout.wrong(len(row.cells)):
+            yield RawRow(row.line, (), "malformed", wrong)
+        else:
+            yield RawRow(row.line, [row.cells[place] for place in layout.places])
+
+
+def _header(name: str, cut: Cut, first: RowCells | None) -> list[str]:
+    if first is not None and first.reason:
+        raise wrong_shape(
+            cut.key,
+            name,
+            expected="a header",
+            found=first.detail,
+            next=f"set the encoding of {cut.key.rpartition('.')[0]} to the file's, for instance gb18030"
+            if first.reason == "undecodable"
+            else "check delimiter and quoting in the recipe, or set header: false",
+        )
+    return [cell.strip() for cell in first.cells] if first is not None else []
+
+
+def _places(name: str, cut: Cut, columns: Sequence[Column], header: list[str] | None) -> list[int]:
+    places: list[int] = []
+    for column in columns:
+        if isinstance(column, int):
+            places.append(column)
+        elif header is None:
+            raise wrong_shape(
+                cut.key,
+                name,
+                expected=f"a header with the column {column!r}",
+                found="header: false in the recipe",
+                next="name the columns by index from 0, or set header: true",
+            )
+        elif column in header:
+            places.append(header.index(column))
+    missing = [column for column in columns if isinstance(column, str) and header is not None and column not in header]
+    short = header is not None and any(place >= len(header) for place in places)
+    if missing or short:
+        wanted = ", ".join(str(column) for column in columns)
+        raise wrong_shape(
+            cut.key,
+            name,
+            expected=f"a header with the columns {wanted}, separated by {cut.delimiter!r}",
+            found=f"the header {cut.delimiter.join(header or [])[:200]!r}",
+            next="check delimiter, header, encoding and columns in the recipe",
+        )
+    return places
+
+
+def plain_rows(lines: Iterable[Line], delimiter: str) -> Iterator[RowCells]:
+    """The cells of each line that is not blank; a quotation mark is a character like any other."""
+    for number, text, problem in lines:
+        if problem:
+            yield RowCells(number, [], "undecodable", problem)
+        elif text.strip(" "):
+            yield RowCells(number, text.split(delimiter))
+
+
+def _quoted(path: Path, cut: Cut) -> Iterator[RowCells]:
+    """Records of which one may span several lines; its number is that of its first line."""
+    problems: dict[int, str] = {}
+
+    def texts() -> Iterator[str]:
+        for line in read_lines(path, cut.encoding):
+            if line.problem:
+                problems[line.number] = line.problem
+            yield line.text + "\n"
+
+    if len(cut.delimiter) != 1:
+        raise DataError(
+            f"{cut.key}: cells in quotation marks cannot be cut at {cut.delimiter!r}", where=path.name,
+            why="their delimiter is one character", next="set quoting: false, or another delimiter",
+        )  # fmt: skip
+    reader = csv.reader(texts(), delimiter=cut.delimiter, strict=True)
+    while True:
+        start = reader.line_num + 1
+        try:
+            cells = _next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            end = f" (lines {start} to {reader.line_num})" if reader.line_num > start else ""
+            yield RowCells(start, [], "malformed", f"{error}{end}")
+            continue
+        problem = next((problems[n] for n in range(start, reader.line_num + 1) if n in problems), "")
+        problems.clear()
+        if problem:
+            yield RowCells(start, [], "undecodable", problem)
+        elif any(cell.strip(" ") for cell in cells) or len(cells) > 1:
+            yield RowCells(start, cells)
+
+
+def _next(reader: Iterator[list[str]]) -> list[str]:
+    """The next record, whose cells may be longer than the library's limit, which holds for the whole process."""
+    before = csv.field_size_limit(_LARGEST_CELL)
+    try:
+        return next(reader)
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,101 @@
+"""How what RDF files speak of is called: labels by language, and types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.sources.formats.rdf_statements import Statements, Text
+from benchbuilder.sources.row_source import text_of
+
+
+def rank(tag: str, languages: Sequence[str]) -> int | None:
+    """The place of a literal's language among `languages`, of which ``zh`` stands for ``zh-hans``, too.
+
+    >>> rank("zh-hans", ["en", "zh"]), rank("", ["zh", ""]), rank("fr", ["zh"])
+    (1, 1, None)
+    """
+    for place, wanted in enumerate(languages):
+        low = wanted.lower()
+        if tag == low or (low and tag.startswith(f"{low}-")):
+            return place
+    return None
+
+
+def local_name(iri: str) -> str:
+    """The last part of an IRI as words, "" for a blank node.
+
+    >>> local_name("http://example.org/drug#Folic_acid"), local_name("http://example.org/x/")
+    ('Folic acid', 'x')
+    """
+    if iri.startswith("_:"):
+        return ""
+    return tidy_space(iri.rstrip("#/").rpartition("#")[2].rpartition("/")[2].replace("_", " "))
+
+
+@dataclass
+class Names:
+    """Names and types of nodes, gathered over several files; `counts` says of each file what its statements were."""
+
+    labels: Sequence[str]
+    types: Sequence[str]
+    languages: Sequence[str]
+    counts: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
+    _terms: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict[str, list[tuple[int, int, str]]])
+    _types: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def gather(self, files: Sequence[Statements], driving: Mapping[str, object], named: Sequence[str]) -> None:
+        """Names of what the statements with a `driving` predicate are about, of `named`, and of their types.
+
+        The files are read again for each: what is about other nodes is not kept.
+        """
+        nodes = set(named)
+        for file in files:
+            for one in file.of(set(driving)):
+                if one.predicate:
+                    nodes.add(one.subject)
+                    if isinstance(one.object, str):
+                        nodes.add(one.object)
+        for file in files if self.types else ():
+            for one in file.of(set(self.types)):
+                if one.predicate and one.subject in nodes and isinstance(one.object, str):
+                    self._types.setdefault(one.subject, []).append(one.object)
+        nodes.update(kind for kinds in self._types.values() for kind in kinds)
+        for file in files:
+            self.counts[file.found.name] = self._counted(file, driving, nodes)
+
+    def _counted(self, file: Statements, driving: Mapping[str, object], nodes: Collection[str]) -> Counter[str]:
+        """Take the names of `nodes` in a file; what its other statements than the driving ones are."""
+        counts = Counter[str]()
+        for one in file.of({*driving, *self.labels, *self.types}):
+            if one.predicate in driving or one.reason:
+                continue
+            if one.predicate in self.types:
+                counts["types" if one.subject in nodes else "not_referenced"] += 1
+            elif one.predicate in self.labels:
+                counts[self._take(one.subject, one.predicate, one.object, one.subject in nodes)] += 1
+            else:
+                counts["other_predicate"] += 1
+        return counts
+
+    def _take(self, node: str, predicate: str, said: str | Text, referenced: bool) -> str:
+        if not isinstance(said, Text) or not (text := tidy_space(text_of(said.text) or "")):
+            return "no_text"
+        place = rank(said.language, self.languages)
+        if place is None:
+            return "other_language"
+        if not referenced:
+            return "not_referenced"
+        self._terms.setdefault(node, []).append((self.labels.index(predicate), place, text))
+        return "names"
+
+    def terms(self, node: str) -> tuple[str, ...]:
+        """All names of a node, by the order of labels, of languages, and of the files."""
+        held = sorted(self._terms.get(node, ()), key=lambda term: term[:2])
+        return tuple(dict.fromkeys(text for _, _, text in held))
+
+    def type_of(self, node: str) -> str:
+        """The name of its first type that has one."""
+        return next((names[0] for kind in self._types.get(node, ()) if (names := self.terms(kind))), "")

@@ -1,0 +1,200 @@
+"""Rows of a query on a database, read without being able to write."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, time
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.sources.formats.files import wrong_shape
+from benchbuilder.sources.formats.sql_queries import literal
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
+_FETCHED_ROWS = 2000
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+
+
+class Database:
+    """A database that a source reads: a file of SQLite, or what the environment variable `env` names.
+
+    Its address may hold a password, and is in no message. DataError where it cannot be read.
+    """
+
+    def __init__(self, key: str, name: str, file: Path | None, env: str | None) -> None:
+        try:
+            import sqlalchemy  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        except ModuleNotFoundError as error:
+            raise InstallationError(
+                "sources of the kind `sql` need a library that is not installed",
+                why=f"there is no module {error.name}",
+                next="pip install 'benchbuilder[sql]'",
+            ) from error
+        self.key, self.name, self.file, self.env = key, name, file, env
+
+    def rows(self, query: str, columns: Sequence[int | str]) -> Iterator[list[Any]]:
+        """The values of `columns` (names or numbers in the result) of each row, as plain data."""
+        with self._connected() as connection:
+            from sqlalchemy import text
+
+            result = connection.execution_options(stream_results=True).execute(text(literal(query)))
+            held = list(result.keys())
+            places = [column if isinstance(column, int) else _place(held, column) for column in columns]
+            if lacking := [str(c) for c, at in zip(columns, places, strict=True) if not 0 <= at < len(held)]:
+                raise wrong_shape(
+                    self.key, self.name, expected=f"the columns {', '.join(lacking)} in the result of the query",
+                    found=f"the columns {', '.join(held)}",
+                    next="name the columns of the query in the recipe (SELECT ... AS NAME)",
+                )  # fmt: skip
+            for row in result.yield_per(_FETCHED_ROWS):
+                yield [plain(row[at]) for at in places]
+
+    @contextmanager
+    def _connected(self) -> Generator[Connection]:
+        """A connection that cannot write, whose work is never committed."""
+        from sqlalchemy.exc import DBAPIError
+
+        url: URL | None = None
+        try:
+            url, engine = self._engine()
+            try:
+                with engine.connect() as connection:
+                    yield _guarded(connection)
+            finally:
+                engine.dispose()
+        except (DBAPIError, OSError, sqlite3.Error) as error:
+            raise DataError(
+                f"{self.key}: the query cannot be run", where=self.name, why=_said(error, url),
+                next="check the query, the database and what its user may read",
+            ) from None  # fmt: skip
+
+    def _engine(self) -> tuple[URL | None, Engine]:
+        from sqlalchemy import create_engine
+        from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+        from sqlalchemy.pool import NullPool
+
+        if self.file is not None:
+            return None, _of_file(self.file)
+        url = self._url()
+        backend = url.get_backend_name()
+        if backend == "sqlite":
+            return url, _of_file(Path(url.database or ""))
+        try:
+            if backend == "postgresql":
+                return url, _of_server(url)
+            return url, create_engine(url, poolclass=NullPool, hide_parameters=True)
+        except (ModuleNotFoundError, NoSuchModuleError, ArgumentError) as error:
+            raise DataError(
+                f"{self.key}: the database cannot be reached without its driver",
+                where=f"the environment variable {self.env}", why=f"there is none for {backend}",
+                next="pip install 'benchbuilder[postgres]', or the driver that SQLAlchemy names for your database",
+            ) from error  # fmt: skip
+
+    def _url(self) -> URL:
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+
+        given = os.environ.get(str(self.env), "")
+        if not given:
+            raise DataError(
+                f"the environment variable {self.env} is not set", where=self.key,
+                why="database_env names it as the place of the database",
+                next=f"export {self.env}=postgresql://USER@HOST/DATABASE",
+            )  # fmt: skip
+        try:
+            url = make_url(given)
+            url.get_backend_name()
+        except (ArgumentError, ValueError):
+            raise DataError(
+                f"{self.env} holds no URL of a database", where=self.key, why="it cannot be read",
+                next="write DIALECT://USER:PASSWORD@HOST/NAME; in USER and PASSWORD percent-encode @ (%40) and : (%3A)",
+            ) from None  # fmt: skip
+        return url
+
+
+def plain(value: Any) -> Any:
+    """A value of a database as JSON can hold it; bytes become ``{}``, which is no text."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    return {} if isinstance(value, bytes | memoryview) else str(value)
+
+
+def _place(held: Sequence[str], column: str) -> int:
+    return held.index(column) if column in held else -1
+
+
+def _of_file(path: Path) -> Engine:
+    """SQLite, opened so that it cannot write. Bytes that are no UTF-8 become surrogates, which a reader can tell."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        connection.text_factory = _text
+        return connection
+
+    return create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _of_server(url: URL) -> Engine:
+    """PostgreSQL as the votes reach it: the same driver, the same options of encryption."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    from benchbuilder.core.database_url import encryption, understood
+
+    known = understood(url.render_as_string(hide_password=False))
+    context = encryption(known.query)
+    return create_engine(
+        known.set(query={}), poolclass=NullPool, hide_parameters=True,
+        connect_args={} if context is None else {"ssl_context": context},
+    )  # fmt: skip
+
+
+def _guarded(connection: Connection) -> Connection:
+    """The same connection, told to refuse whatever writes."""
+    backend = connection.dialect.name
+    if backend == "sqlite":
+        raw: Any = connection.connection.dbapi_connection
+        raw.set_authorizer(_authorised)
+    elif backend == "postgresql":
+        return connection.execution_options(postgresql_readonly=True)
+    elif backend in ("mysql", "mariadb"):
+        connection.exec_driver_sql("SET SESSION TRANSACTION READ ONLY")
+        connection.rollback()
+    return connection
+
+
+def _authorised(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+    loads = action == sqlite3.SQLITE_FUNCTION and name == "load_extension"
+    return sqlite3.SQLITE_OK if action in _ALLOWED and not loads else sqlite3.SQLITE_DENY
+
+
+def _said(error: Exception, url: URL | None) -> str:
+    """What the driver says, in one line, without a password."""
+    cause: Any = getattr(error, "orig", None) or error
+    told = cause.args[0] if getattr(cause, "args", None) else cause
+    text = str(told.get("M", told) if isinstance(told, Mapping) else told)  # pyright: ignore[reportUnknownMemberType]
+    line = " ".join(text.split())[:200]
+    password = str(url.password or "") if url is not None else ""
+    return line.replace(password, "***") if password else line

@@ -1,0 +1,70 @@
+"""Rows of a file in any of the table formats, reduced to the columns that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.lines import Encoding
+
+Column = Annotated[int, Field(ge=0, strict=True)] | str
+"""A column: its name in the header or record, or its index from 0."""
+
+Format = Literal["delimited", "csv", "tsv", "json", "jsonl", "parquet", "text"]
+
+SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
+
+
+class RawRow(NamedTuple):
+    """A unit of a file: its number, the values of the columns in the order asked for, or why it has none.
+
+    A value is ``None`` where a record has no such field. Where `reason` is set, `values` is empty.
+    """
+
+    line: int
+    values: Sequence[Any]
+    reason: str = ""
+    detail: str = ""
+
+
+RawRows = Iterator[RawRow]
+
+
+class TableSpec(SourceSpec):
+    """Where the files are and how they are cut into units. Units are numbered from 1.
+
+    In line formats the number is the line on which the unit begins, as an editor shows it, and blank lines are not
+    units (they are counted in the numbers alone); in JSON and Parquet it is the number of the record.
+    """
+
+    path: FileRef
+    """A file, a folder or a glob."""
+    files: str = ""
+    """Which files of a folder: a name with ``*``, and ``{category}`` or ``{split}`` where the name says them."""
+    format: Format | None = None
+    """Default: by the file's suffix."""
+    encoding: Encoding = "utf-8"
+    delimiter: Annotated[str, Field(min_length=1)] | None = None
+    """Default: a comma in csv, a tab in tsv and delimited files."""
+    quoting: bool | None = None
+    """Whether a quotation mark encloses a cell (default in csv) or is a character like any other."""
+    header: bool = True
+    width: Annotated[int, Field(ge=1)] | None = None
+    """Number of columns of a well-formed row; default: that of the header; without one, as many as are asked for."""
+    records: str = ""
+    """Where the records are in a JSON file, for instance ``data[].paragraphs[]``; default: the file is their list."""
+    unit: Literal["line", "block", "file"] = "line"
+    """What a unit of a plain text is: a line, a block between blank lines, or the whole file."""

@@ -1,0 +1,224 @@
+"""The text of a wiki's page as a reader sees it, without templates, tables, references, images and markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import regex
+
+from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.sources.formats.wikitext_variants import resolve
+
+HIDDEN_TAGS = frozenset({
+    "ref", "references", "gallery", "table", "math", "chem", "ce", "hiero", "score", "timeline", "graph", "imagemap",
+    "mapframe", "maplink", "categorytree", "inputbox", "templatedata", "templatestyles", "syntaxhighlight", "source",
+    "style", "script", "indicator", "includeonly", "section", "audio", "video", "img",
+})  # fmt: skip
+"""Elements that are left out with what they hold."""
+_LINE_TAGS = frozenset({"br", "hr", "p", "div", "li", "dd", "dt", "ul", "ol", "dl", "blockquote", "poem", "center"})
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ALONE = "br|hr|wbr|img|meta|link|li|dd|dt|td|th|tr|tbody|thead|tfoot|colgroup|col|p"
+_BRACKETS = re.compile(
+    rf"(?P<open>\{{\{{|^(?:(?!\n)[\s:*#])*+\{{\||\[\[|<(?!(?:{_ALONE})\b)(?=[A-Za-z][^<>]*(?<!/)>))|"
+    r"(?P<close>\}\}|^(?:(?!\n)\s)*+\|\}(?!\})|\]\]|</)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TORN = re.compile(r"<(?=[A-Za-z][^<>]*+(?:<|\Z))")
+"""An element that the next one, or the end of the page, cuts short."""
+_MOST_OPEN = 400
+_MOST_ADDRESSES = 4000
+_QUOTES = re.compile(r"'{2,}")
+_MAGIC = re.compile(r"__[^\W_]+__")
+_LEFT = re.compile(r"\[\[|\]\]|\{\{|\}\}|</?[A-Za-z][^<>]*>")
+_LEFT_LINE = re.compile(r"\s*(?:\{\||\|\}|\||\{\{|\}\}|!(?=.*!!))")
+"""How a line of a template or table that was never closed begins."""
+_SET_ASIDE = {ord(mark): 0x10F000 + ord(mark) for mark in "<>[]{}|_'"}
+_SET_BACK = {code: mark for mark, code in _SET_ASIDE.items()}
+"""Characters that an author wrote so that they are no markup."""
+_HOLLOW = regex.compile(r"\p{Ps}[\s\p{Po}\p{Pd}]*\p{Pe}")
+
+
+class Unreadable(Exception):
+    """The markup of a page is too broken to be read."""
+
+
+@dataclass(frozen=True)
+class Markup:
+    """What a recipe says of the markup of a wiki.
+
+    `variants` are the variants of its language, the best first; `files` the names of namespaces whose links show no
+    text; `sections` the titles of those that are left out; `headings` whether the titles of the others are kept;
+    `shown` the parameters of templates that stand in the text.
+    """
+
+    variants: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    headings: bool = False
+    shown: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    disambiguation: tuple[str, ...] = ()
+
+    @cached_property
+    def hidden_spaces(self) -> frozenset[str]:
+        """The namespaces of `files` as links are compared with them."""
+        return frozenset(map(_name, self.files))
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """The titles of `sections` as they are compared."""
+        return frozenset(tidy_space(title).casefold() for title in self.sections)
+
+    @cached_property
+    def parameters(self) -> dict[str, tuple[str, ...]]:
+        """The parameters that a template shows, by its name."""
+        return {_name(name): parameters for names, parameters in self.shown for name in names}
+
+    @cached_property
+    def _marks(self) -> re.Pattern[str]:
+        names = "|".join(sorted(re.escape(_name(name)).replace(r"\ ", r"[\s_]+") for name in self.disambiguation))
+        template = rf"|\{{\{{\s*+(?:[^{{}}|:\n]++:)?\s*+(?:{names})\s*(?:[|}}\n])" if names else ""
+        return re.compile(rf"__DISAMBIG__{template}", re.IGNORECASE)
+
+    def is_disambiguation(self, wikitext: str) -> bool:
+        """Whether a page only tells what its title may mean."""
+        return self._marks.search(wikitext) is not None
+
+    def clean(self, wikitext: str) -> tuple[str, str]:
+        """The paragraphs of a page, one a line, and the title that it sets ("" for none).
+
+        `Unreadable` where hundreds of brackets or elements are never closed, or the parser gives up.
+        """
+        text, title = resolve(_COMMENT.sub("", wikitext), self.variants)
+        if too_open(text):
+            raise Unreadable(f"more than {_MOST_OPEN} brackets or elements that are never closed")
+        pieces = list(_Walk(self).page(_parsed(text).nodes))
+        raw = _QUOTES.sub("", "".join(pieces))
+        lines = (_line(line) for line in raw.splitlines())
+        return "\n".join(line for line in lines if line), title
+
+
+def too_open(text: str) -> bool:
+    """Whether so much is opened and never closed that no parser gets through in reasonable time."""
+    if text.count("[") - text.count("]") > _MOST_ADDRESSES:
+        return True
+    if max(text.count("{{"), text.count("{|"), text.count("[["), text.count("<")) <= _MOST_OPEN:
+        return False
+    if sum(1 for _ in _TORN.finditer(text)) > _MOST_OPEN:
+        return True
+    depths = dict.fromkeys("{|[<", 0)
+    for mark in _BRACKETS.finditer(text):
+        found = mark[0].strip(" \t\n\r\v\f:*#")
+        sort = {"{{": "{", "}}": "{", "{|": "|", "|}": "|", "[[": "[", "]]": "["}.get(found, "<")
+        depths[sort] = depths[sort] + 1 if mark["open"] else max(0, depths[sort] - 1)
+    return max(depths.values()) > _MOST_OPEN
+
+
+def _parsed(text: str) -> Any:
+    import mwparserfromhell
+    from mwparserfromhell.parser import ParserError
+
+    try:
+        return mwparserfromhell.parse(text, skip_style_tags=True)
+    except (ParserError, RecursionError) as error:
+        raise Unreadable(str(error) or type(error).__name__) from error
+
+
+def _name(written: str) -> str:
+    """The name of a template or namespace as it is compared."""
+    return tidy_space(written.replace("_", " ")).casefold()
+
+
+def _line(line: str) -> str:
+    if _LEFT_LINE.match(line):
+        return ""
+    line = _MAGIC.sub("", _LEFT.sub("", line))
+    return tidy_space(_HOLLOW.sub("", line)).lstrip("*#:; ").translate(_SET_BACK)
+
+
+class _Walk:
+    """Goes through the parts of a page and says what is shown of each."""
+
+    def __init__(self, markup: Markup) -> None:
+        self._markup = markup
+
+    def page(self, nodes: Sequence[Any]) -> Iterator[str]:
+        """The text of a page, without the sections that are left out."""
+        hidden = 0
+        for node in nodes:
+            if type(node).__name__ != "Heading":
+                if not hidden:
+                    yield from self.node(node)
+                continue
+            if hidden and node.level > hidden:
+                continue
+            title = tidy_space(_QUOTES.sub("", "".join(self.all(node.title))))
+            hidden = node.level if title.casefold() in self._markup.left_out else 0
+            yield f"\n{title}\n" if self._markup.headings and not hidden else "\n"
+
+    def all(self, code: Any) -> Iterator[str]:
+        """The text of what something holds."""
+        for node in code.nodes if code is not None else ():
+            yield from self.node(node)
+
+    def node(self, node: Any) -> Iterator[str]:
+        """The text of one part."""
+        sort = type(node).__name__
+        if sort == "Text":
+            yield str(node.value)
+        elif sort == "HTMLEntity":
+            yield _character(node)
+        elif sort == "Wikilink":
+            yield from self._link(node)
+        elif sort == "ExternalLink":
+            yield from self._address(node)
+        elif sort == "Tag":
+            yield from self._tag(node)
+        elif sort == "Template":
+            yield from self._template(node)
+        elif sort == "Argument":
+            yield from self.all(node.default)
+        elif sort == "Heading":
+            yield "\n"
+
+    def _link(self, node: Any) -> Iterator[str]:
+        target = str(node.title)
+        space = _name(target.lstrip().removeprefix(":").partition(":")[0]) if ":" in target else ""
+        if space in self._markup.hidden_spaces and not target.lstrip().startswith(":"):
+            return
+        if node.text is not None:
+            yield from self.all(node.text)
+        else:
+            yield "".join(self.all(node.title)).strip().removeprefix(":")
+
+    def _address(self, node: Any) -> Iterator[str]:
+        if node.title is not None:
+            yield from self.all(node.title)
+
+    def _tag(self, node: Any) -> Iterator[str]:
+        name = _name(str(node.tag))
+        if name in HIDDEN_TAGS:
+            return
+        if node.wiki_markup and node.self_closing:  # the mark of an item of a list, or a line
+            return
+        around = "\n" if name in _LINE_TAGS else ""
+        yield around
+        yield from self.all(node.contents)
+        yield around
+
+    def _template(self, node: Any) -> Iterator[str]:
+        name = _name(str(node.name).rpartition(":")[2])
+        for parameter in self._markup.parameters.get(name, ()):
+            if node.has(parameter, ignore_empty=True):
+                yield "".join(self.all(node.get(parameter).value)).strip()
+                return
+
+
+def _character(node: Any) -> str:
+    try:
+        return str(node.normalize()).translate(_SET_ASIDE)
+    except (ValueError, OverflowError):
+        return ""

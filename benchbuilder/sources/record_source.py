@@ -1,0 +1,118 @@
+"""The base of sources whose units are records from elsewhere than table files, made into rows as the recipe says."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field, ModelWrapValidatorHandler, ValidationInfo, WrapValidator, model_validator
+
+from benchbuilder.config.spec.base import Spec
+from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core.records.row import Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
+from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.tables import Column, Format
+from benchbuilder.sources.multiple_choice import ChoiceColumns, ChoiceMapping, MultipleChoice
+from benchbuilder.sources.row_source import RowSource
+from benchbuilder.sources.several_choice import SeveralChoices
+from benchbuilder.sources.triples import TripleColumns, TripleMapping, Triples
+from benchbuilder.sources.unit_source import UnitSource
+
+Making = Literal["triple", "choice", "several_choice", "passage"]
+
+
+class _Passages(Corpus):
+    """Passages of records: none of them is a plain text."""
+
+    def form(self, found: Found) -> Format | None:  # noqa: ARG002
+        """None that is known."""
+        return None
+
+
+_MAPPINGS: Mapping[str, type[Spec]] = {
+    "triple": TripleMapping, "choice": ChoiceMapping, "several_choice": ChoiceMapping, "passage": CorpusMapping,
+}  # fmt: skip
+_COLUMNS: Mapping[str, type[Spec]] = {
+    "triple": TripleColumns, "choice": ChoiceColumns, "several_choice": ChoiceColumns, "passage": CorpusColumns,
+}  # fmt: skip
+_MAKERS: Mapping[str, type[RowSource[Any]]] = {
+    "triple": Triples, "choice": MultipleChoice, "several_choice": SeveralChoices, "passage": _Passages,
+}  # fmt: skip
+
+
+def _columns(value: Any, handler: ModelWrapValidatorHandler[Any], info: ValidationInfo) -> Any:  # noqa: ARG001
+    """The columns of the payload that `as` names: what is wrong with them is told of no other payload's."""
+    name = str(info.data.get("as_"))
+    if (made := _COLUMNS.get(name)) is None:
+        return value
+    if isinstance(value, Mapping) and (strange := [str(key) for key in value if key not in made.model_fields]):  # pyright: ignore[reportUnknownVariableType]
+        raise ValueError(f"there is no column {', '.join(strange)}: a {name} has {', '.join(made.model_fields)}")
+    return made.model_validate(value)
+
+
+class MakingSpec(SourceSpec):
+    """What the records are made into. (It stands before `columns`, which depend on it.)"""
+
+    as_: Annotated[Making, Field(alias="as")]
+    """What a record is: a ``triple``, a multiple-choice question with one right option (``choice``) or with one or more
+    (``several_choice``), or a ``passage`` of a knowledge base."""
+
+
+class RecordSpec(ChoiceMapping, TripleMapping, CorpusMapping, MakingSpec):
+    """Records made into what `as` says, with the same keys as the kinds `triples`, `multiple_choice` (or
+    `several_choice`) and `corpus`.
+    """
+
+    columns: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
+        TripleColumns | ChoiceColumns | CorpusColumns, WrapValidator(_columns)
+    ]
+
+    shared: ClassVar[frozenset[str]] = frozenset()
+    """Keys of one payload that a kind has for all."""
+
+    @model_validator(mode="after")
+    def _own_keys(self) -> RecordSpec:
+        own = set(_MAPPINGS[self.as_].model_fields)
+        every = {name for mapping in _MAPPINGS.values() for name in mapping.model_fields}
+        if strange := sorted((self.model_fields_set & every) - own - self.shared):
+            owner = next(name for name, mapping in _MAPPINGS.items() if strange[0] in mapping.model_fields)
+            raise ValueError(f"{', '.join(strange)}: only with `as: {owner}`")
+        return self
+
+
+R = TypeVar("R", bound=RecordSpec)
+
+
+class RecordSource(UnitSource[R]):
+    """Reads records; what `as` says makes their values into rows, as the kind for files of such rows does."""
+
+    output: ClassVar[type[Row]] = Triples.output
+    reasons: ClassVar[Mapping[str, str]] = {**Corpus.reasons, **Triples.reasons, **MultipleChoice.reasons}
+    shape_reasons: ClassVar[frozenset[str]] = UnitSource.shape_reasons | MultipleChoice.shape_reasons
+    shape_hint: ClassVar[str] = "check columns in the recipe"
+
+    def __init__(self, spec: Any, name: str, language: str) -> None:
+        super().__init__(spec, name, language)
+        self._maker = _MAKERS[spec.as_](spec, name, language)
+        self._maker.envelope = self.envelope  # the rows say that this kind read them
+        self.output = self.rows_of(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
+        self.reasons = self._maker.reasons  # pyright: ignore[reportAttributeAccessIssue]
+
+    @classmethod
+    def rows_of(cls, spec: Any) -> type[Row]:
+        """The rows that `as` names."""
+        return _MAKERS[spec.as_].output
+
+    def columns(self) -> Sequence[Column]:
+        """The columns that the recipe names."""
+        return self._maker.columns()
+
+    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+        """The row of one record."""
+        return self._maker.make(values, found, line)
+
+    def content(self, row: Row) -> Hashable:
+        """What makes two rows exact duplicates."""
+        return self._maker.content(row)

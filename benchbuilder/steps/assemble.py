@@ -1,0 +1,130 @@
+"""Gives each question its right and its wrong answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.roles import Candidate, Question, Statement
+from benchbuilder.core.records.row import Row
+from benchbuilder.steps.base import Gather, Port
+
+FalseSort = Literal["negated", "replaced"]
+
+
+class AssembleSpec(StepSpec):
+    """Which false statement is the wrong answer; the first that the fact has counts."""
+
+    wrong_oe: tuple[FalseSort, ...]
+    """For open-ended questions."""
+    wrong_tf: tuple[FalseSort, ...]
+    """For true/false questions about the true statement; one about a false statement has that very statement."""
+
+
+class Assemble(Gather):
+    """Candidates: the right answer is the true statement of the question's fact, the wrong one a false statement.
+
+    A true/false question about a statement that is among the `denied` has that statement and its denial instead: there
+    the statements of the fact are claims of their own, and none of them answers a question about another. Statements
+    that no candidate uses are named as unused.
+    """
+
+    kind = "assemble"
+    spec_class = AssembleSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Question),
+        "stated": Port(Statement, mode="whole"),
+        "negated": Port(Statement, mode="whole"),
+        "replaced": Port(Statement, mode="whole"),
+        "denied": Port(Statement, mode="whole", optional=True),
+    }
+    output: ClassVar[type[Row] | None] = Candidate
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_right_answer": "The fact has no true statement.",
+        "no_wrong_answer": "The fact has no false statement that can stand as the wrong answer.",
+        "same_answers": "The right and the wrong answer are the same text.",
+        "no_question": "No question asks about the fact of this statement.",
+        "no_candidate": "Every question about the fact of this statement was dropped.",
+        "not_chosen": "The questions about the fact have another wrong answer.",
+    }
+
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+        """The fate of each question, and the statements that no candidate uses."""
+        statements: dict[str, dict[str, list[Statement]]] = {}
+        for port in ("stated", "negated", "replaced"):
+            by_fact = statements.setdefault(port, {})
+            for statement in tables[port]:
+                by_fact.setdefault(statement.fact, []).append(statement)
+        denials = {denial.of: denial for denial in tables["denied"]} if "denied" in tables else {}
+        by_id = {row.id: row for by_fact in statements.values() for rows in by_fact.values() for row in rows}
+        for denial in denials.values():
+            statements.setdefault("denied", {}).setdefault(denial.fact, []).append(denial)
+        fates: list[tuple[str, list[Fate]]] = []
+        asked, used, answered = set[str](), set[str](), set[str]()
+        for question in tables["each"]:
+            denial, claim = denials.get(question.of), by_id.get(question.of)
+            if question.type == "tf" and denial is not None and claim is not None:
+                right, wrong = (claim, denial) if question.expected == "yes" else (denial, claim)
+                fate: Fate = self._made(question, right, wrong)
+            else:
+                fate = self._candidate(question, statements)
+            fates.append((question.id, [fate]))
+            asked.add(question.fact)
+            if isinstance(fate, Kept):
+                used.update(fate.row.parents)
+                answered.add(question.fact)
+        unused = {
+            port: {
+                statement.id: _why_unused(statement.fact, asked, answered)
+                for rows in by_fact.values()
+                for statement in rows
+                if statement.id not in used
+            }
+            for port, by_fact in statements.items()
+        }
+        return Gathered(fates=fates, unused=unused)
+
+    def _candidate(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Fate:
+        right = next(iter(statements["stated"].get(question.fact, ())), None)
+        if right is None:
+            return Dropped("no_right_answer", question.text)
+        wrong = self._wrong(question, statements)
+        if wrong is None:
+            return Dropped("no_wrong_answer", question.text)
+        return self._made(question, right, wrong)
+
+    def _made(self, question: Question, right: Statement, wrong: Statement) -> Fate:
+        if wrong.text == right.text:
+            return Dropped("same_answers", right.text)
+        candidate = Candidate.child(
+            question,
+            right,
+            wrong,
+            made_by=self.made_by(wrong.joined),
+            type=question.type,
+            expected=question.expected,
+            context=question.context,
+            question=question.text,
+            answer=right.text,
+            answer_wrong=wrong.text,
+            fact=question.fact,
+            checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))),
+        )
+        return Kept(candidate)
+
+    def _wrong(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Statement | None:
+        if question.expected == "no":
+            sorts: Iterable[FalseSort] = ("negated", "replaced")
+            own = (row for sort in sorts for row in statements[sort].get(question.fact, ()) if row.id == question.of)
+            return next(own, None)
+        order: tuple[FalseSort, ...] = self.spec.wrong_oe if question.type == "oe" else self.spec.wrong_tf
+        return next((row for sort in order for row in statements[sort].get(question.fact, ())), None)
+
+
+def _why_unused(fact: str, asked: set[str], answered: set[str]) -> str:
+    if fact not in asked:
+        return "no_question"
+    return "not_chosen" if fact in answered else "no_candidate"

@@ -1,0 +1,110 @@
+"""Bring facts into one script and one form of Unicode, the original text kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.arrow.batches import Tickets, passed
+from benchbuilder.core.records.arrow.build_rows import column, leaves
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.payloads import Fact, Payload
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import NormalForm, in_form
+from benchbuilder.core.text.script import Conversion, convert_script, script_version
+from benchbuilder.steps.base import Map, Port
+
+_END = "\0"
+"""Where OpenCC may take a text to end."""
+_LINE = "\n"
+"""Stands between texts that are converted at one go: no entry of a dictionary of OpenCC, which are lines of a file,
+holds it, and it joins with no mark."""
+
+
+class ConvertScriptSpec(StepSpec):
+    """`convert` names an OpenCC configuration (``t2s``: traditional to simplified), `normal_form` a form of Unicode
+    (``NFC``: a letter and its marks as one character where there is one); ``null`` changes nothing."""
+
+    convert: Conversion | None
+    normal_form: NormalForm | None = None
+
+    def parts(self) -> tuple[str, ...]:
+        """The names of what is done, in order."""
+        return tuple(name for name in (self.normal_form, self.convert) if name is not None)
+
+    def write(self, text: str) -> str:
+        """`text` in the form and the script."""
+        text = text if self.normal_form is None else in_form(text, self.normal_form)
+        return text if self.convert is None else convert_script(text, self.convert)
+
+
+class ConvertScript(Map):
+    """Converts every text of a fact.
+
+    A fact that the conversion does not change passes as the very row that it is. A changed one carries its text from
+    before in `original`: the cells of its flat form, joined by tabs.
+    """
+
+    kind: ClassVar[str] = "convert_script"
+    spec_class: ClassVar[type[StepSpec]] = ConvertScriptSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
+    output: ClassVar[type[Row] | None] = None
+
+    spec: ConvertScriptSpec
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of OpenCC, where it is used."""
+        return {} if self.spec.convert is None else {"opencc": script_version()}
+
+    def map_columns(self, table: Table[Any]) -> Tickets | None:
+        """The rows in which a text changes, one by one; the others pass as they are."""
+        if not self.spec.parts():
+            return passed(table, [], [])
+        payload: Any = table.row.model_fields["payload"].annotation
+        if not (isinstance(payload, type) and issubclass(payload, Payload) and payload.by_field):
+            return None
+        places = self._changed(column(table.arrow, "payload"))
+        rows = Table(table.arrow.take(pa.array(places)), table.row) if len(places) else ()
+        return passed(table, places.tolist(), [list(self.map(row, {})) for row in rows])
+
+    def _changed(self, payloads: pa.Array[Any]) -> Any:
+        """The places of the payloads that hold a text which changes."""
+        found = list(leaves(payloads))
+        texts: Any = pa.chunked_array([part for _, part in found], pa.string()).unique().drop_null()
+        changed = pa.array(_that_change(texts.to_pylist(), self.spec.write), pa.string())
+        if not len(changed):
+            return np.zeros(0, np.int64)
+        marks: list[Any] = [pc.is_in(part, value_set=changed) for _, part in found]
+        return np.unique(np.concatenate([
+            rows[mark.to_numpy(zero_copy_only=False)] for (rows, _), mark in zip(found, marks, strict=True)
+        ]))  # fmt: skip
+
+    def map(self, row: Fact[Any], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """The converted fact."""
+        if not self.spec.parts():
+            return [Kept(row)]
+        payload: Payload = row.payload.map_texts(self.spec.write)
+        if payload == row.payload:
+            return [Kept(row)]
+        original = row.original or "\t".join(row.payload.flat().values())
+        made_by = self.made_by("+".join(self.spec.parts()))
+        return [Kept(type(row).child(row, made_by=made_by, payload=payload, original=original))]
+
+
+def _that_change(texts: list[str], write: Callable[[str], str]) -> list[str]:
+    """Those of `texts` that `write` changes."""
+    alone = [text for text in texts if _LINE in text or _END in text]
+    plain = [text for text in texts if _LINE not in text and _END not in text]
+    joined = _LINE.join(plain)
+    written = write(joined)
+    changed: list[str] = []
+    if written != joined:
+        after = written.split(_LINE)
+        changed = [text for text, other in zip(plain, after, strict=True) if text != other]
+    return changed + [text for text in alone if text != write(text)]

@@ -1,0 +1,1 @@
+"""Sentence rules that steps share: frames, edits, negation, questions."""

@@ -1,0 +1,152 @@
+"""Frames: sentences that are matched as a whole and written anew, with the answer in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+import regex
+from pydantic import Field, model_validator
+
+from benchbuilder.core.records.row import Frozen, Span
+from benchbuilder.core.text.casing import Casing
+from benchbuilder.core.text.patterns import Regex, find_all, found_groups
+from benchbuilder.core.text.word_forms import WordForms
+
+GAP = "%answer%"
+"""Stands for the answer in a sentence that is matched."""
+_PART = re.compile(r"\{([^{}]*)\}|(\[)|(\])|([^{}\[\]]+)")
+
+
+class Frame(Frozen):
+    """How a sentence is written anew: `match` is the whole of what there is, `write` what is made of it.
+
+    `match` may hold ``%column%`` for the forms of a table of words. `write` holds ``{group}`` for what a named group of
+    `match` found, ``{group.column}`` for another form of that word, ``{answer}``, and at most one part in square
+    brackets: the predicate, at which a negation would stand. ``null`` says that no rule can do it. The answer must have
+    one of the shapes `answers` (empty: any) and none of the shapes `unless`.
+    """
+
+    match: Annotated[Regex, Field(min_length=1)]
+    write: str | None
+    answers: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    before: bool = False
+    """Whether the recipe's word for the answer's shape, such as an article, stands before it."""
+
+    @model_validator(mode="after")
+    def _closed(self) -> Self:
+        parts = list(_PART.finditer(self.write or ""))
+        marks = "".join((part[2] or "") + (part[3] or "") for part in parts)
+        if marks not in ("", "[]") or "".join(part[0] for part in parts) != (self.write or ""):
+            raise ValueError("write: braces and brackets must be closed, and one part at most stands in brackets")
+        return self
+
+
+def check_frames(frames: Mapping[str, Frame | None], shapes: Mapping[str, Regex], parts: Mapping[str, Regex]) -> None:
+    """ValueError if a frame names a shape that is not among `shapes`, or writes a group that its `match` has not."""
+    expand = WordForms(parts=parts).expand
+    for name, frame in frames.items():
+        if frame is None:
+            continue
+        if unknown := [shape for shape in (*frame.answers, *frame.unless) if shape not in shapes]:
+            raise ValueError(f"frames.{name}: the shape {unknown[0]!r} is not among {', '.join(shapes) or 'none'}")
+        known = {*regex.compile(expand(frame.match)).groupindex, "answer"}
+        for part in _PART.finditer(frame.write or ""):
+            if part[1] is not None and part[1].partition(".")[0] not in known:
+                raise ValueError(f"frames.{name}.write: {{{part[1]}}} is no group of its `match` ({', '.join(known)})")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a frame wrote: the text, and where answer and predicate stand in it."""
+
+    name: str
+    text: str
+    answer: Span | None
+    seam: Span | None
+
+
+class Frames:
+    """The frames of a recipe, in order; `shapes` says by pattern what answers look like."""
+
+    def __init__(
+        self,
+        frames: Mapping[str, Frame | None],
+        shapes: Mapping[str, Regex],
+        forms: WordForms,
+        casing: Casing | None,
+        before: Mapping[str, str] | None = None,
+    ) -> None:
+        self._before = before or {}
+        self._frames = [(name, frame) for name, frame in frames.items() if frame is not None]
+        self._shapes, self._forms, self._casing = shapes, forms, casing
+
+    def shapes_of(self, answer: str) -> frozenset[str]:
+        """The names of the shapes that `answer` has."""
+        patterns = self._shapes.items()
+        return frozenset(name for name, pattern in patterns if find_all(self._forms.expand(pattern), answer))
+
+    def write(self, text: str, answer: str) -> Written | None:
+        """What the first frame makes of `text` that matches it and suits the answer; ``None`` if no rule can."""
+        shapes = self.shapes_of(answer)
+        for name, frame in self._frames:
+            if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
+                continue
+            found = found_groups(self._forms.expand(frame.match), text)
+            if found is None:
+                continue
+            words = (word for shape, word in self._before.items() if frame.before and shape in shapes)
+            return None if frame.write is None else self._written(name, frame.write, found, answer, next(words, ""))
+        return None
+
+    def missed(self, text: str, answer: str) -> str:
+        """Why none of the frames writes `text` anew: none matches it, or those that do are for other answers."""
+        shapes = self.shapes_of(answer)
+        for name, frame in self._frames:
+            if found_groups(self._forms.expand(frame.match), text) is None:
+                continue
+            if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
+                return f"no frame fits (`{name}` fits the question, not the answer {answer!r})"
+            return f"no frame fits (`{name}` leaves such questions to a model)"
+        return "no frame fits"
+
+    def _written(
+        self, name: str, template: str, found: Mapping[str, tuple[str, int]], answer: str, word: str
+    ) -> Written | None:
+        text, place, seam, opened = "", None, None, 0
+        for part in _PART.finditer(template):
+            if part[2]:
+                opened = len(text)
+                continue
+            if part[3]:
+                seam = Span(start=opened, end=len(text))
+                continue
+            text += word if part[1] == "answer" else ""
+            piece = part[0] if part[1] is None else self._value(part[1], found, answer, first=not text)
+            if piece is None:
+                return None
+            piece = piece.lstrip(" ") if not text or text.endswith(" ") else piece
+            if part[1] == "answer":
+                place = Span(start=len(text), end=len(text) + len(piece))
+            text += piece
+        return Written(name, self._casing.raised(text) if self._casing else text, place, seam)
+
+    def _value(self, name: str, found: Mapping[str, tuple[str, int]], answer: str, *, first: bool) -> str | None:
+        """What stands for ``{name}``; ``None`` if its word has no such form."""
+        group, _, column = name.partition(".")
+        value, at = (answer, 0) if group == "answer" else found[group]
+        if column:
+            return self._forms.other(value, column) or None
+        return self._casing.lowered(value) if self._casing and at == 0 and not first else value
+
+
+def gapped(text: str, answer: Span) -> str:
+    """`text` with the sign for the answer in its place.
+
+    >>> gapped("It is iron", Span(start=6, end=10))
+    'It is %answer%'
+    """
+    return text[: answer.start] + GAP + text[answer.end :]

@@ -1,0 +1,97 @@
+"""What every generated question is checked for."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Literal
+
+import regex
+
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.text.lengths import Unit
+from benchbuilder.core.text.normalise import narrow
+from benchbuilder.core.text.words import holds
+
+_STOP = "."
+_POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")
+"""Full stops that end no sentence: inside a number or a name of letters that have a case, and before another mark."""
+
+
+def is_one_sentence(question: str, mark: str, ends: str) -> bool:
+    """Whether `question` ends in `mark` (empty: in anything) and holds no other character of `ends`, but for a full
+    stop inside a number or a name.
+
+    >>> is_one_sentence("Is it so?", "?", ".?!")
+    True
+    >>> is_one_sentence("It is. Is it?", "?", ".?!")
+    False
+    """
+    body = question.removesuffix(mark)
+    if (mark and body == question) or not body.strip():
+        return False
+    return not any(end in (_POINTS.sub("", body) if end == _STOP else body) for end in ends)
+
+
+def with_mark(question: str, mark: str) -> str:
+    """`question` with `mark` where it ends in that mark of another width.
+
+    >>> with_mark("Is it so？", "?")
+    'Is it so?'
+    """
+    end = question[-1:]
+    return question[:-1] + mark if end and narrow(end) == narrow(mark) else question
+
+
+def leaks(answer: str, question: str, ignore: str, matching: Unit = "characters") -> bool:
+    """Whether `question` holds `answer`, normalised, without the characters of `ignore`: anywhere, or as whole words.
+
+    >>> leaks("Iron", "what holds IRON?", "")
+    True
+    """
+    return holds(question, answer, matching, ignore)
+
+
+def asks_true(seed: int, fact: str) -> bool:
+    """Whether the tf question of `fact` is about its true statement: an even coin that falls the same every time.
+
+    >>> asks_true(1, "fact-a") == asks_true(1, "fact-a")
+    True
+    """
+    return _coin(seed, fact) < 0.5
+
+
+def _coin(seed: int, fact: str) -> float:
+    return random.Random(f"{seed}:polarity:{fact}").random()
+
+
+PolarityRule = Literal["balanced", "even", "true_only"]
+
+
+class Polarities:
+    """Which statement of each fact its tf question is about: by `asks_true`, or always the true one.
+
+    Of facts without a false statement in the table `statements` it is the true one; without a table every fact
+    counts as having one. By the rule ``even`` as many facts of the table are asked about a false statement as about a
+    true one, or else all that have a false one.
+    """
+
+    def __init__(self, rule: PolarityRule, seed: int, statements: Table[Any] | None) -> None:
+        self._always_true = rule == "true_only"
+        self._seed = seed
+        self._falsified: frozenset[str] | None = None
+        self._even: frozenset[str] | None = None
+        if statements is not None and not self._always_true:
+            facts: list[str] = statements.column("fact")
+            pairs = zip(facts, statements.column("polarity"), strict=True)
+            self._falsified = frozenset(fact for fact, polarity in pairs if polarity == "false")
+            if rule == "even":
+                drawn = sorted(self._falsified, key=lambda fact: (_coin(seed, fact), fact), reverse=True)
+                self._even = frozenset(drawn[: len(set(facts)) // 2])
+
+    def of(self, fact: str) -> Literal["true", "false"]:
+        """The polarity of the statement that is asked about."""
+        if self._even is not None:
+            return "false" if fact in self._even else "true"
+        if self._always_true or asks_true(self._seed, fact):
+            return "true"
+        return "true" if self._falsified is not None and fact not in self._falsified else "false"

@@ -1,0 +1,60 @@
+"""Makes one word of the same word of several lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.payloads import Fact, Term
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import Fold, folded
+from benchbuilder.steps.base import Gather, Port
+
+_FACT = Fact[Term]
+
+
+class MergeTermsSpec(StepSpec):
+    """`fold` is what does not count when words are compared: ``case``, ``marks``."""
+
+    fold: tuple[Fold, ...] = ()
+
+
+class MergeTerms(Gather):
+    """The first of the words that are the same stays, as it is written, with the lists and originals of them all."""
+
+    kind: ClassVar[str] = "merge_terms"
+    spec_class: ClassVar[type[StepSpec]] = MergeTermsSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
+    output: ClassVar[type[Row] | None] = _FACT
+    reasons: ClassVar[Mapping[str, str]] = {"merged": "The same word of another list, or of this one, stays."}
+
+    spec: MergeTermsSpec
+
+    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+        """Each word once, in the order in which they came."""
+        rows = list(tables["each"])
+        same: dict[str, list[Any]] = {}
+        for row in rows:
+            same.setdefault(folded(row.payload.text, self.spec.fold), []).append(row)
+        fates: dict[str, list[Fate]] = {}
+        for first, *others in same.values():
+            payload = first.payload.model_copy(update=_together([first.payload, *(row.payload for row in others)]))
+            fates[first.id] = [Kept(_FACT.child(first, *others, made_by=self.made_by(), payload=payload))]
+            for row in others:
+                fates[row.id] = [Dropped("merged", f"{row.payload.text} of {', '.join(row.payload.lists)}: as "
+                                         f"{first.payload.text} of {', '.join(first.payload.lists)}")]  # fmt: skip
+        return Gathered([(row.id, fates[row.id]) for row in rows])
+
+
+def _together(terms: Sequence[Term]) -> dict[str, Any]:
+    """What all of the terms say."""
+    return {
+        **{
+            name: tuple(dict.fromkeys(part for term in terms for part in getattr(term, name)))
+            for name in ("original", "lists", "translated_by")
+        },
+        "note": "; ".join(dict.fromkeys(term.note for term in terms if term.note)),
+    }

@@ -1,0 +1,287 @@
+"""Negates a true statement at the predicate that joins it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
+from benchbuilder.config.spec.casing import open_forms
+from benchbuilder.core import registry
+from benchbuilder.core.context import Complaint
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import Frozen, MadeBy, Row, Span
+from benchbuilder.core.text.patterns import Regex, find_all, find_word, word_boundaries
+from benchbuilder.core.text.punctuation import ended, unwrapped
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.language.edits import cuts_word, exchanges, one_edit, replace_span, shifted, without_end
+from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
+from benchbuilder.steps.language.questions import is_one_sentence
+from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+
+
+class SeamNegation(Frozen):
+    """What the text before the answer may end in, and what it ends in when negated (``null``: no rule can)."""
+
+    end: Annotated[str, Field(min_length=1)]
+    negated: str | None
+
+
+class Exchange(Frozen):
+    """What a model may write in the place of `old` to negate it: one of `new`."""
+
+    old: str
+    new: tuple[Annotated[str, Field(min_length=1)], ...]
+
+
+class NegateSpec(WriterSpec):
+    """How statements are negated."""
+
+    method: Literal["seam", "search"]
+    """``seam``: at the predicate before the answer; ``search``: by an ordered text search."""
+    seams: tuple[SeamNegation, ...]
+    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in `forms`."""
+    forms: tuple[FileRef, ...] = ()
+    """Tables of word forms, whose columns `seams` may name."""
+    whole_words: tuple[str, ...]
+    """Words that an end must not begin inside of."""
+    blocked: tuple[Regex, ...]
+    """For ``seam``: where one of these stands before the answer, the negation would change its scope."""
+    blocked_answers: tuple[Regex, ...]
+    """For ``seam``: where one of these stands in the answer, it would not be plain what is negated."""
+    search: tuple[SearchRule, ...]
+    """For ``search``: the first that applies counts."""
+    negations: tuple[Regex, ...]
+    """What counts as a negation; with none, statements are not checked for them."""
+    harmless: tuple[Regex, ...]
+    """Words that hold such a string and negate nothing."""
+    stop: str
+    """What every statement ends in."""
+    marks: str
+    """Marks that may stand at the end of a model's text in the place of the stop."""
+    ends: str
+    """Characters that end a sentence; a model's text holds none but its stop."""
+    max_edit: Annotated[int, Field(ge=1)]
+    """Characters that the part may have where a model's text differs from the true statement."""
+    exchanges: tuple[Exchange, ...]
+    """How a model may negate, besides the `seams`; else its text is the true statement. With none, it is not checked.
+
+    What is put in without loss (an `old` that is empty) must not stand inside a word.
+    """
+    leading: tuple[str, ...]
+    """What may stand at the very beginning of a model's text."""
+    hedges: tuple[Regex, ...]
+    """Negations that leave it open whether it is so; a model's text holds no more of them than the true statement."""
+    stand_in: Annotated[str, Field(min_length=1)]
+    """A negation. A quote counts with a reply that has it before the answer."""
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+
+
+class Negate(Writer):
+    """A false statement: the true one with its predicate negated once, never inside the answer.
+
+    Model-made statements carry no seam; there the last predicate before the answer is looked for, as whole words of
+    the tokenizer. Where no rule can, a model is asked; its text must differ from the true statement in one short part.
+    A statement that is negative already is dropped whoever writes: two negations are hard to read and easy to miss.
+    """
+
+    kind = "negate"
+    version = 2
+    spec_class = NegateSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
+    output: ClassVar[type[Row] | None] = Statement
+    faults: ClassVar[Mapping[str, str]] = {
+        "not_one_sentence": "The model's text is not one sentence on one line.",
+        "answer_changed": "The model's text does not hold the answer as the true statement has it.",
+        "changed_elsewhere": "The model's text differs from the true statement by more than one plain negation.",
+        "hedged": "The model's text leaves it open whether it is so.",
+        "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
+    }
+    """Why a model's text is not taken."""
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "already_negative": "The statement is negative already; negating it once more would be hard to read.",
+        **faults,
+    }
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "statement": "the true statement",
+        "answer": "its answer (empty if it is not known)",
+    }
+    reply_field = "statement"
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The model's and the tokenizer's versions."""
+        own = self._make_tokenizer().fingerprint() if self.spec.tokenizer is not None else {}
+        return {**super().fingerprint(), **own}
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:
+        """What any writer has to complain of, and a tokenizer that does not cut words."""
+        tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
+        return [*super().complaints(rows), *(not_of_words(tokenizer) if tokenizer is not None else ())]
+
+    def _make_tokenizer(self) -> Tokenizer:
+        return registry.create("tokenizer", self.spec.tokenizer)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Open the tokenizer, if the recipe names one, and read the prompts."""
+        super().open(lookups)
+        forms, seams = open_forms(self.spec.forms), dict[tuple[str, str | None], None]()
+        for rule in self.spec.seams:
+            pairs = forms.each(rule.end, rule.negated or "")
+            seams.update({(end, negated if rule.negated is not None else None): None for end, negated in pairs})
+        self._seams = tuple(SeamNegation(end=end, negated=negated) for end, negated in seams)
+        self._tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """Statements that hold a negation, inside the answer or outside, are dropped."""
+        true: Statement = row
+        if self._count(true.text, true.answer) or self._count(self._answer(true), None):
+            return Dropped("already_negative", true.text)
+        return None
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """The negated predicate, where the rules know it."""
+        true: Statement = row
+        spec: NegateSpec = self.spec
+        edit = search_negation(true.text, spec.search) if spec.method == "search" else self._at_predicate(true)
+        if edit is None:
+            return NeedsModel(true.text)
+        span, new = edit
+        if not self._negates_once(true, span, new):
+            text = replace_span(true.text, span, new)
+            return NeedsModel(text) if self.asks is not None else Dropped("not_one_negation_more", text)
+        return Kept(self._false(true, span, new, self.made_by(spec.method), ()))
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Statement and answer."""
+        return {"statement": row.text, "answer": self._answer(row)}
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:
+        """What the rules make of it, else the statement with a negation before its answer."""
+        true: Statement = row
+        made = self.by_rule(row, parents)
+        if isinstance(made, Kept) and isinstance(made.row, Statement) and made.row.answer is not None:
+            return made.row.text
+        bare = without_end(true.text, self.spec.stop)
+        at = true.answer.start if true.answer is not None else len(bare)
+        return true.text[:at] + self.spec.stand_in + true.text[at:]
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """The true statement with one short part changed outside the answer, and one negation more by that."""
+        true: Statement = row
+        spec: NegateSpec = self.spec
+        said = unwrapped(text)
+        text = ended(said, spec.stop, spec.marks)
+        if "\n" in said or not is_one_sentence(text, spec.stop, spec.ends):
+            return Fault("not_one_sentence")
+        answer = self._answer(true)
+        if answer not in text:
+            return Fault("answer_changed", answer)
+        edit = one_edit(true.text, text, true.answer)
+        if edit is None or max(edit[0].end - edit[0].start, len(edit[1])) > spec.max_edit:
+            return Fault("changed_elsewhere", true.text)
+        if any(len(find_all(pattern, text)) > len(find_all(pattern, true.text)) for pattern in spec.hedges):
+            return Fault("hedged", true.text)
+        if not self._negates_once(true, *edit):
+            return Fault("not_one_negation_more", true.text)
+        if spec.exchanges and not self._plainly(true, text):
+            return Fault("changed_elsewhere", true.text)
+        return self._false(true, *edit, made_by, ("one_sentence", "one_edit"))
+
+    def _answer(self, true: Statement) -> str:
+        return true.answer.of(true.text) if true.answer is not None else ""
+
+    def _negates_once(self, true: Statement, span: Span, new: str) -> bool:
+        """Whether `new` in the place of `span` makes another text, with one negation more if those are counted."""
+        text = replace_span(true.text, span, new)
+        if text == true.text:
+            return False
+        before, after = self._count(true.text, true.answer), self._count(text, shifted(true.answer, span, len(new)))
+        return not self.spec.negations or after == before + 1
+
+    def _plainly(self, true: Statement, text: str) -> bool:
+        """Whether `text` is the true one with one of the exchanges that the recipe allows, and nothing else."""
+        spec: NegateSpec = self.spec
+        pairs = {(rule.end, rule.negated) for rule in self._seams if rule.negated is not None}
+        pairs |= {(rule.old, new) for rule in spec.exchanges for new in rule.new}
+        return any(
+            self._may_stand(true, text, old, new, at)
+            for old, new in sorted(pairs)
+            for at in exchanges(true.text, text, old, new)
+        )
+
+    def _may_stand(self, true: Statement, text: str, old: str, new: str, at: int) -> bool:
+        """Whether `new` for the `old` at `at` cuts no word, and begins the sentence only if it may."""
+        end = at + len(old)
+        if at == 0 and not old:
+            return new in self.spec.leading
+        if any(cuts_word(true.text, cut, self.spec.whole_words) for cut in (at, end)):
+            return False
+        if self._tokenizer is None or (true.answer is not None and end == true.answer.start):
+            return True
+        if {at, end} <= word_boundaries(true.text, self._tokenizer.tokens(true.text)):
+            return True
+        return bool(old) and any(span.start == at for span in find_word(new, text, self._tokenizer.tokens))
+
+    def _false(self, true: Statement, span: Span, new: str, made_by: MadeBy, checks: tuple[str, ...]) -> Statement:
+        """The true statement with `new` in the place of `span`; `checks` are those that it passed besides these."""
+        answer = shifted(true.answer, span, len(new))
+        passed = ["differs_from_true"]
+        if self.spec.negations:
+            passed.append("one_negation_more")
+        if answer is not None:
+            passed.append("answer_untouched")
+        return Statement.child(
+            true,
+            made_by=made_by,
+            polarity="false",
+            text=replace_span(true.text, span, new),
+            joined="negation",
+            answer=answer,
+            seam=Span(start=span.start, end=span.start + len(new)),
+            context=true.context,
+            fact=true.fact,
+            checks=(*passed, *checks),
+        )
+
+    def _count(self, text: str, answer: Span | None) -> int:
+        outside = replace_span(text, answer, "\0") if answer is not None else text
+        return count_negations(outside, self.spec.negations, self.spec.harmless)
+
+    def _at_predicate(self, true: Statement) -> tuple[Span, str] | None:
+        """The span of the predicate before the answer and its negated form."""
+        end = self._predicate_end(true)
+        if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):
+            return None
+        words: tuple[str, ...] = self.spec.whole_words
+        if any(find_all(pattern, self._answer(true)) for pattern in self.spec.blocked_answers):
+            return None
+        rules = [
+            rule
+            for rule in self._seams
+            if true.text[:end].endswith(rule.end) and not cuts_word(true.text, end - len(rule.end), words)
+        ]
+        rule = max(rules, key=lambda rule: len(rule.end), default=None)
+        if rule is None or rule.negated is None:
+            return None
+        return Span(start=end - len(rule.end), end=end), rule.negated
+
+    def _predicate_end(self, true: Statement) -> int | None:
+        if true.joined != "model":
+            return true.seam.end if true.seam is not None else None
+        if true.answer is None or self._tokenizer is None:
+            return None
+        ends = [
+            span.end
+            for rule in self._seams
+            for span in find_word(rule.end, true.text, self._tokenizer.tokens)
+            if span.end <= true.answer.start
+        ]
+        return max(ends, default=None)

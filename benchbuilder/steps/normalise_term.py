@@ -1,0 +1,95 @@
+"""Writes words in one form: letters, marks, script, length."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.payloads import Fact, Term
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.lengths import Unit, length
+from benchbuilder.core.text.normalise import Fold, NormalForm, folded, in_form, tidy_space
+from benchbuilder.core.text.patterns import Regex, replace_all
+from benchbuilder.core.text.script import Conversion, convert_script, script_version
+from benchbuilder.steps.base import Map, Port
+
+_FACT = Fact[Term]
+
+
+class TidyTermSpec(StepSpec):
+    """The form of a word list, in the order in which it is made: `form`, `script`, `remove`, `trim`, `fold`."""
+
+    form: NormalForm
+    """The normal form of Unicode."""
+    script: Conversion | None = None
+    remove: tuple[Regex, ...] = ()
+    """What is taken out of a word wherever it stands, such as a part in brackets at its end."""
+    trim: str = ""
+    """Characters that are taken off both ends."""
+    fold: tuple[Fold, ...] = ()
+    """What is taken away from every word: ``case`` (capitals), ``marks``."""
+    unit: Unit
+    min_length: Annotated[int, Field(ge=1)]
+    max_length: Annotated[int, Field(ge=1)]
+    refuse: tuple[Regex, ...] = ()
+    """Words in which one of these is found are dropped."""
+
+
+class TidyTerm(Map):
+    """Makes a word of each word, or drops it for what it is not."""
+
+    kind: ClassVar[str] = "tidy_term"
+    spec_class: ClassVar[type[StepSpec]] = TidyTermSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
+    output: ClassVar[type[Row] | None] = _FACT
+    reasons: ClassVar[Mapping[str, str]] = {
+        "empty": "Nothing is left of the word.",
+        "too_short": "The word is shorter than the limit: it would hit too much.",
+        "too_long": "The word is longer than the limit: it would hit nothing.",
+        "refused": "The word holds what a word of the list may not hold.",
+        "comment": "The word begins with the sign of comments, and could not be read back.",
+    }
+
+    spec: TidyTermSpec
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of what converts scripts."""
+        return {} if self.spec.script is None else {"opencc": script_version()}
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """One ticket a word."""
+        term: Term = row.payload
+        text = self._tidied(term.text)
+        if fault := self._fault(text):
+            return [fault]
+        made = term.model_copy(update={"text": text})
+        return [Kept(_FACT.child(row, made_by=self.made_by(), payload=made))]
+
+    def _tidied(self, text: str) -> str:
+        spec = self.spec
+        text = in_form(text, spec.form)
+        if spec.script is not None:
+            text = convert_script(text, spec.script)
+        for pattern in spec.remove:
+            text = replace_all(pattern, "", text)
+        text = tidy_space(text).strip(spec.trim + " ")
+        return folded(text, spec.fold) if spec.fold else text
+
+    def _fault(self, text: str) -> Dropped | None:
+        spec = self.spec
+        if not text:
+            return Dropped("empty")
+        if text.startswith("#"):
+            return Dropped("comment", text)
+        many = length(text, spec.unit)
+        if many < spec.min_length:
+            return Dropped("too_short", f"{text} ({many} {spec.unit}, at least {spec.min_length})")
+        if many > spec.max_length:
+            return Dropped("too_long", f"{text} ({many} {spec.unit}, at most {spec.max_length})")
+        held = next((pattern for pattern in spec.refuse if replace_all(pattern, "", text) != text), None)
+        return None if held is None else Dropped("refused", f"{text}: {json.dumps(held, ensure_ascii=False)}")

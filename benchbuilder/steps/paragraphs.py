@@ -1,0 +1,218 @@
+"""Cut the pages of knowledge bases into paragraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, StepSpec
+from benchbuilder.core import registry
+from benchbuilder.core.context import Complaint
+from benchbuilder.core.records.arrow.batches import Tickets
+from benchbuilder.core.records.arrow.build_rows import children, column
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.lengths import longer
+from benchbuilder.core.text.normalise import Fold, NormalForm, folded, in_form, tidy_space
+from benchbuilder.core.text.script import Conversion, convert_script, rewrite, script_version
+from benchbuilder.core.text.wordlist import WordFinder, load_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.scanning import Scanner
+
+_compute: Any = pc
+_AT_ONCE = 1 << 22
+"""About how many bytes of pages are cut at a time."""
+_ENVELOPE = ("id", "parents", "origin", "language", "partition")
+
+
+class ParagraphsSpec(StepSpec):
+    """How pages are cut.
+
+    Paragraphs of `min_chars` or fewer characters are dropped. The pages of the bases in `filter_bases` stay only if
+    title or text holds a word of the list `words`, anywhere (`match` ``contains``) or as whole tokens of the
+    `tokenizer` (``words``); what `fold` names (``case``, ``marks``) does not count. `convert` names an OpenCC
+    configuration or is ``null``.
+    """
+
+    min_chars: Annotated[int, Field(ge=0)]
+    filter_bases: tuple[str, ...]
+    words: FileRef | None
+    match: Literal["contains", "words"] = "contains"
+    fold: tuple[Fold, ...] = ()
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+    convert: Conversion | None = None
+    normal_form: NormalForm | None = None
+    """A form of Unicode (``NFC``: a letter and its marks as one character where there is one)."""
+
+    @model_validator(mode="after")
+    def _filter_has_words(self) -> ParagraphsSpec:
+        if self.filter_bases and self.words is None:
+            raise ValueError("`filter_bases` needs the word list `words`")
+        return self
+
+
+class Paragraphs(Map):
+    """Cuts each page at its line breaks; lines of white space alone are no paragraphs.
+
+    The slot of a paragraph is its number on the page, from 1. A page that is dropped as a whole has the slot "".
+    """
+
+    kind: ClassVar[str] = "paragraphs"
+    spec_class: ClassVar[type[StepSpec]] = ParagraphsSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage)}
+    output: ClassVar[type[Row] | None] = Passage
+    slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
+    reasons: ClassVar[Mapping[str, str]] = {
+        "off_topic": "No word of the word list stands on the page.",
+        "too_short": "The paragraph has too few characters to be evidence.",
+        "empty": "The page holds no text.",
+    }
+
+    spec: ParagraphsSpec
+
+    def __init__(self, spec: Any, context: Any) -> None:
+        super().__init__(spec, context)
+        self._finder = WordFinder(())
+        self._scanner = Scanner(())
+        self._tokenizer: Tokenizer | None = None
+        if self.spec.match == "words" and self.spec.filter_bases and self.spec.tokenizer is not None:
+            self._tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The versions of OpenCC and of the tokenizer, where they are used."""
+        known = {} if self._tokenizer is None else dict(self._tokenizer.fingerprint())
+        return known if self.spec.convert is None else {"opencc": script_version(), **known}
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+        """A tokenizer that does not cut words, where whole words are looked for."""
+        return not_of_words(self._tokenizer) if self.spec.match == "words" and self.spec.filter_bases else ()
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Load the word list, and the tokenizer's dictionary."""
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+        if self.spec.filter_bases and self.spec.words is not None:
+            tokens = self._tokenizer.tokens if self._tokenizer is not None else None
+            words = load_words(self.spec.words.file)
+            self._finder = WordFinder(words, self.spec.fold, tokens)
+            self._scanner = Scanner([folded(word, self.spec.fold) for word in words])
+
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """The paragraphs of a page."""
+        title, text = self._written(row.title), self._written(row.text)
+        if row.base in self.spec.filter_bases and not self._finder.find(f"{title}\n{text}"):
+            return [Dropped("off_topic", title or row.document)]
+        lines = [line for raw in text.splitlines() if (line := tidy_space(raw))]
+        if not lines:
+            return [Dropped("empty", title or row.document)]
+        return [self._fate(row, title, line, str(number)) for number, line in enumerate(lines, 1)]
+
+    def _fate(self, row: Passage, title: str, text: str, slot: str) -> Fate:
+        if not longer(text, self.spec.min_chars):
+            return Dropped("too_short", text, slot)
+        made_by = self.made_by()
+        fields = {"base": row.base, "document": row.document, "title": title, "text": text}
+        return Kept(Passage.child(row, made_by=made_by, slot=slot, **fields), slot)
+
+    def _written(self, text: str) -> str:
+        text = text if self.spec.normal_form is None else in_form(text, self.spec.normal_form)
+        return text if self.spec.convert is None else convert_script(text, self.spec.convert)
+
+    def map_columns(self, table: Table[Any]) -> Tickets | None:
+        """The paragraphs of many pages, by the column."""
+        cut = [self._cut(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)]
+        if not cut:
+            return self._tickets(table.arrow, _Lines(), 0)
+        names = ("row", "slots", "fates", "reasons", "details")
+        row, slots, fates, reasons, details = (pa.concat_arrays([getattr(t, name) for t in cut]) for name in names)
+        return Tickets(row, slots, fates, reasons, details, Table.concat([t.rows for t in cut], Passage))
+
+    def _cut(self, pages: pa.Table, first: int) -> Tickets:
+        """The tickets of some pages, the first of which is number `first` of its table."""
+        titles, texts, documents = (_texts(pages, name) for name in ("title", "text", "document"))
+        if self.spec.normal_form is not None or self.spec.convert is not None:
+            titles, texts = rewrite(titles, self._written), rewrite(texts, self._written)
+        off_topic = self._off_topic(column(pages, "base"), titles, texts)
+        lines = _Lines()
+        for place, (title, text, document) in enumerate(zip(titles, texts, documents, strict=True)):
+            if place in off_topic:
+                lines.add(place, "", "off_topic", title or document)
+                continue
+            number = 0
+            for raw in text.splitlines():
+                if line := tidy_space(raw):
+                    number += 1
+                    if longer(line, self.spec.min_chars):
+                        lines.add(place, str(number), "", line)
+                    else:
+                        lines.add(place, str(number), "too_short", line)
+            if not number:
+                lines.add(place, "", "empty", title or document)
+        return self._tickets(pages, lines, first, titles)
+
+    def _off_topic(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
+        """The places of pages without any of the words that their base is filtered by."""
+        if not self.spec.filter_bases:
+            return set()
+        filtered = _compute.is_in(bases, value_set=pa.array(self.spec.filter_bases, pa.string()))
+        places = np.flatnonzero(filtered.to_numpy(zero_copy_only=False)).tolist()
+        whole = [f"{titles[place]}\n{texts[place]}" for place in places]
+        hit = {
+            places[at] for at in set(self._scanner.scan([folded(text, self.spec.fold) for text in whole])[0].tolist())
+        }
+        if self._tokenizer is not None:
+            hit = {place for place, text in zip(places, whole, strict=True) if place in hit and self._finder.find(text)}
+        return set(places) - hit
+
+    def _tickets(self, pages: pa.Table, lines: _Lines, first: int, titles: Sequence[str] = ()) -> Tickets:
+        """The tickets that `lines` tell of, and the rows of those that are kept."""
+        places, slots = np.array(lines.places, np.int64), pa.array(lines.slots, pa.string())
+        reasons, texts = pa.array(lines.reasons, pa.string()), pa.array(lines.texts, pa.string())
+        kept = _compute.equal(reasons, "")
+        of: Any = pa.array(places).filter(kept)
+        base, document = (column(pages, name).take(of) for name in ("base", "document"))
+        title = pa.array(titles, pa.string()).take(of)
+        fields = {"base": base, "document": document, "title": title, "text": texts.filter(kept)}
+        parents = pages.select(_ENVELOPE).take(of)
+        rows = children(Passage, parents, self.made_by(), slots.filter(kept), fields)
+        fates = _compute.if_else(kept, "kept", "dropped")
+        return Tickets(pa.array(places + first), slots, fates, reasons, _compute.if_else(kept, "", texts), rows)
+
+
+class _Lines:
+    """Tickets as they are made: their page, slot, reason ("" where kept) and text (or what to say of it)."""
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self.slots: list[str] = []
+        self.reasons: list[str] = []
+        self.texts: list[str] = []
+
+    def add(self, place: int, slot: str, reason: str, text: str) -> None:
+        """One ticket more."""
+        self.places.append(place)
+        self.slots.append(slot)
+        self.reasons.append(reason)
+        self.texts.append(text)
+
+
+def _texts(pages: pa.Table, name: str) -> list[str]:
+    texts: Any = column(pages, name)
+    return texts.to_pylist()
+
+
+def _blocks(pages: pa.Table) -> Iterator[tuple[int, int]]:
+    """Runs of pages with about `_AT_ONCE` bytes of text each."""
+    sizes = _compute.binary_length(column(pages, "text")).to_numpy(zero_copy_only=False)
+    number = np.cumsum(sizes, dtype=np.int64) // _AT_ONCE
+    edges = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
+    return ((start, stop) for start, stop in pairwise(edges) if stop > start)

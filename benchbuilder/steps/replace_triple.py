@@ -1,0 +1,203 @@
+"""Puts a wrong entity in the place of a triple's answer."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.payloads import Fact, Triple
+from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import Row, Span
+from benchbuilder.core.text.answers import overlaps, same_key
+from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.edits import replace_span
+from benchbuilder.steps.language.neighbours import edges, fields_of, triples_near
+
+
+class ReplaceTripleSpec(StepSpec):
+    """Whether and how wrong entities are put in."""
+
+    enabled: bool
+    entity: Literal["same_type", "any"]
+    """Which entities of the pool may stand in: those of the answer's type, or any."""
+    unknown_only: bool
+    """Whether the entity must be no known end of (concept, relation) over all triples, through any synonym."""
+    any_relation: bool
+    """With `unknown_only`: whether ends known under any other relation, read either way, are barred too.
+
+    Sources name relations differently, so that what one calls a part of a thing another calls belonging to it.
+    """
+    inverse_suffix: str
+    """What marks a relation that reads tail to head (empty: none does): X and X with the suffix are one relation."""
+    ignore: str
+    """Characters that do not count when entities are compared."""
+
+
+class ReplaceTriple(Map):
+    """A false statement: the true one with an entity in the answer's place that the known triples do not put there."""
+
+    kind = "replace_triple"
+    version = 3
+    spec_class = ReplaceTripleSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "fact": Port(Fact[Triple], mode="parent"),
+        "pool": Port(Fact[Triple], mode="lookup"),
+        "known": Port(Fact[Triple], mode="lookup"),
+    }
+    output: ClassVar[type[Row] | None] = Statement
+    reasons: ClassVar[Mapping[str, str]] = {
+        "switched_off": "The recipe does not replace entities of triples.",
+        "no_answer_span": "The statement does not say where its answer stands.",
+        "no_wrong_entity": "No entity of the same type is surely wrong.",
+    }
+
+    def __init__(self, spec: Any, context: Context) -> None:
+        super().__init__(spec, context)
+        self._near = ""
+
+    def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
+        """Look up, once for all workers, what is known of the concepts of the pool."""
+        if not (self.spec.enabled and self.spec.unknown_only):
+            return ()
+        near = triples_near(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
+        self.context.cache.mkdir(parents=True, exist_ok=True)
+        draft = self.context.cache / f"known-{self.context.step}.{os.getpid()}.draft"
+        try:
+            with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, near.schema) as writer:
+                writer.write_table(near)
+            with draft.open("rb") as file:
+                self._near = f"known-{hashlib.file_digest(file, 'sha256').hexdigest()[:20]}.arrow"
+            return (draft.replace(self.context.cache / self._near),)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Collect the entities of the pool by type and the known ends of each concept and relation."""
+        self._pool: dict[str, list[str]] = {}
+        self._concepts: set[str] | None = None
+        self._learn(())
+        if not self.spec.enabled:
+            return
+        self._pool = self._entities(lookups["pool"])
+        if not self.spec.unknown_only:
+            return
+        self._concepts = self._names_in(lookups["pool"])
+        self._all = lookups["known"]
+        if self._near:
+            with pa.memory_map(str(self.context.cache / self._near)) as file:
+                near = pa.ipc.open_file(file).read_all()
+        else:
+            near = triples_near(self._all, self._concepts, self.spec.ignore)
+        self._learn([near])
+
+    def _entities(self, table: Table[Any]) -> dict[str, list[str]]:
+        """The names of both ends by type, or all of them."""
+        pool: dict[str, set[str]] = {}
+        for batch in table.batches(["payload.head", "payload.tail", "payload.head_type", "payload.tail_type"]):
+            for row in (line["payload"] for line in batch.select(["payload"]).to_pylist()):
+                for end in ("head", "tail"):
+                    type_ = row[f"{end}_type"] if self.spec.entity == "same_type" else ""
+                    pool.setdefault(type_, set()).add(row[end])
+        return {type_: sorted(names) for type_, names in pool.items()}
+
+    def _names_in(self, table: Table[Any]) -> set[str]:
+        """The keys of all names of both ends."""
+        found = (edge for piece in fields_of(table) for edge in edges(piece, self.spec.ignore))
+        return {name for heads, _, tails in found for name in heads | tails}
+
+    def _learn(self, tables: Iterable[pa.Table]) -> None:
+        """Take in what triples know: of the concepts of the pool and their synonyms, if these are what they hold."""
+        self._known: dict[tuple[str, str], set[str]] = {}
+        self._linked: dict[str, set[str]] = {}
+        self._names: dict[str, set[str]] = {}
+        for heads, relation, tails in (edge for table in tables for edge in edges(table, self.spec.ignore)):
+            for names in (heads, tails):
+                for name in names:
+                    self._names.setdefault(name, set()).update(names)
+            for name in heads if self.spec.any_relation else ():
+                self._linked.setdefault(name, set()).update(tails)
+            for name in tails if self.spec.any_relation else ():
+                self._linked.setdefault(name, set()).update(heads)
+            first, second, forward = self._directed(heads, relation, tails)
+            for head in first:
+                self._known.setdefault((head, f"{forward}>"), set()).update(second)
+            for tail in second:
+                self._known.setdefault((tail, f"{forward}<"), set()).update(first)
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
+        """One ticket a statement."""
+        true: Statement = row
+        triple: Triple = parents["fact"].payload
+        if not self.spec.enabled:
+            return [NotApplicable("switched_off")]
+        answer = true.answer.of(true.text) if true.answer is not None else ""
+        if true.answer is None or answer not in (triple.head, triple.tail):
+            return [Dropped("no_answer_span", true.text)]
+        entity = self._entity(true.id, triple, answer == triple.tail)
+        if entity is None:
+            return [Dropped("no_wrong_entity", true.text)]
+        checks = ["differs_from_true"]
+        if self.spec.entity == "same_type":
+            checks.append("same_type")
+        if self.spec.unknown_only:
+            checks.append("not_a_known_end")
+        false = Statement.child(
+            true,
+            made_by=self.made_by(self.spec.entity),
+            polarity="false",
+            text=replace_span(true.text, true.answer, entity),
+            joined="replacement",
+            answer=Span(start=true.answer.start, end=true.answer.start + len(entity)),
+            context=true.context,
+            fact=true.fact,
+            checks=tuple(checks),
+        )
+        return [Kept(false)]
+
+    def _key(self, name: str) -> str:
+        return same_key(name, self.spec.ignore)
+
+    def _edge(self, triple: Triple) -> tuple[set[str], set[str], str]:
+        """All names of both ends, in reading direction, and the relation without its inverse mark."""
+        heads = {self._key(name) for name in (triple.head, *triple.head_terms)}
+        tails = {self._key(name) for name in (triple.tail, *triple.tail_terms)}
+        return self._directed(heads, triple.relation, tails)
+
+    def _directed(self, heads: set[str], relation: str, tails: set[str]) -> tuple[set[str], set[str], str]:
+        suffix: str = self.spec.inverse_suffix
+        if suffix and relation.endswith(suffix):
+            return tails, heads, relation.removesuffix(suffix)
+        return heads, tails, relation
+
+    def _entity(self, seed_id: str, triple: Triple, replaces_tail: bool) -> str | None:
+        type_ = triple.tail_type if replaces_tail else triple.head_type
+        names = list(self._pool.get(type_ if self.spec.entity == "same_type" else "", ()))
+        random.Random(f"{self.context.seed}:{seed_id}").shuffle(names)
+        heads, tails, relation = self._edge(triple)
+        inverse = bool(self.spec.inverse_suffix) and triple.relation.endswith(self.spec.inverse_suffix)
+        fixed, mark = (heads, ">") if replaces_tail != inverse else (tails, "<")
+        barred = heads | tails
+        if self._concepts is not None and not barred <= self._concepts:
+            self._concepts = None  # a fact that the pool lacks: all that is known is needed
+            self._learn(fields_of(self._all))
+        for name in [synonym for known in fixed for synonym in self._names.get(known, ())] + sorted(fixed):
+            barred |= self._known.get((name, relation + mark), set()) | self._linked.get(name, set())
+        for name in names:
+            key = self._key(name)
+            if not self.spec.unknown_only:
+                if key not in heads | tails:
+                    return name
+            elif not (self._names.get(key, {key}) & barred) and not any(overlaps(key, other) for other in barred):
+                return name
+        return None

@@ -1,0 +1,190 @@
+"""Drop facts by named checks on their texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from benchbuilder.config.spec.base import KindSpec, Slot, Spec, StepSpec
+from benchbuilder.core import registry
+from benchbuilder.core.context import Complaint
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.column_names import text_names
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Screened
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.lengths import Unit, length
+from benchbuilder.core.text.patterns import Mode, Regex, check_regex, find, find_all
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.steps.base import Filter, Port
+
+
+class Wording(Spec):
+    """Forms that a text may not hold; with `unless`, only where no regular expression of `unless` matches the text."""
+
+    find: Annotated[tuple[str, ...], Field(min_length=1)]
+    unless: tuple[Regex, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"find": (value,)} if isinstance(value, str) else value
+
+
+class Check(Spec):
+    """One check: of wording (`mode` and `patterns`) or of length (`longer_than`, `at_most`).
+
+    `fields` names texts of the payload; ``question+answer`` is both joined. A row fails if one of the fields does.
+    Lengths are in characters or words, as `unit` says.
+    `patterns` maps names of your choice to a form or to a wording; ``null`` takes an inherited one away. `because`
+    is the sentence that reports print beside the reason.
+    """
+
+    because: str
+    fields: Annotated[tuple[str, ...], Field(min_length=1)]
+    mode: Mode = "substring"
+    patterns: dict[str, Wording | None] = {}
+    longer_than: int | None = None
+    at_most: int | None = None
+    unit: Unit = "characters"
+    quoted: bool = True
+    """Whether what was found is told; where it must not be (names, numbers of people), its pattern is named instead."""
+
+    @field_validator("patterns", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return {str(form): form for form in value} if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _wording_or_length(self) -> Check:
+        measures = self.longer_than is not None or self.at_most is not None
+        if measures == bool(self.patterns):
+            raise ValueError("a check has either `patterns` or a length (`longer_than`, `at_most`)")
+        if self.mode == "regex":
+            for wording in self.patterns.values():
+                for form in wording.find if wording else ():
+                    check_regex(form)
+        return self
+
+
+class ScreenSpec(StepSpec):
+    """`checks` by name, in order; the name is the drop reason, ``null`` takes an inherited check away.
+
+    `tokenizer` (default: the recipe's) says where words begin and end for checks of mode ``word``. `joiner` stands
+    between texts that a check looks at together: a space in languages that write one between words, else nothing.
+    """
+
+    checks: dict[str, Check | None]
+    joiner: str
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+
+    @model_validator(mode="after")
+    def _names(self) -> ScreenSpec:
+        for name in self.checks:
+            if not name.isidentifier():
+                raise ValueError(f"{name!r} cannot be a drop reason: use letters, digits and underscores")
+        return self
+
+
+class Screen(Filter):
+    """Drops a row by the first check that it fails; the detail names the form that was found, or the length."""
+
+    kind: ClassVar[str] = "screen"
+    spec_class: ClassVar[type[StepSpec]] = ScreenSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
+    output: ClassVar[type[Row] | None] = None
+
+    spec: ScreenSpec
+
+    def __init__(self, spec: Any, context: Any) -> None:
+        super().__init__(spec, context)
+        self._checks = {name: check for name, check in self.spec.checks.items() if check is not None}
+        self.reasons = {name: check.because for name, check in self._checks.items()}  # pyright: ignore[reportIncompatibleVariableOverride, reportAttributeAccessIssue]
+        self._tokenizer: Tokenizer | None = None
+        if any(check.mode == "word" for check in self._checks.values()):
+            if self.spec.tokenizer is None:
+                raise DataError("a check of mode 'word' needs a tokenizer", where=f"steps.{context.step}.tokenizer")
+            self._tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes the words, where a check asks for words."""
+        return {} if self._tokenizer is None else self._tokenizer.fingerprint()
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+        """Checks that name a text which the rows do not have, and a tokenizer that does not cut words."""
+        if any(check.mode == "word" for check in self._checks.values()):
+            yield from not_of_words(self._tokenizer)
+        known = text_names(rows["each"])
+        for name, check in self._checks.items():
+            for field in (part for joined in check.fields for part in joined.split("+")):
+                if known and field not in known:
+                    yield Complaint(f"checks.{name}.fields", "the rows have no such text", field, known)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Load the tokenizer's dictionary."""
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def screen(self, table: Table[Any]) -> Screened:
+        """The first failed check of each row; tallies ``checks`` count what was found, by form."""
+        reasons, details = list[str | None](), list[str]()
+        tallies = Counter[tuple[str, str, str]]()
+        for row in table:
+            reason, detail = self._judge(row.payload.texts())
+            reasons.append(reason)
+            details.append(detail)
+            if reason is not None:
+                tallies[
+                    "checks", row.partition, f"{reason}: {detail}" if self._checks[reason].patterns else reason
+                ] += 1
+        return Screened(reasons, details, tallies)
+
+    def _judge(self, texts: Mapping[str, tuple[str, ...]]) -> tuple[str | None, str]:
+        for name, check in self._checks.items():
+            for text in (text for field in check.fields for text in self._texts(texts, field)):
+                detail = self._found(check, text) if check.patterns else _measured(check, text)
+                if detail is not None:
+                    return name, detail
+        return None, ""
+
+    def _texts(self, texts: Mapping[str, tuple[str, ...]], field: str) -> tuple[str, ...]:
+        """The texts of `field`; of ``a+b`` the one text of both."""
+        names = field.split("+")
+        for name in names:
+            if name not in texts:
+                raise DataError(
+                    f"the rows have no text {name!r}",
+                    where=field,
+                    why=f"their texts are {', '.join(texts)}",
+                    next="name one of them in the check's `fields`",
+                )
+        if len(names) == 1:
+            return texts[field]
+        return (self.spec.joiner.join(text for name in names for text in texts[name] if text),)
+
+    def _found(self, check: Check, text: str) -> str | None:
+        """The form of the check that `text` holds."""
+        tokens = self._tokenizer.tokens if self._tokenizer is not None else None
+        for name, wording in check.patterns.items():
+            if wording is None:
+                continue
+            for form in wording.find:
+                if spans := find(form, text, check.mode, tokens):
+                    if any(find_all(pattern, text) for pattern in wording.unless):
+                        break
+                    return spans[0].of(text) if check.quoted else name
+        return None
+
+
+def _measured(check: Check, text: str) -> str | None:
+    """The length of `text` in words, if it is out of bounds."""
+    size = length(text, check.unit)
+    if check.longer_than is not None and size <= check.longer_than:
+        return f"{size} {check.unit}, not longer than {check.longer_than}"
+    if check.at_most is not None and size > check.at_most:
+        return f"{size} {check.unit}, more than {check.at_most}"
+    return None

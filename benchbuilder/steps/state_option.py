@@ -1,0 +1,136 @@
+"""Makes true statements of options that are statements themselves, or complete one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from benchbuilder.config.spec.base import StepSpec
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.payloads import Choice, Fact
+from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import Frozen, Row
+from benchbuilder.core.text.lengths import Unit, length
+from benchbuilder.core.text.patterns import Regex, check_regex, find_all, group_names, groups
+from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
+from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.steps.base import Map, Port
+
+
+class OptionForm(Frozen):
+    """How questions that `when` matches as a whole are stated: `text` over ``{option}``, `context` over ``{context}``.
+
+    Both may hold the named groups of `when`, too. ``{context}`` is what stood before the question. The form applies if
+    the option matches `option` (empty: any). Both patterns may hold the parts of the spec.
+    """
+
+    when: str
+    text: str = "{option}"
+    context: str = "{context}"
+    option: str = ""
+
+
+class StateOptionSpec(StepSpec):
+    """How options are stated. `forms` by name, in order; ``null`` takes an inherited one away.
+
+    ``{name}`` in the patterns of a form stands for the part `name`.
+    """
+
+    forms: dict[str, OptionForm | None]
+    parts: dict[str, str] = {}
+    not_options: tuple[Regex, ...]
+    """Options that no form states."""
+    marks: str
+    """Marks that are taken off the end of the question and off both ends of the option."""
+    stop: str
+    """What every statement ends in."""
+    unit: Unit
+    """What lengths are counted in."""
+    max_length: Annotated[int, Field(ge=1)]
+    """Characters or words that a statement may have, its stop included."""
+    max_context: Annotated[int, Field(ge=0)]
+    """Characters or words that may stand before it."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for name, form in self.forms.items():
+            if form is not None and (faults := self._faults(form)):
+                raise ValueError(f"forms.{name}: {'; '.join(faults)}")
+        return self
+
+    def _faults(self, form: OptionForm) -> list[str]:
+        for pattern in (form.when, form.option):
+            try:
+                check_regex(self.filled(pattern))
+            except ValueError as error:
+                return [str(error)]
+        names = group_names(self.filled(form.when))
+        faults = template_faults(form.text, ("option", *names)) + template_faults(form.context, ("context", *names))
+        return faults if form.text.count("{option}") == 1 else [*faults, "text: {option} must stand in it once"]
+
+    def filled(self, pattern: str) -> str:
+        """`pattern` with its parts, each in a group of its own; a part may hold others."""
+        for _ in self.parts:
+            for name, part in self.parts.items():
+                pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
+        return pattern
+
+
+class StateOption(Map):
+    """A true statement of the right option alone, where the question only asks which option is so.
+
+    The whole of what the option gives is the statement's answer; there is no seam. A question of no form is not
+    applicable: another branch may state it.
+    """
+
+    kind: ClassVar[str] = "state_option"
+    spec_class: ClassVar[type[StepSpec]] = StateOptionSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
+    output: ClassVar[type[Row] | None] = Statement
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_form": "The question does not only ask which option is so.",
+        "not_a_statement": "The right option does not stand as a statement.",
+        "too_long": "The statement is longer than the recipe allows.",
+        "context_too_long": "More stands before the question than the recipe allows.",
+    }
+
+    spec: StateOptionSpec
+
+    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+        """One ticket a fact."""
+        spec = self.spec
+        question = strip_marks_right(row.payload.question, spec.marks)
+        option = strip_marks(row.payload.answer, spec.marks)
+        fitting = [
+            (name, form, found)
+            for name, form in spec.forms.items()
+            if form is not None and (found := groups(spec.filled(form.when), question)) is not None
+        ]
+        if not fitting:
+            return [NotApplicable("no_form")]
+        name, form, found = next(
+            ((n, f, g) for n, f, g in fitting if not f.option or find_all(spec.filled(f.option), option)),
+            ("", None, {}),
+        )
+        if form is None or not option or any(find_all(pattern, option) for pattern in spec.not_options):
+            return [Dropped("not_a_statement", option)]
+        text, places = fill(form.text, {**found, "option": option})
+        context, _ = fill(form.context, {**found, "context": row.payload.context})
+        if (size := length(text + spec.stop, spec.unit)) > spec.max_length:
+            return [Dropped("too_long", f"{size} {spec.unit}")]
+        if (size := length(context, spec.unit)) > spec.max_context:
+            return [Dropped("context_too_long", f"{size} {spec.unit}")]
+        statement = Statement.child(
+            row,
+            made_by=self.made_by(name),
+            polarity="true",
+            text=text + spec.stop,
+            joined="template",
+            answer=places["option"],
+            context=context,
+            fact=row.id,
+            checks=("holds_answer", "within_length"),
+        )
+        return [Kept(statement)]

@@ -1,0 +1,222 @@
+"""Keep the rows that a word list calls on topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, StepSpec
+from benchbuilder.core import registry
+from benchbuilder.core.context import Complaint
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.build_rows import column
+from benchbuilder.core.records.arrow.column_names import text_names
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Screened
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import Row
+from benchbuilder.core.text.normalise import Fold, folded
+from benchbuilder.core.text.wordlist import WordFinder, load_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.steps.base import Filter, Port
+from benchbuilder.steps.language.composing import in_compared_form
+from benchbuilder.steps.language.scanning import Scanner
+
+Hits = tuple[Any, Any]
+"""Row and word of each hit, as two integer arrays of equal length; a pair may stand twice."""
+
+
+class TopicSpec(StepSpec):
+    """`words` is the word list, one word a line.
+
+    `groups` maps names of your choice to text fields: a row is on topic if *every* group is hit, by *any* of its
+    fields. A field is hit if it is a word of the list (`match` ``exact``), holds one (``contains``), or holds one as
+    whole tokens of the `tokenizer` (``words``). What `fold` names (``case``, ``marks``) does not count.
+    """
+
+    words: FileRef
+    match: Literal["exact", "contains", "words"]
+    fold: tuple[Fold, ...] = ()
+    groups: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]
+    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
+
+
+class Topic(Filter):
+    """Drops rows that are off topic.
+
+    The tally ``words`` counts, by partition, the rows in which each word was found, kept or not; a word that was
+    found in none stands there with zero.
+    """
+
+    kind: ClassVar[str] = "topic"
+    spec_class: ClassVar[type[StepSpec]] = TopicSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
+    output: ClassVar[type[Row] | None] = None
+    reasons: ClassVar[Mapping[str, str]] = {"off_topic": "The texts hold no word of the word list."}
+
+    spec: TopicSpec
+
+    def __init__(self, spec: Any, context: Any) -> None:
+        super().__init__(spec, context)
+        self._words: tuple[str, ...] = ()
+        self._keys: Any = None
+        """The words as they are compared."""
+        self._tokenizer: Tokenizer | None = None
+        self._scanner: Scanner | None = None
+        self._finder: WordFinder | None = None
+        if self.spec.match == "words" and self.spec.tokenizer is not None:
+            self._tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What shapes the words, where whole words are looked for."""
+        return {} if self._tokenizer is None else self._tokenizer.fingerprint()
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Load the word list, and the tokenizer's dictionary."""
+        self.look_for(load_words(self.spec.words.file))
+
+    def look_for(self, words: Iterable[str]) -> None:
+        """Get ready to look for `words`, in the place of the word list."""
+        self._words = tuple(words)
+        self._keys = pa.array([folded(word, self.spec.fold) for word in self._words], pa.string())
+        self._scanner = self._finder = None
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+        """Groups that name a text which the rows do not have, and a tokenizer that does not cut words."""
+        if self.spec.match == "words":
+            yield from not_of_words(self._tokenizer)
+        known = text_names(rows["each"])
+        for group, fields in self.spec.groups.items():
+            for field in fields if known else ():
+                if field not in known:
+                    yield Complaint(f"groups.{group}", "the rows have no such text", field, known)
+
+    def screen(self, table: Table[Any]) -> Screened:
+        """Every row, and the tally of the words."""
+        groups = self.found(table)
+        missing = np.zeros(len(table), dtype=np.int64)
+        for bit, hits in enumerate(groups.values()):
+            group = np.ones(len(table), dtype=bool)
+            for at, _ in hits:
+                group[at] = False
+            missing |= group.astype(np.int64) << bit
+        codes, which = _coded(missing, len(groups))
+        lost: Any = pa.array(np.zeros(len(table), np.int8), mask=missing == 0)
+        reasons = pa.DictionaryArray.from_arrays(lost, pa.array(["off_topic"]))
+        details = pa.array([self._detail(code) for code in codes.tolist()], pa.string())
+        screened = Screened(reasons, pa.DictionaryArray.from_arrays(which, details))
+        self._tally(screened, table, [hit for hits in groups.values() for hit in hits])
+        return screened
+
+    def found(self, table: Table[Any]) -> dict[str, list[Hits]]:
+        """What each group hits, field by field; words are numbered as they stand in the list."""
+        known: list[tuple[Any, Any]] = []
+        exact = self.spec.match == "exact"
+        found: dict[str, list[Hits]] = {}
+        for name, fields in self.spec.groups.items():
+            texts = [_values(table, field) for field in fields]
+            found[name] = [self._exact(*both, known) if exact else self._contained(*both) for both in texts]
+        return found
+
+    def _detail(self, code: int) -> str:
+        """Where no word was found, for the groups whose bits are set in `code`."""
+        fields = [f for bit, names in enumerate(self.spec.groups.values()) if code >> bit & 1 for f in names]
+        return f"no word in {', '.join(fields)}" if fields else ""
+
+    def _exact(self, at: Any, values: Any, known: list[tuple[Any, Any]]) -> Hits:
+        """`known` holds the texts that were looked up for these rows, and their words: where an end of a triple is its
+        own only term, both fields hold the same."""
+        words = next((words for texts, words in known if len(texts) == len(values) and texts.equals(values)), None)
+        if words is None:
+            found: Any = pc.index_in(in_compared_form(values, self.spec.fold), value_set=self._keys)
+            words = found.fill_null(-1).to_numpy(zero_copy_only=False)
+            known.append((values, words))
+        there = np.flatnonzero(words >= 0)
+        return at[there], words[there]
+
+    def _contained(self, at: Any, values: Any) -> Hits:
+        if self._scanner is None:
+            self._scanner = Scanner(self._keys.to_pylist())
+        compared: list[Any] = in_compared_form(values, self.spec.fold).to_pylist()
+        texts, words = self._scanner.scan(compared)
+        if self._tokenizer is None:
+            return at[texts], words
+        if self._finder is None:
+            self._finder = WordFinder(self._words, self.spec.fold, self._tokenizer.tokens)
+        index = {word: number for number, word in enumerate(self._words)}
+        held: Any = np.unique(texts)
+        pairs = [
+            (text, index[word])
+            for text, said in zip(held.tolist(), values.take(pa.array(held)).to_pylist(), strict=True)
+            for word in self._finder.find(said)
+        ]
+        both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return at[both[:, 0]], both[:, 1]
+
+    def _tally(self, screened: Screened, table: Table[Any], hits: list[Hits]) -> None:
+        """Count each word once a row, however many fields and groups it hits."""
+        partition: Any = column(table.arrow, "partition")
+        if not isinstance(partition, pa.DictionaryArray):
+            partition = partition.dictionary_encode()
+        names, size = [str(name) for name in partition.dictionary.to_pylist()], len(self._words)
+        pairs = np.unique(np.concatenate([at.astype(np.int64) * size + word for at, word in hits]))
+        codes = partition.indices.to_numpy(zero_copy_only=False)
+        counts = np.zeros((len(names), size), dtype=np.int64)
+        np.add.at(counts, (codes[pairs // size], pairs % size), 1)
+        for name, row in zip(names, counts.tolist(), strict=True):
+            for word, count in zip(self._words, row, strict=True):
+                screened.tallies["words", name, word] = count
+
+
+_FEW_GROUPS = 16
+
+
+def _coded(values: Any, bits: int) -> tuple[Any, Any]:
+    """The different numbers of so many bits among `values`, rising, and the place of each value among them."""
+    if bits > _FEW_GROUPS:
+        codes, places = np.unique(values, return_inverse=True)
+        return codes, pa.array(places)
+    codes = np.flatnonzero(np.bincount(values, minlength=1 << bits))
+    place = np.zeros(1 << bits, np.int32)
+    place[codes] = np.arange(len(codes), dtype=np.int32)
+    return codes, pa.array(place[values])
+
+
+def _values(table: Table[Any], field: str) -> tuple[Any, Any]:
+    """The texts of `field` as an Arrow array, beside the row number of each."""
+    rows = np.arange(len(table), dtype=np.int64)
+    held = _column(table, field)
+    if held is not None and pa.types.is_string(held.type):
+        return rows, held
+    if held is not None and pa.types.is_list(held.type) and pa.types.is_string(held.type.value_type):
+        return pc.list_parent_indices(held).to_numpy(zero_copy_only=False).astype(np.int64), pc.list_flatten(held)
+    pairs = [(number, text) for number, row in enumerate(table) for text in _texts(row, field)]
+    return np.array([number for number, _ in pairs], dtype=np.int64), pa.array([t for _, t in pairs], pa.string())
+
+
+def _column(table: Table[Any], field: str) -> Any:
+    """The Arrow column of `field`, in the payload if there is one; ``None`` if the payload makes the text itself."""
+    if "payload" not in table.arrow.schema.names:
+        return column(table.arrow, field) if field in table.arrow.schema.names else None
+    known: Any = table.arrow.schema.field("payload").type
+    return column(table.arrow, f"payload.{field}") if known.get_field_index(field) >= 0 else None
+
+
+def _texts(row: Any, field: str) -> tuple[str, ...]:
+    texts: Mapping[str, tuple[str, ...]]
+    texts = {"title": (row.title,), "text": (row.text,)} if isinstance(row, Passage) else row.payload.texts()
+    if field not in texts:
+        raise DataError(
+            f"the rows have no text {field!r}",
+            where=field,
+            why=f"their texts are {', '.join(texts)}",
+            next="name one of them in the step's `groups`",
+        )
+    return texts[field]

@@ -1,0 +1,175 @@
+"""Puts words into the language of the recipe, by a dictionary or by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from benchbuilder.config.spec.base import FileRef, StepSpec
+from benchbuilder.core import registry
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.payloads import Fact, Term
+from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.text.languages import same_language
+from benchbuilder.core.text.lengths import Unit, length
+from benchbuilder.core.text.normalise import compose, tidy_space
+from benchbuilder.core.text.patterns import Regex, find_all
+from benchbuilder.models.base import Model
+from benchbuilder.models.conversation import Conversation
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+
+_FACT = Fact[Term]
+
+
+class TranslateSpec(WriterSpec):
+    """How words of other languages are translated. The rule is a dictionary; the model is asked for the other words.
+
+    A dictionary is a TSV in UTF-8 without header: a word, then its translations, each in a column of its own. A word
+    may stand on several lines; a line that begins with ``#`` is a comment.
+    """
+
+    dictionary: FileRef | None = None
+    about: str = ""
+    """What the words are about: the prompt sees it."""
+    languages: dict[str, str] = {}
+    """How prompts call a language, by its code; one that is missing goes by its code."""
+    same: Literal["keep", "drop"]
+    """What becomes of a translation that is the word itself (names and abbreviations may well be)."""
+    ends: str = ""
+    """Marks that a model may put at the end of its reply, and are taken off."""
+    not_words: tuple[Regex, ...] = ()
+    """What a reply that is a single word does not hold: sentences, lists, explanations."""
+    unit: Unit
+    max_length: int
+    """The longest translation."""
+
+
+class Translate(Writer):
+    """Makes one or several words of each word of another language; a word of this one is none of its business."""
+
+    kind: ClassVar[str] = "translate"
+    spec_class: ClassVar[type[StepSpec]] = TranslateSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
+    output: ClassVar[type[Row] | None] = _FACT
+    slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
+    translates: ClassVar[bool] = True
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "term": "the word to translate",
+        "note": "what its list says of it (may be empty)",
+        "language": "the language of the word",
+        "target": "the language to translate into",
+        "about": "what the word list is about",
+    }
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "untranslated": "The translation is the word itself.",
+        "no_word": "The reply is no single word but a sentence, a list or an explanation.",
+        "too_long": "The reply is longer than a word may be.",
+    }
+
+    spec: TranslateSpec
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the dictionary and the prompts."""
+        super().open(lookups)
+        ref = self.spec.dictionary
+        self._dictionary = {} if ref is None else read_dictionary(ref.file)
+        self._label: str = "" if self.asks is None else _label(self.asks)
+
+    def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
+        """A ticket for each translation that the dictionary has, or one for the model's."""
+        if self.spec.strategy != "model" and not same_language(row.language, self.context.language):
+            translations = self._dictionary.get(_key(row.payload.text), ())
+            if len(translations) > 1 and self.spec.dictionary is not None:
+                named = Path(self.spec.dictionary.path).name
+                made_by = self.made_by("dictionary")
+                return [
+                    self._kept(self._made(row, text, named, made_by, slot), slot)
+                    for slot, text in ((str(number), text) for number, text in enumerate(translations, start=1))
+                ]
+        return (yield from super().converse(row, parents))
+
+    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+        """A word of the recipe's language stays as it is."""
+        if not same_language(row.language, self.context.language):
+            return None
+        return Kept(_FACT.child(row, made_by=self.made_by("same_language"), payload=row.payload))
+
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+        """What the dictionary says."""
+        translations = self._dictionary.get(_key(row.payload.text), ())
+        if not translations or self.spec.dictionary is None:
+            return NeedsModel(f"{row.payload.text}: not in the dictionary")
+        named = Path(self.spec.dictionary.path).name
+        return self._kept(self._made(row, translations[0], named, self.made_by("dictionary")))
+
+    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """What the prompt sees."""
+        names = self.spec.languages
+        return {
+            "term": row.payload.text, "note": row.payload.note, "about": self.spec.about,
+            "language": names.get(row.language, row.language),
+            "target": names.get(self.context.language, self.context.language),
+        }  # fmt: skip
+
+    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """As long as the word itself."""
+        text: str = row.payload.text
+        return text
+
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+        """The word that a reply is."""
+        spec = self.spec
+        text = text.rstrip(spec.ends) if spec.ends else text
+        if (held := next((pattern for pattern in spec.not_words if find_all(pattern, text)), None)) is not None:
+            return Fault("no_word", held)
+        if (many := length(text, spec.unit)) > spec.max_length:
+            return Fault("too_long", f"{many} {spec.unit}")
+        return self._made(row, text, self._label, made_by)
+
+    def _made(self, row: Any, text: str, by: str, made_by: MadeBy, slot: str = "") -> Row | Fault:
+        """The word of a translation."""
+        term: Term = row.payload
+        text = compose(tidy_space(text))
+        if self.spec.same == "drop" and _key(text) == _key(term.text):
+            return Fault("untranslated")
+        made = term.model_copy(update={"text": text, "original": (term.text,), "translated_by": (by,)})
+        return _FACT.child(row, made_by=made_by, slot=slot, payload=made, language=self.context.language)
+
+    def _kept(self, made: Row | Fault, slot: str = "") -> Fate:
+        return Dropped(made.reason, made.detail, slot) if isinstance(made, Fault) else Kept(made, slot)
+
+
+def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
+    """The translations of each word, in the order of the file; DataError for a file of another shape."""
+    found: dict[str, dict[str, None]] = {}
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            "the dictionary cannot be read", where=str(path), why=str(error), next="give a TSV in UTF-8"
+        ) from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        word, *translations = (tidy_space(cell) for cell in line.split("\t"))
+        if not word or not any(translations):
+            raise DataError(
+                "a line of the dictionary has no word with a translation", where=f"{path}:{number}", why=line[:80],
+                next="write a word, a tab and its translation; further translations after further tabs",
+            )  # fmt: skip
+        found.setdefault(_key(word), {}).update(dict.fromkeys(filter(None, translations)))
+    return {word: tuple(translations) for word, translations in found.items()}
+
+
+def _key(text: str) -> str:
+    return compose(tidy_space(text)).casefold()
+
+
+def _label(asks: Any) -> str:
+    model: Model = registry.create("model", asks)
+    return model.label

@@ -1,0 +1,1 @@
+"""A local service that speaks the OpenAI protocol and misbehaves on purpose."""

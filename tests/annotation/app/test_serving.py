@@ -1,0 +1,56 @@
+"""The app on a real port."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from review_world import make_world
+
+from benchbuilder.annotation.app.serving import serve
+from benchbuilder.core.errors import ServiceError
+
+PROGRAM = """
+import logging, sys
+sys.path.insert(0, sys.argv[1])
+from review_world import make_world
+from benchbuilder.annotation.app.serving import serve
+logging.basicConfig(level=logging.DEBUG)
+world = make_world(f"sqlite:///{sys.argv[2]}")
+_, token = world.ballots.invite("Ann", "annotator", 100000)
+serve(world.app, "127.0.0.1", 0, ready=lambda address: print(address, token, flush=True))
+print("stopped", flush=True)
+"""
+
+
+def test_it_serves_until_it_is_told_to_stop_and_logs_no_token(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), str(tmp_path / "v.db")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address, token = server.stdout.readline().split()
+        page = httpx2.get(f"{address}enter/{token}")
+        refused = httpx2.get(f"{address}enter/{token}x?a=b")
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=20)
+    assert (page.status_code, refused.status_code, server.returncode) == (200, 403, 0)
+    assert "server" not in page.headers
+    assert "stopped" in out
+    assert "GET /enter/... 200" in err
+    assert token not in err + out
+    assert "Traceback" not in err
+
+
+def test_a_port_that_is_taken_is_an_error_with_a_way_on(tmp_path: Path) -> None:
+    world = make_world(f"sqlite:///{tmp_path / 'v.db'}", [])
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(ServiceError) as error:
+            serve(world.app, "127.0.0.1", other.getsockname()[1], ready=lambda _: None)
+    assert "another one" in error.value.next
+    world.ballots.close()

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+from ballot_world import World, replayed, spec_of, task_of, tasks_of
+
+from benchbuilder.annotation.database import history, schema
+from benchbuilder.annotation.database.models import Imported
+from benchbuilder.annotation.database.sanitise import load
+from benchbuilder.core.errors import DataError
+
+
+def test_the_history_says_who_said_what_when_and_through_which_door(world: World):
+    person = world.annotators(2)[0]
+    task = task_of(0)
+    world.lay_out([task])
+    world.submit(person, note="一", sound=0)
+    world.clock.tick(hours=1)
+    world.ballots.undo(person, "p")
+    first, second = world.ballots.votes("p")
+    assert (first.task, first.subject, first.question) == (task.key, world.subject(task), "sound")
+    assert (first.person, first.code, first.role, first.door) == ("专家1", "A1", "annotator", "app")
+    assert (first.value, first.note, second.value, second.note) == (0, "一", None, "")
+    assert (second.at - first.at).total_seconds() == 3600
+    assert second.at == world.clock.now
+    assert list(world.ballots.votes("p", since=first.id)) == [second]
+    assert [event.id for event in world.ballots.events("p")][-1] == second.event
+
+
+def test_long_histories_come_in_parts(world: World, monkeypatch: pytest.MonkeyPatch):
+    person = world.annotators(2)[0]
+    world.lay_out(tasks_of(7))
+    for _ in range(7):
+        world.submit(person)
+    everything = list(world.ballots.votes("p")), list(world.ballots.events("p"))
+    for size in (1, 3, 7, 8):
+        monkeypatch.setattr(history, "_PAGE", size)
+        assert (list(world.ballots.votes("p")), list(world.ballots.events("p"))) == everything
+    assert len(everything[0]) == 7
+
+
+def test_history_cannot_be_rewritten(world: World):
+    person = world.annotators(2)[0]
+    world.lay_out(tasks_of(1))
+    world.submit(person)
+    before = (list(world.ballots.votes("p")), list(world.ballots.events("p")))
+    engine = world.ballots._transactions.engine
+    statements = [
+        "UPDATE votes SET value = '0'",
+        "DELETE FROM votes",
+        "UPDATE events SET at = at",
+        "DELETE FROM events",
+    ]
+    if engine.dialect.name != "sqlite":
+        statements += ["TRUNCATE votes", "TRUNCATE events CASCADE"]
+    for statement in statements:
+        with pytest.raises(sqlalchemy.exc.DBAPIError, match="can only be added to"), engine.begin() as connection:
+            connection.execute(sqlalchemy.text(statement))
+    if engine.dialect.name == "sqlite":
+        replaced = "INSERT OR REPLACE INTO votes SELECT * FROM votes"
+        with pytest.raises(sqlalchemy.exc.DBAPIError, match="can only be added to"), engine.begin() as connection:
+            connection.execute(sqlalchemy.text(replaced))
+    assert (list(world.ballots.votes("p")), list(world.ballots.events("p"))) == before
+
+
+def votes_that_count(world: World) -> set[tuple]:
+    with world.ballots._transactions.reading() as connection:
+        query = sqlalchemy.select(schema.current, schema.people.c.code).join(
+            schema.people, schema.people.c.id == schema.current.c.person_id
+        )
+        return {(row.code, row.key, row.wording, row.value, row.vote_id) for row in connection.execute(query)}
+
+
+def test_votes_that_count_are_those_of_the_history(world: World):
+    """Whatever people do in whatever order, the fast table is what a replay of the history gives."""
+    draw = random.Random(20)
+    people = world.annotators(3)
+    judge = world.invite("仲裁", "adjudicator")
+    spec = spec_of("sound", "degree", "supports", "remark")
+    shown = [task_of(number, number % 3) for number in range(6)]
+    world.lay_out(shown, spec)
+
+    def submit() -> None:
+        person = draw.choice(people)
+        tasks = [task for _, task in world.ballots.tasks("p") if world.id_of(task) in world.ids(person)]
+        values = {"sound": draw.randint(0, 1), "degree": draw.choice([0, 0.3, 0.55, 1.0]), "supports": 1}
+        if draw.random() < 0.4:
+            values["remark"] = draw.choice(["一", "二"])
+        if tasks:
+            world.submit(person, draw.choice(tasks), draw.choice(["", "备注"]), **values)
+
+    def import_one() -> None:
+        task = draw.choice(world.ballots.tasks("p"))[1]
+        vote = Imported(draw.choice(people).name, world.subject(task), draw.randint(0, 1))
+        world.ballots.bring_in("p", [vote], "csv")
+
+    def adjudicate() -> None:
+        id_ = world.ballots.next_dispute(judge, "p")
+        if id_ is not None:
+            assert world.decide(judge, id_, draw.randint(0, 1), reason="理由") == "kept"
+
+    def change_tasks() -> None:
+        changed = [task_of(number, draw.randint(0, 2)) for number in draw.sample(range(8), 5)]
+        world.lay_out(changed, spec_of("sound", "degree", "supports", "remark", per_task=draw.choice([2, 3])))
+
+    def shut_out() -> None:
+        person = draw.choice(people)
+        world.ballots.revoke(person.name)
+        world.ballots.reinvite(person.name)
+
+    def undo() -> None:
+        world.ballots.undo(draw.choice([*people, judge]), "p")
+
+    steps = [submit] * 12 + [undo] * 5 + [adjudicate] * 3 + [import_one] * 3 + [change_tasks, shut_out]
+    for _ in range(150):
+        world.clock.tick(seconds=draw.randint(1, 4000))
+        draw.choice(steps)()
+        naive = replayed(world.ballots, "p")
+        kept = world.ballots.ballot("p", everything=True)
+        assert (kept.votes, kept.decisions) == (naive.votes, naive.decisions)
+    last = {(vote.code, vote.subject): vote for vote in world.ballots.votes("p")}
+    counting = {(v.code, v.subject.key, v.subject.wording, v.value, v.id) for v in last.values() if v.value is not None}
+    assert {(c, k, w, load(value), id_) for c, k, w, value, id_ in votes_that_count(world)} == counting
+    query = sqlalchemy.select(schema.tasks.c.id, schema.tasks.c.open_disputes, schema.tasks.c.agreement)
+    with world.ballots._transactions.writing() as connection:
+        settled = connection.execute(query.order_by(schema.tasks.c.id)).all()
+        connection.execute(sqlalchemy.update(schema.tasks).values(open_disputes=5, agreement=0.5))
+        connection.execute(sqlalchemy.update(schema.projects).values(spec=schema.projects.c.spec + " "))
+    world.lay_out([task for _, task in world.ballots.tasks("p")], world.spec)
+    with world.ballots._transactions.reading() as connection:
+        judged = set(connection.scalars(sqlalchemy.select(schema.current.c.task_id)))
+        again = connection.execute(query.order_by(schema.tasks.c.id)).all()
+    assert [row for row in again if row.id in judged] == [row for row in settled if row.id in judged]
+
+
+def test_the_digest_is_of_votes_and_not_of_how_they_came(url: str, tmp_path: Path):
+    found = []
+    for number, where in enumerate((url, f"sqlite:///{tmp_path / 'other.db'}")):
+        world = World(where)
+        people = world.annotators(2)
+        world.lay_out(tasks_of(4) if number else tasks_of(5)[:0:-1] + tasks_of(1))
+        digests = {world.ballots.digest("p")}
+        for person in people[:: 1 if number else -1]:
+            for task in tasks_of(4):
+                world.submit(person, task, sound=1)
+                digests.add(world.ballots.digest("p"))
+        assert len(digests) == 9
+        world.submit(people[0], tasks_of(1)[0], sound=0)
+        digests.add(world.ballots.digest("p"))
+        assert len(digests) == 10
+        world.submit(people[0], tasks_of(1)[0], sound=1)
+        found.append(world.ballots.digest("p"))
+        world.lay_out([])
+        found.append(world.ballots.digest("p"))
+        world.ballots.close()
+    assert len(set(found)) == 1
+
+
+def test_the_lead_sees_where_everybody_stands(world: World):
+    first, second = world.annotators(2)
+    judge = world.invite("仲裁", "adjudicator")
+    gold = [task_of(90 + number, expected={"sound": 1, "degree": 0.8}) for number in range(2)]
+    world.lay_out(tasks_of(3) + gold, spec_of("sound", "degree", min_seconds=20))
+    for task, seconds in ((tasks_of(1)[0], 30), (gold[0], 5)):
+        world.open(first, task)
+        world.clock.tick(seconds=seconds)
+        world.submit(first, task, sound=1, degree=0.6)
+    world.submit(second, tasks_of(1)[0], sound=0, degree=0.6)
+    found = world.ballots.standing("p")
+    assert (found.tasks, found.complete, found.gold, found.retired, found.disputes, found.short) == (3, 1, 2, 0, 1, 0)
+    one, two, three = found.shares
+    assert (one.person.code, one.seconds, one.hasty, one.progress.done) == ("A1", (30, 5), 1, 2)
+    answers = [(answer.question, answer.expected, answer.value, answer.right) for answer in one.gold]
+    assert answers == [("sound", 1, 1, True), ("degree", 0.8, 0.6, True)]
+    assert (two.progress.done, two.gold) == (1, ())
+    assert three.person == judge
+    assert three.progress.open == 1
+    with pytest.raises(DataError, match="there is no project"):
+        world.ballots.standing("q")

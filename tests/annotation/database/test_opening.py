@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from ballot_world import World, tasks_of
+
+from benchbuilder.annotation.database import annotator_queries
+from benchbuilder.annotation.database.schema import metadata
+from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.core.errors import DataError
+
+_OPEN = """
+import sys
+from benchbuilder.annotation.database import desk
+from benchbuilder.annotation.database.store import Ballots
+sys.stdin.readline()
+with Ballots.open(sys.argv[1]) as ballots:
+    ballots.invite(sys.argv[2], "annotator")
+"""
+
+
+def test_several_processes_open_a_new_database_at_once(url: str):
+    command = [sys.executable, "-c", _OPEN, url]
+    processes = [
+        subprocess.Popen([*command, f"专家{n}"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for n in range(3)
+    ]
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    problems = [process.communicate(timeout=60)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 3, problems
+    with Ballots.open(url) as ballots:
+        assert sorted(person.code for person in ballots.people()) == ["A1", "A2", "A3"]
+
+
+def test_migrations_make_what_the_tables_say(world: World):
+    with world.ballots._transactions.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": False})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_opening_again_finds_everything(world: World):
+    person = world.annotators(2)[0]
+    world.lay_out(tasks_of(3))
+    world.submit(person)
+    digest = world.ballots.digest("p")
+    world.ballots.close()
+    with Ballots.open(world.url) as again:
+        assert again.digest("p") == digest
+        assert again.project("p") is not None
+
+
+def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path: Path):
+    world = World(f"sqlite:///{tmp_path / 'new' / 'folder' / 'votes.db'}")
+    with world.ballots._transactions.reading() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    world.ballots.close()
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
+
+
+@pytest.mark.parametrize(
+    "url", ["", "votes.db", "mysql://u:p@h/d", "sqlite://", "sqlite:///:memory:", "://", "postgresql"]
+)
+def test_what_is_no_database_is_told(url: str):
+    with pytest.raises(DataError) as caught:
+        Ballots.open(url)
+    assert "sqlite:///FILE" in caught.value.next
+
+
+def test_a_file_that_is_none_of_ours_is_left_alone(tmp_path: Path):
+    path = tmp_path / "notes.db"
+    path.write_bytes("这不是数据库。".encode() * 500)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="cannot be opened") as caught:
+        Ballots.open(f"sqlite:///{path}")
+    assert str(path) in caught.value.where
+    assert path.read_bytes() == before
+
+
+def test_a_path_that_is_a_folder(tmp_path: Path):
+    with pytest.raises(DataError, match="cannot be opened"):
+        Ballots.open(f"sqlite:///{tmp_path}")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError):
+        Ballots.open(f"sqlite:///{tmp_path / 'file' / 'votes.db'}")
+
+
+def test_a_newer_database_is_told(tmp_path: Path):
+    url = f"sqlite:///{tmp_path / 'votes.db'}"
+    Ballots.open(url).close()
+    with sqlite3.connect(tmp_path / "votes.db") as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+    raw.close()
+    with pytest.raises(DataError, match="newer version"):
+        Ballots.open(url)
+
+
+def test_a_server_that_is_not_there_and_no_password_in_the_message():
+    with pytest.raises(DataError, match="cannot be opened") as caught:
+        Ballots.open("postgresql://li:geheim@127.0.0.1:1/votes")
+    assert "127.0.0.1:1/votes" in str(caught.value)
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_path_with_signs_of_all_sorts(tmp_path: Path):
+    folder = tmp_path / "50% 专家 #1"
+    folder.mkdir()
+    with Ballots.open(f"sqlite:///{folder / 'votes.db'}") as ballots:
+        ballots.invite("专家1", "annotator")
+    assert (folder / "votes.db").exists()
+
+
+def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch):
+    first, second = world.annotators(2)
+    world.lay_out(tasks_of(1))
+    world.submit(first, sound=0)
+    world.open(second)
+
+    def broken(*_: object) -> None:
+        raise sqlalchemy.exc.InvalidRequestError("broken")
+
+    monkeypatch.setattr(annotator_queries, "settle_one", broken)
+    before = len(list(world.ballots.events("p")))
+    with pytest.raises(sqlalchemy.exc.InvalidRequestError):
+        world.submit(second)
+    assert len(list(world.ballots.events("p"))) == before
+    assert len(list(world.ballots.votes("p"))) == 1
+    monkeypatch.undo()
+    assert world.submit(second) == "kept"
+    assert world.ballots.disputes("p") == 1

@@ -1,0 +1,127 @@
+"""What pages ask of the database is looked up by index, however many tasks there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+from ballot_world import World, spec_of, task_of, tasks_of
+
+from benchbuilder.annotation.database.models import Submission
+
+_LARGE = ("tasks", "assignments", "votes", "events", "current_votes", "drafts")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    found = World(f"sqlite:///{tmp_path / 'votes.db'}")
+    yield found
+    found.ballots.close()
+
+
+class Spy:
+    """Every statement that is executed, with its query plan."""
+
+    def __init__(self, world: World) -> None:
+        self.engine = world.ballots._transactions.engine
+        self.seen: list[tuple[str, object]] = []
+        sqlalchemy.event.listen(self.engine, "before_cursor_execute", self._note)
+
+    def _note(self, connection, cursor, statement, parameters, context, many):
+        self.seen.append((statement, parameters[0] if many else parameters))
+
+    def plans(self) -> list[tuple[str, str]]:
+        """Lines of query plans, each with its statement."""
+        sqlalchemy.event.remove(self.engine, "before_cursor_execute", self._note)
+        found = []
+        with self.engine.connect() as connection:
+            for statement, parameters in self.seen:
+                if statement.startswith(("BEGIN", "PRAGMA")):
+                    continue
+                plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+                found += [(line[3], statement) for line in plan]
+        return found
+
+    def scans(self) -> list[str]:
+        """Statements that read a large table from end to end."""
+        large = re.compile(rf"SCAN ({'|'.join(_LARGE)})\b")
+        return [f"{line}: {statement}" for line, statement in self.plans() if large.match(line)]
+
+
+def test_pages_scan_nothing(world: World):
+    first, second = world.annotators(2)
+    judge = world.invite("仲裁", "adjudicator")
+    world.lay_out(tasks_of(50, 1), spec_of("sound", "supports", "remark"))
+    world.submit(second, task_of(0), sound=0)
+    world.submit(second, task_of(1), sound=0)
+    token = world.tokens["专家1"]
+    spy = Spy(world)
+    session, _ = world.ballots.enter(token)
+    world.ballots.visitor(session)
+    world.ballots.projects()
+    world.ballots.project("p")
+    number = world.ballots.next(first, "p", after=3)
+    found = world.ballots.assignment(first, "p", number)
+    world.ballots.save_draft(first, found.task_id, {"note": "一"})
+    world.ballots.skip(first, found.task_id)
+    world.ballots.flag(first, found.task_id, True)
+    world.ballots.listing(first, "p", state="skipped", start=2)
+    for task in tasks_of(2, 1):
+        id_ = world.ballots.assignment(first, "p", 5).task_id
+        world.ballots.submit(first, id_, Submission(world.answers(world.ballots.assignment(first, "p", 5).task)))
+        del task
+    world.ballots.progress(first, "p")
+    world.ballots.undo(first, "p")
+    world.ballots.disputes("p")
+    world.ballots.next_dispute(judge, "p")
+    world.ballots.progress(judge, "p")
+    world.ballots.leave(session)
+    assert len(spy.seen) > 60
+    assert spy.scans() == []
+
+
+def test_deciding_scans_nothing(world: World):
+    first, second = world.annotators(2)
+    judge = world.invite("仲裁", "adjudicator")
+    world.lay_out(tasks_of(50), spec_of())
+    for task in tasks_of(3):
+        world.submit(first, task, sound=1)
+        world.submit(second, task, sound=0)
+    spy = Spy(world)
+    id_ = world.ballots.next_dispute(judge, "p", frozenset({1}))
+    dispute = world.ballots.dispute(judge, "p", id_)
+    world.ballots.save_draft(judge, id_, {"reason": "一"})
+    assert world.ballots.decide(judge, id_, Submission({s: 1 for s, _ in dispute.subjects})) == "kept"
+    world.ballots.undo(judge, "p")
+    world.ballots.disputes("p")
+    assert spy.scans() == []
+
+
+def test_a_large_project_is_no_slower(world: World):
+    """Counts of the work that SQLite does rather than time: the same number of statements, all by index."""
+    first, _ = world.annotators(2)
+    counts = []
+    for size in (20, 2000):
+        world.lay_out(tasks_of(size))
+        spy = Spy(world)
+        number = world.ballots.next(first, "p")
+        found = world.ballots.assignment(first, "p", number)
+        world.ballots.submit(first, found.task_id, Submission(world.answers(found.task)))
+        assert spy.scans() == []
+        counts.append(len(spy.seen))
+    assert counts[0] == counts[1]
+
+
+def test_what_is_open_or_flagged_is_not_counted_one_by_one(world: World):
+    first, _ = world.annotators(2)
+    world.lay_out(tasks_of(50))
+    spy = Spy(world)
+    world.ballots.progress(first, "p")
+    lines = [line for line, _ in spy.plans() if line.startswith("SEARCH assignments")]
+    assert len(lines) == 4
+    assert [line for line in lines if "state=?" not in line and "assignments_in_order" not in line] == [
+        "SEARCH assignments USING INDEX assignments_flagged (person_id=? AND project_id=? AND live=?)"
+    ]

@@ -1,0 +1,295 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from door_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchbuilder.annotation.formats.argilla import tenths, write_argilla
+from benchbuilder.annotation.formats.argilla_import import read_argilla
+from benchbuilder.annotation.formats.models import Skip, Suggestion, Vote
+from benchbuilder.annotation.formats.user_table import uuid_of
+from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.core.errors import DataError
+
+HERE = Path(__file__).parent
+SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def as_bytes(data):
+    return json.dumps(data, ensure_ascii=False).encode()
+
+
+def records_of(material):
+    return json.loads(write_argilla(material).files["records.json"])
+
+
+def flattened(records):
+    """What `to_list(flatten=True)` makes of records: all rows with the same keys."""
+    rows = []
+    for record in records:
+        row = {key: record[key] for key in ("id", "status", "_server_id")} | record["fields"] | record["metadata"]
+        for name, said in record["responses"].items():
+            row[f"{name}.responses"] = [one["value"] for one in said]
+            row[f"{name}.responses.users"] = [one["user_id"] for one in said]
+            row[f"{name}.responses.status"] = [one["status"] for one in said]
+        for name, one in record["suggestions"].items():
+            row |= {f"{name}.suggestion": one["value"], f"{name}.suggestion.score": one["score"],
+                    f"{name}.suggestion.agent": one["agent"]}  # fmt: skip
+        rows.append(row)
+    keys = {key for row in rows for key in row}
+    return [dict.fromkeys(keys) | row for row in rows]
+
+
+def rounded(vote):
+    return replace(vote, value=tenths(vote.value) / 10) if isinstance(vote.value, float) else vote
+
+
+def carried(material):
+    """The votes that Argilla can take: of annotators who answered whatever is required of every task."""
+    spec, kept = material.project.spec, []
+    asked = material.asked()
+    fewest = min(len(task.paragraphs) for task in material.tasks)
+    for task in material.tasks:
+        firsts = [task.key, *(paragraph.key for paragraph in task.paragraphs[:fewest])]
+        own = [s for s, what in asked.items() if what.claim == task.key]
+        needed = {s for s in own if s.key in firsts and spec.asked()[asked[s].question].required}
+        if not any(q.required and (q.subject == "claim" or fewest) for q in spec.asked().values()):
+            claims = list(spec.asked("claim"))
+            key, name = (
+                (task.key, claims[0])
+                if claims
+                else (task.paragraphs[0].key if task.paragraphs else "", next(iter(spec.asked("evidence")), ""))
+            )
+            needed = {s for s in own if s.key == key and asked[s].question == name} or {None}
+        for rater in material.people:
+            votes = [v for v in material.votes if v.code == rater.code and v.subject in own]
+            if rater.role == "annotator" and needed <= {v.subject for v in votes}:
+                kept += map(rounded, votes)
+    return kept
+
+
+@settings(SLOW, max_examples=30)
+@given(materials())
+def test_votes_come_back_as_they_went_rounded(material):
+    records = records_of(material)
+    for content in (as_bytes(records), as_bytes(flattened(records))):
+        brought = read_argilla("records.json", content, material)
+        assert brought.problems == []
+        assert brought.stale == 0
+        assert as_set(brought.votes) == as_set(carried(material))
+
+
+@given(st.integers(0, 10))
+def test_tenths_are_exact(value):
+    assert tenths(value / 10) == value
+
+
+@pytest.mark.parametrize(("value", "rating"), [(0.75, 8), (0.25, 3), (0.05, 1), (0.449999, 4), (0.95, 10), (1, 10)])
+def test_the_middle_goes_up(value, rating):
+    assert tenths(value) == rating
+
+
+# --- the shapes
+
+
+def test_the_settings_in_the_shape_that_its_client_gives():
+    settings_ = json.loads(write_argilla(material_of()).files["settings.json"])
+    assert settings_ == json.loads((HERE / "argilla_settings.json").read_text("utf-8"))
+    assert set(settings_) == {"guidelines", "questions", "fields", "vectors", "metadata", "allow_extra_metadata",
+                              "distribution", "mapping"}  # fmt: skip
+    assert {q["settings"]["type"] for q in settings_["questions"]} == {"label_selection", "rating", "text"}
+    assert settings_["distribution"] == {"strategy": "overlap", "min_submitted": 2}
+    names = [part["name"] for part in settings_["questions"] + settings_["fields"] + settings_["metadata"]]
+    assert len(set(names)) == len(names)
+
+
+def test_the_records_in_the_shape_that_its_client_gives():
+    record = records_of(material_of())[0]
+    assert set(record) == {"id", "fields", "metadata", "suggestions", "responses", "vectors", "status", "_server_id"}
+    user = uuid_of(PEOPLE[0])
+    assert record["responses"]["x10_correct"][0] == {"value": 8, "user_id": user, "status": "submitted"}
+    assert record["responses"]["q_clarity"][1]["value"] == "1"
+    assert record["status"] == "completed"
+    assert user == "f541353d-ede9-58f2-bdde-1abdb9a106de"
+    assert "secret-model-7b" not in json.dumps(record)
+
+
+@settings(SLOW, max_examples=20)
+@given(materials())
+def test_nothing_that_its_server_would_refuse(material):
+    made = write_argilla(material).files
+    settings_, records = json.loads(made["settings.json"]), json.loads(made["records.json"])
+    required = {q["name"] for q in settings_["questions"] if q["required"]}
+    assert required
+    assert any(field["required"] for field in settings_["fields"])
+    kinds = {q["name"]: q["settings"] for q in settings_["questions"]}
+    for question in settings_["questions"]:
+        assert 1 <= len(question["name"]) <= 200
+        assert 1 <= len(question["title"]) <= 500
+        assert question.get("description") is None or 1 <= len(question["description"]) <= 1000
+        assert set(question["name"]) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-")
+        for option in question["settings"].get("options", []):
+            assert "text" not in option or 1 <= len(option["text"]) <= 500
+    for record in records:
+        said = {}
+        for name, responses in record["responses"].items():
+            for one in responses:
+                said.setdefault((one["user_id"], one["status"]), set()).add(name)
+                options = [option["value"] for option in kinds[name].get("options", [])]
+                assert one["value"] in options if options else one["value"]
+        assert len({user for user, _ in said}) == len(said), "a user's answers have one status"
+        assert all(required <= names for (_, status), names in said.items() if status == "submitted")
+
+
+def test_long_texts_are_cut_and_still_bound():
+    spec = spec_of({"factual": QUESTIONS["factual"] | {"text": "长" * 1200, "label": "l" * 600}})
+    material = material_of(spec=spec)
+    export = write_argilla(material)
+    (question, _) = json.loads(export.files["settings.json"])["questions"]
+    assert len(question["description"]) == 1000
+    assert question["description"].endswith("…")
+    found = {loss.what: loss.count for loss in export.losses}
+    assert found["texts that are longer than the server takes: they are cut, votes stay bound to the whole"] == 2
+    assert len(read_argilla("r.json", export.files["records.json"], material).votes) == 6
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        ({"x" * 201: QUESTIONS["factual"]}, "is longer than 200 characters"),
+        ({"s": QUESTIONS["clarity"] | {"options": dict.fromkeys(range(501), "")}}, "s has 501 options, more than 500"),
+    ],
+)
+def test_what_its_server_would_refuse_is_refused_here(raw, why):
+    with pytest.raises(DataError, match="would refuse") as caught:
+        write_argilla(material_of(spec=spec_of(raw), votes=[]))
+    assert why in caught.value.why
+
+
+# --- frozen records
+
+
+def test_records_as_its_client_writes_them():
+    material = material_of(votes=[])
+    brought = read_argilla("r.json", (HERE / "argilla_records.json").read_bytes(), material)
+    assert brought.problems == []
+    assert brought.stale == 1
+    assert [(v.person, v.role, v.value, v.note, v.where) for v in brought.votes] == [
+        ("林医生", "annotator", 1, "同意", "r.json:1"),
+        ("د. سارة", "annotator", 0, "", "r.json:1"),
+        ("林医生", "annotator", 0.8, "同意", "r.json:1"),
+    ]
+
+
+def test_flattened_records():
+    material = material_of(votes=[])
+    brought = read_argilla("r.json", (HERE / "argilla_records_flat.json").read_bytes(), material)
+    assert brought.problems == []
+    assert brought.left_out == {"answers that are not submitted": 2}
+    assert [(v.person, v.value, v.note, v.where) for v in brought.votes] == [
+        ("林医生", 1, "", "r.json:1"), ("林医生", 0.3, "", "r.json:1"), ("د. سارة", "改\n写", "备注", "r.json:2"),
+    ]  # fmt: skip
+
+
+# --- what is refused
+
+
+def respond(name, value, user=None):
+    def change(record):
+        record["responses"] = {name: [{"value": value, "user_id": user or uuid_of(PEOPLE[0])}]}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (respond("x10_correct", 75), "r.json:1: x10_correct is 75; allowed are whole numbers from 0 to 10"),
+        (respond("x10_correct", 0.5), "x10_correct is 0.5; allowed"),
+        (respond("x10_correct", True), "x10_correct is True; allowed"),
+        (respond("q_factual", "2"), "q_factual is '2'; allowed are 0, 1"),
+        (respond("q_factual", ["1", "0"]), "q_factual is several answers; allowed are 0, 1"),
+        (respond("q_factual", "1", "00000000-0000-0000-0000-000000000000"), "nobody here is user '00000000"),
+        (lambda r: r["fields"].update(text_answer="else"), "text_answer is not the text that c"),
+        (lambda r: r["metadata"].pop("bb_task"), "it has no bb_task and bb_subjects"),
+        (lambda r: r["metadata"].update(bb_subjects="{"), "it has no bb_task and bb_subjects"),
+        (lambda r: r["responses"].update(q_factual=["1"]), "q_factual has a response that is no object"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(change, what):
+    material = material_of()
+    records = records_of(material)
+    change(records[0])
+    brought = read_argilla("r.json", as_bytes(records), material)
+    assert any(what in problem for problem in brought.problems), brought.problems
+
+
+def test_flattened_lists_of_different_lengths():
+    material = material_of()
+    rows = flattened(records_of(material))
+    rows[1]["q_factual.responses.users"].pop()
+    (problem,) = read_argilla("r.json", as_bytes(rows), material).problems
+    assert problem == "r.json:2: q_factual.responses, its users and its status are not lists of one length"
+
+
+@settings(SLOW)
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda x: st.lists(x, max_size=3)
+                 | st.dictionaries(st.sampled_from(["value", "user_id", "status"]), x, max_size=3), max_leaves=8),
+    st.sampled_from(["responses", "metadata", "fields", "q_factual.responses", "q_factual.responses.users"]),
+    st.booleans(),
+)  # fmt: skip
+def test_whatever_stands_there_nothing_breaks(junk, place, flat):
+    records = records_of(material_of())
+    rows = flattened(records) if flat else records
+    rows[0][place] = junk
+    brought = read_argilla("r.json", as_bytes(rows), material_of())
+    assert all(problem.startswith("r.json:1: ") for problem in brought.problems)
+
+
+# --- losses
+
+
+def test_what_is_lost():
+    material = material_of()
+    skip = Skip(PEOPLE[0], material.tasks[0].key, START)
+    subject = next(iter(material.asked()))
+    suggestions = [Suggestion(agent, subject, "factual", 1) for agent in ("m1", "m2")]
+    planted = task_of("x", "y", expected=(("factual", 1),))
+    tasks = [*material.tasks, planted]
+    votes = [replace(v, value=0.46) if v.question == "correct" and v.code == "A2" else v for v in material.votes]
+    votes = [v for v in votes if not (v.code == "A1" and v.question == "clarity" and v.subject.key == tasks[1].key)]
+    full = replace(material, tasks=tasks, skips=[skip], suggestions=suggestions, votes=votes)
+    found = {loss.what: loss.count for loss in write_argilla(full).losses}
+    assert found["numbers with a resolution finer than 0.1: they are rounded to it"] == 6
+    assert found["of these, numbers that come to lie on the other side of the threshold"] == 3
+    assert found["decisions of adjudicators"] == 5
+    assert found["answers of people who left a required question of the task open: they are drafts"] == 4
+    assert found["tasks that were skipped"] == 1
+    assert found["suggestions of further models on one question: the first is kept"] == 1
+    assert found["expected answers of planted tasks"] == 1
+    assert found["questions are made for 2 paragraphs: tasks with fewer show all of them"] == 3
+    assert found["when a vote was given, and how long it took"] is None
+    assert found["the order of the guiding questions: those about paragraphs come after all others"] is None
+
+
+def test_a_recipe_that_requires_nothing():
+    spec = spec_of({"advice": QUESTIONS["advice"]})
+    export = write_argilla(material_of(spec=spec))
+    assert json.loads(export.files["settings.json"])["questions"][0]["required"]
+    assert "no question is required in the recipe: there, the first one is: 1" in map(str, export.losses)
+
+
+def test_two_remarks_of_a_person():
+    spec = spec_of({name: QUESTIONS[name] for name in ("factual", "clarity")})
+    tasks = [task_of("a", "b")]
+    subjects = list(everything_asked(tasks, spec).items())
+    votes = [
+        Vote("林医生", "A1", "annotator", s, what.question, 1, f"n{number}", START)
+        for number, (s, what) in enumerate(subjects)
+    ]
+    export = write_argilla(material_of(spec=spec, tasks=tasks, votes=votes))
+    assert "remarks besides the latest of a person on a task: one is kept: 1" in map(str, export.losses)

@@ -1,0 +1,274 @@
+import csv
+import io
+from dataclasses import replace
+
+import openpyxl
+import pytest
+from door_worlds import NASTY, PEOPLE, START, as_set, material_of, materials, spec_of, task_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchbuilder.annotation.formats.models import Rater, Ruling, Skip, Suggestion, Vote
+from benchbuilder.annotation.formats.parse_votes import plain
+from benchbuilder.annotation.formats.sheets import read_sheet, to_seconds, write_csv, write_xlsx, xlsx_text
+from benchbuilder.annotation.sheets.workbook import read_workbook, table_bytes
+from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.values import parse_value
+from benchbuilder.core.text.tables import csv_lines
+
+SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def lines_of(material):
+    return list(csv.reader(io.StringIO(write_csv(material).files["votes.csv"].decode("utf-8-sig"), newline="")))
+
+
+def csv_of(lines):
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerows(lines)
+    return stream.getvalue().encode()
+
+
+@settings(SLOW, max_examples=30)
+@given(materials())
+def test_votes_come_back_from_csv_as_they_went(material):
+    brought = read_sheet("votes.csv", write_csv(material).files["votes.csv"], material)
+    assert brought.problems == []
+    assert as_set(brought.votes) == as_set(material.votes)
+    assert {vote.seconds for vote in brought.votes} <= {12.0}
+
+
+@settings(SLOW, max_examples=12)
+@given(materials())
+def test_votes_come_back_from_xlsx_as_they_went(material):
+    export = write_xlsx(material)
+    brought = read_sheet("votes.xlsx", export.files["votes.xlsx"], material)
+    assert brought.problems == []
+    assert as_set(brought.votes) == as_set(material.votes)
+    assert write_xlsx(material).files == export.files
+
+
+def advice(text, note=""):
+    """One text answer."""
+    spec = spec_of({"advice": {"order": 1, "subject": "claim", "label": "a", "text": "b", "answer": "text",
+                               "max_chars": 100_000}})  # fmt: skip
+    tasks = [task_of("问", "答")]
+    (subject,) = everything_asked(tasks, spec)
+    return material_of(
+        spec=spec, tasks=tasks, votes=[Vote("林医生", "A1", "annotator", subject, "advice", text, note, START)]
+    )
+
+
+@settings(SLOW, max_examples=30)
+@given(st.text().map(str.strip).filter(bool), st.text(max_size=20))
+def test_every_text_comes_back(text, note):
+    material = advice(text, note)
+    for write, name in ((write_csv, "votes.csv"), (write_xlsx, "votes.xlsx")):
+        brought = read_sheet(name, write(material).files[name], material)
+        assert brought.problems == []
+        assert [(vote.value, vote.note) for vote in brought.votes] == [(text, note)]
+
+
+@pytest.mark.parametrize("text", ['=HYPERLINK("http://x")', "#N/A", "+1", "{=1}"])
+def test_no_cell_is_a_formula(text):
+    material = advice(text, "+1")
+    book = openpyxl.load_workbook(io.BytesIO(write_xlsx(material).files["votes.xlsx"]))
+    assert all(cell.data_type in ("s", "n") for row in book.active.iter_rows() for cell in row)
+    assert all(not cell.startswith(("=", "+", "-", "@")) for line in lines_of(material) for cell in line)
+
+
+def test_numbers_are_numbers_in_xlsx():
+    sheet = openpyxl.load_workbook(io.BytesIO(write_xlsx(material_of()).files["votes.xlsx"])).active
+    header = [cell.value for cell in sheet[1]]
+    column = {
+        (sheet.cell(row, header.index("question") + 1).value, type(sheet.cell(row, header.index("value") + 1).value))
+        for row in range(2, sheet.max_row + 1)
+    }
+    assert column == {("factual", int), ("support", int), ("clarity", int), ("correct", float), ("advice", str)}
+    assert sheet.freeze_panes == "A2"
+
+
+def test_the_rows_are_what_they_say():
+    material = material_of()
+    header, first, *_ = lines_of(material)
+    assert header == ["project", "task", "text_question", "text_answer", "about_model", "paragraph", "paragraph_text",
+                      "question",
+                      "value", "note", "code", "role", "at", "seconds", "door", "counts", "key", "wording"]  # fmt: skip
+    task = material.tasks[0]
+    assert first[:4] == ["answers", task.key, "产后出血最常见的原因是什么？", "'=子宫收缩乏力"]
+    assert first[4:7] == [dict(task.about)["model"], "", ""]
+    assert first[7:16] == ["factual", "1", "", "A1", "annotator", "2026-11-02T09:30:00+00:00", "41.5", "app", "1"]
+    paragraph = next(line for line in lines_of(material) if line[5] == "2")
+    assert paragraph[6] == NASTY[1]
+    assert not any(rater.person in cell for line in lines_of(material) for cell in line for rater in PEOPLE)
+
+
+def test_the_whole_history_is_there_and_the_last_vote_counts():
+    material = material_of()
+    first = material.votes[0]
+    votes = [replace(first, value=0), *material.votes, replace(first, value=None), replace(first, value=0)]
+    material = replace(material, votes=votes)
+    assert len(lines_of(material)) == len(votes) + 1
+    brought = read_sheet("v.csv", write_csv(material).files["votes.csv"], material)
+    assert brought.left_out == {"votes that were given up for later ones, or taken back": 3}
+    assert as_set(brought.votes) == as_set([*material_of().votes[1:], replace(first, value=0)])
+    undone = replace(material, votes=votes[:-1])
+    brought = read_sheet("v.csv", write_csv(undone).files["votes.csv"], undone)
+    assert as_set(brought.votes) == as_set(material_of().votes[1:])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_csv_as_spreadsheet_programs_save_it(encoding, delimiter):
+    material = material_of()
+    stream = io.StringIO(newline="")
+    csv.writer(stream, delimiter=delimiter).writerows(lines_of(material))
+    brought = read_sheet("v.csv", stream.getvalue().encode(encoding), material)
+    assert as_set(brought.votes) == as_set(material.votes)
+
+
+# --- what is refused
+
+
+def edited(column, cell, row=1, material=None):
+    material = material or material_of()
+    lines = lines_of(material)
+    lines[row][lines[0].index(column)] = cell
+    return read_sheet("v.csv", csv_of(lines), material)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "what"),
+    [
+        ("value", "2", "v.csv:2: factual is '2'; allowed are 0, 1"),
+        ("value", "yes", "v.csv:2: factual is 'yes'; allowed are 0, 1"),
+        ("code", "A9", "v.csv:2: nobody here has the code 'A9'"),
+        ("role", "lead", "v.csv:2: A1 is annotator here, not lead"),
+        ("text_answer", "else", "v.csv:2: text_answer is not the text that c"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_row(column, cell, what):
+    (problem,) = edited(column, cell).problems
+    assert problem.startswith(what)
+
+
+def test_another_paragraph_than_the_key():
+    lines = lines_of(material_of())
+    row = next(number for number, line in enumerate(lines) if line[5] == "1")
+    (problem,) = edited("paragraph_text", "else", row).problems
+    assert "paragraph_text is not the text that p" in problem
+
+
+def test_one_person_who_says_two_things():
+    lines = lines_of(material_of())
+    again = [*lines, lines[1]]
+    assert read_sheet("v.csv", csv_of(again), material_of()).problems == []
+    other = list(lines[1])
+    other[lines[0].index("value")] = "0"
+    (problem,) = read_sheet("v.csv", csv_of([*lines, other]), material_of()).problems
+    assert problem == "v.csv:37: 林医生 says 0 to factual, but 1 at v.csv:2; keep one"
+
+
+def test_stale_rows_are_counted():
+    assert edited("wording", "w000000000000").stale == 1
+    assert edited("key", "c" + "0" * 20).stale == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("v.csv", b"a,b\r\n1,2\r\n"), ("v.csv", b"\xff\x81\x00"), ("v.xlsx", b"PK"), ("v.csv", b"task,task,value\r\n"),
+     ("v.xlsx", table_bytes("t", [["a"]], [[False]]))],
+)  # fmt: skip
+def test_what_is_no_table(name, content):
+    brought = read_sheet(name, content, material_of())
+    assert len(brought.problems) == 1
+    assert brought.votes == []
+
+
+@settings(SLOW, max_examples=50)
+@given(st.lists(st.lists(st.text(max_size=5), max_size=17), max_size=4))
+def test_whatever_stands_there_nothing_breaks(junk):
+    lines = [lines_of(material_of())[0], *junk]
+    read_sheet("v.csv", csv_of(lines), material_of())
+
+
+def test_small_numbers_as_spreadsheet_programs_write_them():
+    lines = lines_of(material_of())
+    row = next(number for number, line in enumerate(lines) if line[7] == "correct")
+    for cell, value in (("1e-06", 0.000001), ("5E-02", 0.05), ("2.5E-1", 0.25), ("０，５", 0.5)):
+        brought = edited("value", cell, row)
+        assert value in [vote.value for vote in brought.votes]
+    assert "allowed are numbers from 0 to 1" in edited("value", "1e5", row).problems[0]
+
+
+# --- small parts
+
+
+@given(st.floats(0, 1).map(lambda value: round(value, 6)))
+def test_numbers_stand_without_exponent(value):
+    assert "e" not in plain(value)
+    assert float(plain(value)) == value
+    question = material_of().project.spec.asked()["correct"]
+    assert parse_value(question, plain(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"), [("a\x00b", "a_x0000_b"), ("_x000D_", "_x005F_x000D_"), ("x\r\n", "x_x000D_\n"), ("-1", "'-1")]
+)
+def test_what_no_cell_can_hold_is_written_as_excel_does(text, cell):
+    assert xlsx_text(text) == cell
+
+
+def test_a_table_holds_long_fields():
+    text = "长" * 200_000
+    assert csv_lines(csv_of([["wording"], [text]]), lambda header: True) == [["wording"], [text]]
+    assert read_workbook(table_bytes("t", [["n"], ["0.5"]], [[False], [True]])) == {"t": [["n"], ["0.5"]]}
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("1.5", 1.5), ("", None), ("-1", None), ("nan", None), ("inf", None)])
+def test_seconds(text, seconds):
+    assert to_seconds(text) == seconds
+
+
+# --- losses
+
+
+def test_what_is_lost():
+    material = material_of()
+    first = material.votes[0]
+    more = replace(
+        material,
+        votes=[*material.votes, replace(first, subject=replace(first.subject, key="c0"))],
+        tasks=[*material.tasks, task_of("nobody", "yet")],
+        skips=[Skip(PEOPLE[0], material.tasks[0].key, START)],
+        rulings=[Ruling(PEOPLE[2], material.tasks[0].key, START)],
+        suggestions=[Suggestion("m", first.subject, "factual", 1)],
+    )
+    for write in (write_csv, write_xlsx):
+        found = {loss.what: loss.count for loss in write(more).losses}
+        assert found["names of people: they stand by code"] is None
+        assert found["votes about what is not shown any more: they stand without its text"] == 1
+        assert found["tasks without a vote"] == 1
+        assert found["tasks that were skipped"] == 1
+        assert found["what adjudicators said of their decisions besides the remark"] == 1
+        assert found["suggestions of models"] == 1
+
+
+def test_texts_that_no_cell_holds_are_told_and_make_no_false_vote():
+    material = advice("长" * 40_000)
+    export = write_xlsx(material)
+    assert "texts that are too long for a cell: they are left out, and stand in CSV: 1" in map(str, export.losses)
+    assert read_sheet("v.xlsx", export.files["votes.xlsx"], material).votes == []
+    assert len(read_sheet("v.csv", write_csv(material).files["votes.csv"], material).votes) == 1
+    shown = replace(advice("短"), tasks=[task_of("问" * 40_000, "答")])
+    (subject,) = everything_asked(shown.tasks, shown.project.spec)
+    shown = replace(shown, votes=[replace(shown.votes[0], subject=subject)])
+    brought = read_sheet("v.xlsx", write_xlsx(shown).files["votes.xlsx"], shown)
+    assert brought.problems == []
+    assert [vote.value for vote in brought.votes] == ["短"]
+
+
+def test_people_come_from_the_project_not_the_file():
+    other = material_of(people=[replace(PEOPLE[0], person="someone else"), *PEOPLE[1:], Rater("x", "L1", "lead")])
+    brought = read_sheet("v.csv", write_csv(material_of()).files["votes.csv"], replace(other, votes=[]))
+    assert {vote.person for vote in brought.votes} == {"someone else", "د. سارة", "Meta, M."}

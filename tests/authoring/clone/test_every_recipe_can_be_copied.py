@@ -1,0 +1,92 @@
+"""Every bundled recipe can be copied; with its open places filled as the original has them, the copy can run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from clone_world import run
+
+from benchbuilder.authoring.clone.edit_yaml import Editor
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.recipe_index import Library
+from benchbuilder.config.search_path import Root, bundled, find_roots
+from benchbuilder.core.errors import RecipeError
+from benchbuilder.pipeline.check import check
+
+RECIPES = Library([Root(bundled("recipes"), "bundled")]).options("recipe")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def filled_words(here: Path, origin: str) -> list[str]:
+    """For each open place of the copy a word of the command line that says what the original says."""
+    record = json.loads((here / "recipes/recipe/copy/origin.json").read_text("utf-8"))
+    original = Library(find_roots()).places(f"recipe/{origin}")[0][0]
+    paths = yaml.safe_load(original.read_text("utf-8")).get("paths", {})
+    words: list[str] = []
+    with pytest.raises(RecipeError) as caught:
+        load_recipe(["recipe=copy"])
+    for problem in caught.value.problems:
+        top, _, name = problem.key.partition(".")
+        if problem.message.startswith("a value must be given here") and top == "card":
+            words.append(f"++{problem.key}={json.dumps(record['card'][name], ensure_ascii=False)}")
+        elif problem.message.startswith("a value must be given here") and top == "paths":
+            words.append(f"paths.{name}={original.parent / paths[name]}")
+        else:
+            assert top == "sources", str(problem)
+    return words
+
+
+@pytest.mark.parametrize("origin", RECIPES)
+def test_it_is_copied_whole(origin: str, here: Path) -> None:
+    assert run("new", "copy", "--from", origin) == 0
+    words = filled_words(here, origin)
+    loaded = load_recipe(["recipe=copy", *words])
+    check(loaded)
+    theirs = [
+        f"{key}: {ref.file}"
+        for key, ref in loaded.files
+        if not ref.file.is_relative_to(here) and not key.startswith("sources.") and ".model.prices" not in key
+    ]
+    assert [file for file in theirs if not file.startswith("model.")] == []
+    assert loaded.recipe.language == load_recipe([f"recipe={origin}"]).recipe.language
+
+
+@pytest.mark.parametrize("origin", RECIPES)
+def test_comments_are_kept_and_nothing_but_what_must_be_is_changed(origin: str, here: Path) -> None:
+    assert run("new", "copy", "--from", origin) == 0
+    record = json.loads((here / "recipes/recipe/copy/origin.json").read_text("utf-8"))
+    for place, copied in record["files"].items():
+        top, _, below = copied["origin"].partition("/")
+        theirs = (bundled(top) / below).read_text("utf-8").splitlines()
+        ours = (here / place).read_text("utf-8").splitlines()
+        assert {line for line in theirs if line.startswith("#")} <= {line for line in ours if line.startswith("#")}
+        if not place.startswith("recipes/recipe/"):
+            assert len(set(theirs) - set(ours)) <= 12, f"{place}: {set(theirs) - set(ours)}"
+        if place.endswith(".yaml"):
+            Editor((here / place).read_text("utf-8"))
+
+
+def test_the_copies_pass_the_linter_of_recipes(here: Path) -> None:
+    linter = pytest.importorskip("yamllint.linter", reason="yamllint is needed")
+    config = pytest.importorskip("yamllint.config", reason="yamllint is needed")
+    rules = config.YamlLintConfig(file=str(Path(__file__).parents[3] / ".yamllint.yaml"))
+    for origin in RECIPES:
+        for folder in ("recipes", "prompts"):
+            shutil.rmtree(here / folder, ignore_errors=True)
+        assert run("new", "copy", "--from", origin, "--source", "questions:multiple_choice") == 0
+        record = json.loads((here / "recipes/recipe/copy/origin.json").read_text("utf-8"))
+        for place, copied in record["files"].items():
+            if place.endswith(".yaml"):
+                top, _, below = copied["origin"].partition("/")
+                theirs = {p.rule for p in linter.run((bundled(top) / below).read_text("utf-8"), rules)}
+                found = [p for p in linter.run((here / place).read_text("utf-8"), rules) if p.rule not in theirs]
+                assert [f"{place}:{p.line} {p.message}" for p in found if p.rule != "line-length"] == []

@@ -1,0 +1,170 @@
+"""What `new` says when it cannot do what is asked: each time one readable message, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clone_world import run
+
+from benchbuilder.authoring.clone.parts import is_bound
+
+CASES: dict[str, tuple[str, str]] = {
+    "nothing asked": (
+        "new", """\
+        error: 1 problem in the recipe
+        - a name and a recipe to copy are wanted
+            at:      new
+            hint:    for instance `benchbuild new my_field --from care_mi`, or `benchbuild new --plugin my_plugin`
+        """,
+    ),
+    "no such recipe": (
+        "new wall --from balcny", """\
+        error: 1 problem in the recipe
+        - recipe: there is no recipe 'balcny'
+            at:      command line: recipe=balcny
+            found:   balcny
+            hint:    did you mean 'balcony'?
+        """,
+    ),
+    "name taken": (
+        "new garden --from balcony", """\
+        error: 1 problem in the recipe
+        - there is a recipe of this name
+            found:   recipes/recipe/garden.yaml
+            hint:    choose another name
+        """,
+    ),
+    "name and language": (
+        "new My-Wall --from balcony --language English", """\
+        error: 2 problems in the recipe
+        - this is no name for a recipe
+            at:      new My-Wall
+            allowed: a-z, 0-9 and _, beginning with a letter
+        - this is no language tag
+            at:      --language English
+            allowed: a language tag such as zh, zu or pt-BR
+        """,
+    ),
+    "no such option": (
+        "new wall --from garden --also annotation/ap", """\
+        error: 1 problem in the recipe
+        - there is no such option
+            at:      --also annotation/ap
+            found:   annotation/ap
+            allowed: annotation/files, annotation/none
+            hint:    did you mean 'annotation/none'?
+        """,
+    ),
+    "no source": (
+        "new wall --from garden --source quiz", """\
+        error: 1 problem in the recipe
+        - a source is a name and a kind
+            at:      --source quiz
+            allowed: NAME:KIND
+            hint:    for instance `--source questions:multiple_choice`
+        """,
+    ),
+    "no such kind of source": (
+        "new wall --from garden --source quiz:multiple_choise", """\
+        error: there is no source kind 'multiple_choise'
+          why:   installed: broken, quiz, triples_file
+          next:  benchbuild ls --kinds lists what is installed
+        """,
+    ),
+    "kind without plugin": (
+        "new wall --from garden --kind source", """\
+        error: 1 problem in the recipe
+        - only a plugin has kinds
+            at:      --kind source
+            hint:    give --plugin NAME
+        """,
+    ),
+    "plugin from a recipe": (
+        "new wall --from garden --plugin wall", """\
+        error: 1 problem in the recipe
+        - a plugin is no copy of a recipe
+            at:      --plugin wall
+            hint:    give --plugin NAME alone, or NAME --from RECIPE
+        """,
+    ),
+    "plugin name and kind": (
+        "new --plugin 9x --kind sorce", """\
+        error: 2 problems in the recipe
+        - this is no name for a plugin
+            at:      --plugin 9x
+            allowed: a-z, 0-9 and _, beginning with a letter
+        - there is no skeleton of this kind
+            at:      --kind sorce
+            found:   sorce
+            allowed: source, payload, stage, tokenizer, retriever, baseline, solver, scorer, metric, judge, exporter
+            hint:    did you mean 'source'?
+        """,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_message(name: str, garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    words, wanted = CASES[name]
+    before = sorted(garden.folder.rglob("*"))
+    assert run(*words.split()) == 2
+    lines = [line.removeprefix("        ") for line in wanted.splitlines()]
+    of_here = ("  why:", "    allowed: balcony")  # these lines also name what plugins bring that are installed here
+    told = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(of_here)]
+    assert told == [line for line in lines if line and not line.startswith(of_here)]
+    assert sorted(garden.folder.rglob("*")) == before
+
+
+def test_nothing_is_overwritten(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    garden.write("prompts/wall/state.j2", "mine\n")
+    assert run("new", "wall", "--from", "garden") == 2
+    assert "- a clone overwrites nothing\n    found:   prompts/wall/state.j2" in capsys.readouterr().err
+    assert (garden.folder / "prompts/wall/state.j2").read_text() == "mine\n"
+    assert not (garden.folder / "recipes/recipe/wall.yaml").exists()
+
+
+def test_a_recipe_that_builds_on_another_is_copied_with_it(garden: Any) -> None:
+    assert run("new", "hedge", "--from", "balcony") == 0
+    text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
+    assert text.startswith("# @package _global_\n# Copied from balcony;")
+    entries = ["hedge_garden", "override /source: [plants, quiz]", "override /annotation: hedge_files", "_self_"]
+    assert "defaults:\n" + "".join(f"  - {entry}\n" for entry in entries) in text
+    base = Path(garden.folder / "recipes/recipe/hedge_garden.yaml").read_text()
+    assert "name: hedge_garden\n" in base
+    assert "  plants: ???\n" in base
+    assert "    words: hedge/words.txt\n" in base
+    assert "    prompt: hedge/state.j2\n" in base
+    assert "  title: ??? # balcony: Garden\n" in base
+
+
+def test_defaults_in_brackets(garden: Any) -> None:
+    listed = "defaults:\n  - garden\n  - override /source: [plants, quiz]\n  - _self_"
+    garden.replace("recipes/recipe/balcony.yaml", listed, "defaults: [garden, override /source: [plants], _self_]")
+    assert run("new", "hedge", "--from", "balcony", "--language", "zu") == 0
+    entries = 'override /annotation: hedge_files, override /tokenizer: "???", _self_'
+    text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
+    assert f"defaults: [hedge_garden, override /source: [plants], {entries}]" in text
+
+
+def test_an_option_that_stays_keeps_its_name_though_another_group_has_one_that_is_copied(garden: Any) -> None:
+    listed = "defaults:\n  - garden\n"
+    garden.write("recipes/rules/quiz.yaml", "# @package steps\nstate: {tone: plain, endings: ['.']}\n")
+    garden.replace("recipes/recipe/balcony.yaml", listed, f"{listed}  - /rules: quiz\n")
+    assert run("new", "hedge", "--from", "balcony") == 0
+    text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
+    assert "  - /rules: hedge_quiz\n" in text
+    assert "  - override /source: [plants, quiz]\n" in text
+
+
+@pytest.mark.parametrize(
+    ("key", "bound"),
+    [
+        ("steps.confirm.ways.files.votes", True), ("tasks.dd.evaluation.scorers.people.file", True),
+        ("evaluation.scorers.codes.classification.names.file", False), ("evaluation.answers", True),
+        ("tasks.dd.evaluation.scorers.codes.classification.names.list.file", False),
+    ],
+)  # fmt: skip
+def test_what_is_about_the_items_of_one_recipe(key: str, bound: bool) -> None:
+    assert is_bound(key) is bound

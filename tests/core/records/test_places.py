@@ -1,0 +1,65 @@
+"""Rows are found by their ids, whatever the ids look like."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from benchbuilder.core.records.arrow.build_rows import same
+from benchbuilder.core.records.arrow.row_index import Places
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.row import Row
+
+_TWINS = ["fact-00112233445566778899", "fact-0011223344556677889a", "item-00112233445566778899"]
+_ODD = ["", "fact-", "0" * 20, "-" + "0" * 20, "fact-0011223344556677889", "fact-0011223344556677889G", "é-\n"]
+
+
+def _pieces(ids: list[str], cuts: list[int]) -> list[pa.Array[Any]]:
+    whole = pa.array(["before", *ids], pa.string())
+    return [whole.slice(1 + start, end - start) for start, end in zip([0, *cuts], [*cuts, len(ids)], strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_are_where_a_dictionary_says(seed: int) -> None:
+    chance = random.Random(seed)
+    ids = [f"fact-{chance.getrandbits(80):020x}" for _ in range(chance.randrange(40))]
+    if seed % 2:
+        ids += [*_TWINS, *_ODD]
+        chance.shuffle(ids)
+    cuts = sorted(chance.randrange(len(ids) + 1) for _ in range(seed % 4))
+    places = Places(_pieces(ids, cuts))
+    asked = [*ids, *_TWINS, *_ODD, "fact-" + "f" * 20, "other-" + "0" * 20, "fact-" + "F" * 20]
+    known = {row: at for at, row in enumerate(ids)}
+    assert places.find(asked) == [known.get(row) for row in asked]
+    assert places.find([]) == []
+    alike = [row for row in asked if row.startswith("fact-") and len(row) == 25]
+    assert places.find(alike) == [known.get(row) for row in alike]
+    assert places.find(["other-" + "0" * 20]) == [None]
+
+
+def test_ids_whose_first_digits_are_the_same_are_told_apart() -> None:
+    ids = [f"fact-0123456789abcdef{low:04x}" for low in (5, 3, 9)]
+    assert Places([pa.array(ids)]).find([*ids, "fact-0123456789abcdef0004"]) == [0, 1, 2, None]
+
+
+def test_no_ids_at_all() -> None:
+    assert Places([]).find(["fact-00112233445566778899"]) == [None]
+
+
+def test_a_column_that_would_not_fit_is_refused() -> None:
+    with pytest.raises(OverflowError, match="3000000 texts of 1000 bytes"):
+        same("x" * 1000, 3_000_000)
+
+
+def test_a_field_is_read_without_its_neighbours() -> None:
+    """2.5 GB of payloads: more than a column in one piece can hold."""
+    payload = pa.array([{"head": f"h{n}", "note": "x" * 1_000_000} for n in range(5)])
+    table = Table(pa.Table.from_arrays([pa.chunked_array([payload] * 500)], names=["payload"]), Row)
+    assert table.arrow.nbytes > 2**31
+    before = pa.total_allocated_bytes()
+    assert table.column("payload.head") == ["h0", "h1", "h2", "h3", "h4"] * 500
+    assert pa.total_allocated_bytes() - before < 10_000_000
+    assert Table(table.arrow.slice(0, 0), Row).column("payload.head") == []

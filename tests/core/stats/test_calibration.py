@@ -1,0 +1,78 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss
+
+from benchbuilder.core.stats import calibration
+
+scores = st.integers(0, 20).map(lambda step: step / 20)
+rows = st.lists(st.tuples(scores, scores), min_size=1, max_size=60)
+
+
+def world(rows=1000, seed=1):
+    random = np.random.default_rng(seed)
+    predicted = random.random(rows)
+    return predicted, (random.random(rows) < predicted**2).astype(float)
+
+
+def test_bins_equal_those_of_scikit_learn():
+    predicted, target = world()
+    positive, mean = calibration_curve(target, predicted, n_bins=10, strategy="quantile")
+    found = calibration.reliability(predicted, target)
+    assert [part.n for part in found] == [100] * 10
+    assert [part.share_positive for part in found] == pytest.approx(positive.tolist())
+    assert [part.mean_predicted for part in found] == pytest.approx(mean.tolist())
+    assert calibration.ece(predicted, target) == pytest.approx(np.abs(positive - mean).mean())
+
+
+@given(rows)
+def test_brier_equals_scikit_learn(pairs):
+    predicted, target = np.array(pairs).T
+    expected = brier_score_loss(target >= 0.5, predicted, pos_label=True)
+    assert calibration.brier(predicted, target) == pytest.approx(expected)
+
+
+@given(rows, st.randoms())
+def test_ece_is_the_mean_gap_of_the_bins_in_any_order_of_rows(pairs, random):
+    shuffled = random.sample(pairs, len(pairs))
+    predicted, target = np.array(pairs).T
+    bins = calibration.reliability(predicted, target)
+    expected = sum(part.n * abs(part.mean_predicted - part.share_positive) for part in bins) / len(pairs)
+    assert calibration.ece(predicted, target) == pytest.approx(expected)
+    assert calibration.ece(*np.array(shuffled).T) == pytest.approx(expected)
+    assert sum(part.n for part in bins) == len(pairs)
+    assert all(one.high < other.low for one, other in pairwise(bins))
+
+
+def test_what_is_calibrated_has_little_error_and_what_is_not_has_much():
+    random = np.random.default_rng(2)
+    predicted = random.random(5000)
+    honest = (random.random(5000) < predicted).astype(float)
+    assert calibration.ece(predicted, honest) < 0.03
+    assert calibration.ece(1 - predicted, honest) > 0.4
+
+
+def test_one_constant_prediction_fills_one_bin():
+    (only,) = calibration.reliability([0.7] * 5, [1, 1, 0, 0.5, 0.4])
+    assert (only.n, only.low, only.high, only.share_positive) == (5, 0.7, 0.7, 0.6)
+    assert only.mean_target == pytest.approx(2.9 / 5)
+
+
+def test_nothing_is_calibrated():
+    assert calibration.reliability([], []) == []
+    assert np.isnan(calibration.ece([], []))
+    assert np.isnan(calibration.brier([None], [1]))
+
+
+def test_one_row_is_a_bin():
+    assert calibration.ece([0.8], [1.0]) == pytest.approx(0.2)
+    assert calibration.reliability([0.8, None], [1.0, 1.0])[0].n == 1
+
+
+def test_equal_predictions_stay_together_in_the_bin_of_their_middle():
+    assert [part.n for part in calibration.reliability([0.1, 0.5, 0.5, 0.9], [0, 1, 0, 1], bins=2)] == [1, 3]
+    assert [part.n for part in calibration.reliability([0.5, 0.5, 0.5, 0.9], [0, 1, 0, 1], bins=2)] == [3, 1]

@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from benchbuilder.core.stats import correlation
+from benchbuilder.core.stats.ranks import Ties, discordant
+
+grid = st.integers(0, 6).map(lambda step: step / 6)
+columns = st.lists(st.tuples(grid, grid), min_size=2, max_size=90)
+
+
+def varies(rows):
+    return all(len({row[side] for row in rows}) > 1 for side in (0, 1))
+
+
+@given(columns.filter(varies))
+def test_all_three_equal_scipy(rows):
+    one, other = np.array(rows).T
+    assert correlation.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0], abs=1e-9)
+    assert correlation.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0], abs=1e-9)
+    assert correlation.kendall(one, other) == pytest.approx(stats.kendalltau(one, other)[0], abs=1e-9)
+    assert correlation.r_squared(one, other) == pytest.approx(stats.linregress(one, other).rvalue ** 2, abs=1e-9)
+
+
+@pytest.mark.parametrize("rows", [63, 64, 65, 500, 1025])
+def test_many_rows_without_ties_equal_scipy(rows):
+    random = np.random.default_rng(rows)
+    one = random.normal(0, 1, rows)
+    other = one + random.normal(0, 2, rows)
+    assert correlation.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0])
+    assert correlation.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0])
+    assert correlation.kendall(one, other) == pytest.approx(stats.kendalltau(one, other)[0])
+
+
+def test_a_large_offset_loses_nothing():
+    random = np.random.default_rng(0)
+    one = random.normal(0, 1, 50)
+    assert correlation.pearson(one + 1e8, 2 * one + 1e8) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "r_squared"])
+@pytest.mark.parametrize(
+    "columns", [([], []), ([0.3], [0.4]), ([0.1, 0.1, 0.1], [0.2, 0.4, 0.9]), ([1, 2], [0.1, 0.1]), ([None], [1.0])]
+)
+def test_no_correlation_is_nan_without_a_warning(name, columns):
+    assert np.isnan(getattr(correlation, name)(*columns))
+
+
+def test_rows_that_lack_a_value_are_left_out():
+    assert correlation.pearson([1, 2, None, 4], [1, 2, 9, float("nan")]) == pytest.approx(1)
+
+
+def test_columns_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="3 values cannot be paired with 2"):
+        correlation.pearson([1, 2, 3], [1, 2])
+
+
+@pytest.mark.parametrize("name", ["of_pearson", "of_spearman", "of_kendall", "of_r_squared"])
+def test_a_draw_without_variation_is_undefined_and_the_others_are_not(name):
+    statistic = getattr(correlation, name)([0.1, 0.1, 0.7], [0.3, 0.5, 0.9])
+    found = statistic.of(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 3.0]]))
+    assert np.isnan(found).tolist() == [True, False, True]
+
+
+def residuals(values, given):
+    slope, start = np.polyfit(given, values, 1)
+    return values - slope * given - start
+
+
+def test_the_partial_correlation_is_that_of_residuals():
+    random = np.random.default_rng(4)
+    third = random.normal(0, 1, 200)
+    one, other = third + random.normal(0, 1, 200), -2 * third + random.normal(0, 1, 200)
+    expected = stats.pearsonr(residuals(one, third), residuals(other, third))[0]
+    assert correlation.partial(one, other, third) == pytest.approx(expected)
+
+
+def test_nothing_is_left_beyond_what_says_it_all():
+    third = np.arange(10.0)
+    assert np.isnan(correlation.partial(2 * third, np.sin(third), third))
+    assert np.isnan(correlation.partial([1, 1, 1], [1, 2, 3], [3, 1, 2]))
+
+
+@given(columns, st.data())
+def test_discordant_pairs_are_counted_as_by_hand(rows, data):
+    one, other = np.array(rows).T
+    weights = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
+    repeated = [row for row, times in zip(rows, weights, strict=True) for _ in range(times)]
+    expected = sum(
+        (first[0] - second[0]) * (first[1] - second[1]) < 0
+        for place, first in enumerate(repeated)
+        for second in repeated[:place]
+    )
+    assert discordant(one, other)(np.array([weights], float))[0] == expected
+
+
+@given(st.lists(grid, min_size=1, max_size=40))
+def test_mid_ranks_are_those_of_scipy(values):
+    found = Ties(np.array(values)).mid_ranks(np.ones((1, len(values))))[0]
+    assert found.tolist() == stats.rankdata(values).tolist()
+
+
+def test_partial_correlations_of_weighted_rows_are_those_of_repeated_ones():
+    random = np.random.default_rng(6)
+    table = random.random((3, 30))
+    weights = random.integers(0, 3, 30)
+    found = correlation.of_partial(*table).of(weights[None, :].astype(float))[0]
+    assert found == pytest.approx(correlation.partial(*np.repeat(table, weights, axis=1)))

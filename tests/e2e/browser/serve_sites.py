@@ -1,0 +1,46 @@
+"""Serves the review app over every database in a folder, in a process of its own.
+
+    python serve_sites.py FOLDER
+
+``FOLDER/ward.sqlite`` is served as ``http://ward.localhost:PORT/``: browsers take each name for a site of its own, with
+its own cookies and storage, and look none of them up. The address of the server is the one line on stdout.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+from fastapi import FastAPI
+
+from benchbuilder.annotation.app.app import create_app
+from benchbuilder.annotation.app.security import host_of
+from benchbuilder.annotation.app.serving import serve
+from benchbuilder.annotation.database.store import Ballots
+
+
+class Sites:
+    """An ASGI app that hands each request to the app of the site that it asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._apps: dict[str, FastAPI] = {}
+        self._lock = threading.Lock()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        host = host_of(dict(scope["headers"])[b"host"].decode("ascii"))
+        await self._app(host)(scope, receive, send)
+
+    def _app(self, host: str) -> FastAPI:
+        with self._lock:
+            if host not in self._apps:
+                ballots = Ballots.open(f"sqlite:///{self._folder / host.partition('.')[0]}.sqlite")
+                self._apps[host] = create_app(ballots, {}, secure=False, hosts=[host])
+            return self._apps[host]
+
+
+if __name__ == "__main__":
+    sites = cast("FastAPI", Sites(Path(sys.argv[1])))
+    serve(sites, "127.0.0.1", 0, ready=lambda address: print(address, flush=True))

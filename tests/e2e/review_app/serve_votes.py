@@ -1,0 +1,34 @@
+"""Serves the review app over a database that stands already, in a process that tests may kill.
+
+    python serve_votes.py URL [--port N] [--log] [--at TIME]
+
+With ``--log``, everything that any library logs goes to stderr. With ``--at``, its clock stands still.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from datetime import UTC, datetime
+
+from benchbuilder.annotation.app.app import create_app
+from benchbuilder.annotation.app.serving import serve
+from benchbuilder.annotation.database.store import Ballots
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--log", action="store_true")
+    parser.add_argument("--at", type=datetime.fromisoformat)
+    args = parser.parse_args()
+    if args.log:
+        logging.basicConfig(level=logging.DEBUG)
+    with Ballots.open(args.url, lambda: args.at or datetime.now(UTC)) as ballots:
+        app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
+        serve(app, "127.0.0.1", args.port, ready=lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    main()

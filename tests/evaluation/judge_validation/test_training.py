@@ -1,0 +1,419 @@
+"""Training a judge: whole or not at all, the same every time, and with a card that says what it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from filelock import FileLock
+from judge_world import EVALUATION, TRAINING, World, ridge, score, trained_on, world
+
+from benchbuilder.config.spec.annotation import BootstrapSpec
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.core.errors import DataError, RecipeError, StoreError
+from benchbuilder.core.stats.conformal import half_width
+from benchbuilder.evaluation.judge_training.examples import examples_of, some_without_evidence
+from benchbuilder.evaluation.judge_training.predictions import Trial
+from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions
+from benchbuilder.evaluation.judge_training.splits import split
+from benchbuilder.evaluation.judge_training.storage import (
+    clean,
+    load_trial,
+    read_predictions,
+    spec_of,
+    trained_names,
+    write_predictions,
+    writing,
+)
+from benchbuilder.evaluation.judge_training.train import train_judge
+from benchbuilder.evaluation.judges.base import JudgeSpec, case_of, mark_of
+from benchbuilder.evaluation.judges.card import (
+    digest_of,
+    moved_on,
+    plain_spec,
+    read_card,
+    read_learned,
+    rubric_digest,
+    trained,
+    verify,
+)
+from benchbuilder.evaluation.judges.encoder import EncoderSpec
+from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidge
+
+ABLATIONS = ("without_evidence", "answer_only", "question_only")
+
+
+def train(
+    folder: Path, made: World, evaluation: EvaluationSpec = EVALUATION, *, name: str = "ridge",
+    said: list[str] | None = None, spec: Any = None, **other: Any,
+) -> Trial:  # fmt: skip
+    note = (said if said is not None else []).append
+    return train_judge(
+        name, spec or ridge(), made, evaluation, folder, language="zh", note=note, **{"seed": 1, **other}
+    )
+
+
+@pytest.fixture(scope="module")
+def made() -> World:
+    return world(60)
+
+
+@pytest.fixture(scope="module")
+def judges(tmp_path_factory: pytest.TempPathFactory, made: World) -> Path:
+    folder = tmp_path_factory.mktemp("judges")
+    train(folder, made, trained_on(ablations=ABLATIONS, reference_drop=0.1))
+    return folder
+
+
+def test_what_is_said_fits_on_a_few_lines(made: World, tmp_path: Path):
+    said: list[str] = []
+    train(tmp_path, made, said=said)
+    assert 3 <= len(said) <= 6
+    assert said[0].startswith("ridge (tfidf_ridge, correctness): learns from ")
+    assert "split both: held to account on" in said[0]
+    assert any(line.startswith("  held out: Pearson 0.") for line in said)
+    assert said[-1].startswith("  final: trained on all ")
+
+
+def test_the_trial_holds_what_was_not_learned_from(judges: Path, made: World):
+    trial = load_trial(judges, "ridge")
+    examples = examples_of(made.items, made.answers, made.scores, "correctness", TRAINING)
+    sides = split(examples, TRAINING, 1)
+    assert [prediction.example for prediction in trial.predictions] == list(sides.held_out)
+    assert trial.judge is not None
+    scores = trial.judge.score([prediction.example.case for prediction in trial.predictions])
+    assert scores == [prediction.predicted for prediction in trial.predictions]
+    assert [(one.example, one.side) for one in trial.left_out] == sides.half_known()
+    assert {one.side for one in trial.left_out} == {"known_model", "known_question"}
+    scores = trial.judge.score([one.example.case for one in trial.left_out])
+    assert scores == [one.predicted for one in trial.left_out]
+
+
+def test_a_judge_that_scores_all_alike_sets_off_an_alarm(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(TfidfRidge, "score", lambda self, cases: [0.5] * len(cases))
+    said: list[str] = []
+    card = train(tmp_path, made, said=said).card
+    assert "every prediction is 0.500" in card["alarm"]
+    assert any(line.startswith("  ALARM: every prediction is 0.500") for line in said)
+
+
+def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    settled: list[Any] = []
+    monkeypatch.setattr(TfidfRidge, "settle", lambda self, facts: settled.append(facts))
+    card = train(tmp_path, made, trained_on(ablations=ABLATIONS)).card
+    assert settled == [card["facts"]["held_out"]]
+
+
+def test_few_held_out_answers_and_shared_paragraphs_are_warned_of(made: World, tmp_path: Path):
+    said: list[str] = []
+    card = train(tmp_path / "few", made, trained_on(held_out=0.1), said=said).card
+    assert card["counts"]["held_out"]["rated"] < 30
+    assert any("warning: Only" in line and "below 30" in line for line in said)
+    assert any("below 30" in limit for limit in card["limits"])
+    assert not any("share" in line for line in said)
+    said = []
+    card = train(tmp_path / "shared", made, trained_on(split="by_model"), said=said).card
+    assert card["held_out"]["shared_paragraphs"] == dict.fromkeys(("answers", "some", "all"), len(made.items))
+    assert any("share at least one with the training side" in line for line in said)
+    assert any("share at least one with the training side" in limit for limit in card["limits"])
+    assert any("width of its intervals" in limit for limit in card["limits"])
+
+
+def test_the_ablations_show_what_it_learns_from(judges: Path):
+    predictions = load_trial(judges, "ridge", opened=False).predictions
+    targets = [p.example.target for p in predictions]
+
+    def correlation(values: list[Any]) -> float:
+        return float(np.corrcoef(np.array(values), targets)[0, 1]) if len(set(values)) > 1 else 0.0
+
+    full = correlation([p.predicted for p in predictions])
+    assert full > 0.9
+    assert full > correlation([p.without_evidence for p in predictions]) + 0.15
+    assert full > correlation([p.others["answer_only"] for p in predictions]) + 0.15
+    assert abs(correlation([p.others["question_only"] for p in predictions])) < 0.4
+    assert {tuple(sorted(p.others)) for p in predictions} == {
+        ("answer_only", "length_only", "majority", "mean", "question_only")
+    }
+
+
+def test_ablations_are_left_out_where_they_are_not_asked_for(made: World, tmp_path: Path):
+    (prediction, *_) = train(tmp_path, made).predictions
+    assert prediction.without_evidence is None
+    assert sorted(prediction.others) == ["length_only", "majority", "mean"]
+    blind = train(tmp_path, made, trained_on(ablations=("without_evidence",)), spec=ridge(evidence=False), name="blind")
+    assert blind.predictions[0].without_evidence is None
+
+
+def test_the_card_says_what_the_judge_is(judges: Path, made: World):
+    card = load_trial(judges, "ridge", opened=False).card
+    assert {key: card[key] for key in ("name", "kind", "aspect", "language", "split", "evidence", "rubric_sha256")} == {
+        "name": "ridge", "kind": "tfidf_ridge", "aspect": "correctness", "language": "zh", "split": "both",
+        "evidence": True, "rubric_sha256": "",
+    }  # fmt: skip
+    predictions = load_trial(judges, "ridge", opened=False).predictions
+    residuals = [p.predicted - p.example.target for p in predictions]
+    half = half_width(residuals, 0.9)
+    assert card["conformal"] == {"half_width": half.value, "level": 0.9, "n": len(predictions), "why": half.why}
+    assert card["held_out"]["models"] == sorted({p.example.model for p in predictions})
+    assert card["counts"]["held_out"]["rated"] == len(predictions)
+    assert card["metrics"]["pearson"] > 0.9
+    assert {"benchbuilder", "python", "numpy", "scikit-learn"} <= set(card["versions"])
+    assert card["raters"] == ["r1", "r2", "r3"]
+    assert card["intended_use"]
+    assert card["limits"]
+    assert card["artefact_sha256"] == digest_of(judges / "ridge" / "final")
+    assert str(judges) not in (judges / "ridge" / "card.json").read_text(encoding="utf-8")
+
+
+def test_the_final_judge_learned_from_everything(judges: Path, made: World, tmp_path: Path):
+    card = load_trial(judges, "ridge", opened=False).card
+    rated, statements = len(made.scores), 2 * len(made.items)
+    (tmp_path / "all").mkdir()
+    examples = examples_of(made.items, made.answers, made.scores, "correctness", TRAINING)
+    assert len(examples) == rated + statements
+    facts = TfidfRidge(ridge()).train(
+        some_without_evidence(examples, 0.1, 1), (), tmp_path / "all", 1, lambda line: None
+    )
+    assert dict(facts) == card["facts"]["final"]
+    assert digest_of(tmp_path / "all") == card["artefact_sha256"]
+
+
+def test_the_same_arguments_give_the_same_files(made: World, tmp_path: Path):
+    for name in ("one", "two"):
+        train(tmp_path / name, made, trained_on(ablations=ABLATIONS))
+    assert digest_of(tmp_path / "one" / "ridge") == digest_of(tmp_path / "two" / "ridge")
+    train(tmp_path / "three", made, trained_on(ablations=ABLATIONS), seed=2)
+    assert digest_of(tmp_path / "three" / "ridge") != digest_of(tmp_path / "one" / "ridge")
+
+
+def test_what_was_trained_before_is_trained_again_only_if_something_changed(made: World, tmp_path: Path):
+    def trains(rows: World = made, evaluation: EvaluationSpec = EVALUATION, **other: Any) -> bool:
+        said: list[str] = []
+        train(tmp_path, rows, evaluation, said=said, again=False, **other)
+        return "trained before" not in said[0]
+
+    changed = World(made.items, made.answers, [score(made.answers[0], 0.123), *made.scores[1:]])
+    rubric = tmp_path / "rubric.md"
+    rubric.write_text("right is right", encoding="utf-8")
+    bound = EVALUATION.model_copy(update={"rubric": FileRef(path=str(rubric))})
+    wider = EVALUATION.model_copy(update={"bootstrap": BootstrapSpec(samples=200, level=0.8, seed=1)})
+    assert trains()
+    assert not trains()
+    for case in (
+        {"rows": changed}, {"spec": ridge(longest=1)}, {"seed": 3}, {"evaluation": bound}, {"evaluation": wider},
+        {"evaluation": trained_on(split="by_model")},
+    ):  # fmt: skip
+        assert trains(**case)
+        assert not trains(**case)
+    rubric.write_text("right is wrong", encoding="utf-8")
+    assert trains(evaluation=bound)
+    (tmp_path / "ridge" / "card.json").write_text("{}", encoding="utf-8")
+    assert trains(evaluation=bound)
+    assert not trains(evaluation=bound)
+
+
+def test_a_judge_that_fails_to_train_leaves_the_old_one(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    train(tmp_path, made)
+    before = digest_of(tmp_path / "ridge")
+
+    def fail(self: TfidfRidge, *args: Any) -> None:
+        (args[2] / "half").write_text("half")
+        raise DataError("no")
+
+    monkeypatch.setattr(TfidfRidge, "train", fail)
+    with pytest.raises(DataError, match="no"):
+        train(tmp_path, made, seed=2)
+    assert digest_of(tmp_path / "ridge") == before
+    assert trained_names(tmp_path) == ["ridge"]
+    assert not (tmp_path / "ridge.draft").exists()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from benchbuilder.evaluation.judge_report import storing
+folder = Path(sys.argv[1])
+with storing.writing(folder, "ridge") as draft:
+    (draft / "card.json").write_text("{}")
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_training_that_is_killed_leaves_the_old_judge(made: World, tmp_path: Path):
+    train(tmp_path, made)
+    before = digest_of(tmp_path / "ridge")
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as other:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "writing\n"
+        with pytest.raises(StoreError, match="being trained by another process"):
+            train(tmp_path, made, seed=2)
+        os.kill(other.pid, signal.SIGKILL)
+        other.wait()
+    time.sleep(0.05)
+    assert digest_of(tmp_path / "ridge") == before
+    assert trained_names(tmp_path) == ["ridge"]
+    assert load_trial(tmp_path, "ridge").judge is not None
+    train(tmp_path, made, seed=2)
+    assert digest_of(tmp_path / "ridge") != before
+
+
+def test_a_judge_that_was_taken_away_and_not_replaced_comes_back(tmp_path: Path):
+    (tmp_path / "ridge.old").mkdir()
+    (tmp_path / "ridge.old" / "card.json").write_text('{"kind": "old"}')
+    with pytest.raises(DataError), writing(tmp_path, "ridge"):
+        raise DataError("stopped")
+    assert (tmp_path / "ridge" / "card.json").read_text() == '{"kind": "old"}'
+    with writing(tmp_path, "ridge") as draft:
+        (draft / "card.json").write_text('{"kind": "new"}')
+    assert (tmp_path / "ridge" / "card.json").read_text() == '{"kind": "new"}'
+    with FileLock(tmp_path / "other.lock"), pytest.raises(StoreError), writing(tmp_path, "other"):
+        pass
+
+
+def test_predictions_come_back_as_they_were(judges: Path, tmp_path: Path):
+    predictions = load_trial(judges, "ridge", opened=False).predictions
+    odd = replace(predictions[0], without_evidence=None, others={}, side="known_model")
+    write_predictions(tmp_path / "p.parquet", [*predictions, odd])
+    assert read_predictions(tmp_path / "p.parquet") == [*predictions, odd]
+    (tmp_path / "p.parquet").write_bytes(b"no")
+    with pytest.raises(DataError, match="predictions of this judge cannot be read"):
+        read_predictions(tmp_path / "p.parquet")
+
+
+def test_what_a_killed_training_left_is_cleared_away_unless_somebody_writes_it(tmp_path: Path):
+    for left in ("ridge.draft", "busy.draft", "taken.old"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "card.json").write_text("{}")
+    with FileLock(tmp_path / "busy.lock"):
+        clean(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["busy.draft", "taken"]
+    clean(tmp_path / "none")
+
+
+@pytest.mark.parametrize(("part", "key"), [("final", "artefact_sha256"), ("held_out", "held_out_sha256")])
+def test_a_changed_artefact_does_not_pass_for_the_judge(judges: Path, tmp_path: Path, part: str, key: str):
+    shutil.copytree(judges / "ridge", tmp_path / "ridge")
+    card = trained(tmp_path, "ridge")
+    assert card[key] == digest_of(verify(tmp_path / "ridge", part, card))
+    with (tmp_path / "ridge" / part / "ridge.json").open("a") as stream:
+        stream.write(" ")
+    with pytest.raises(DataError, match="'ridge' was changed since it was trained"):
+        verify(tmp_path / "ridge", part, card)
+    if part == "held_out":
+        with pytest.raises(DataError, match="was changed since"):
+            load_trial(tmp_path, "ridge")
+    shutil.rmtree(tmp_path / "ridge" / part)
+    with pytest.raises(DataError, match="was changed since") as told:
+        verify(tmp_path / "ridge", part, card)
+    assert told.value.why == "it is gone"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"conformal": None}, {"conformal": {"half_width": -1}}, {"spec": []}, {"name": None}, {"artefact_sha256": "no"},
+     {"held_out": {"models": "jia"}}],
+)  # fmt: skip
+def test_a_card_that_lacks_something_is_no_card(judges: Path, tmp_path: Path, damage: dict[str, Any]):
+    card = trained(judges, "ridge")
+    (tmp_path / "card.json").write_text(json.dumps({**card, **damage}), encoding="utf-8")
+    with pytest.raises(DataError, match="is no card of a judge") as told:
+        read_card(tmp_path)
+    assert next(iter(damage)) in told.value.why
+    (tmp_path / "card.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DataError, match="is no card of a judge"):
+        read_card(tmp_path)
+
+
+def test_predictions_without_a_column_are_damaged(judges: Path, tmp_path: Path):
+    table = pq.read_table(judges / "ridge" / "predictions.parquet").drop_columns(["target"])
+    pq.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(DataError, match="predictions of this judge cannot be read"):
+        read_predictions(tmp_path / "p.parquet")
+
+
+def test_statements_that_served_as_answers_are_written_down_as_learned(judges: Path, made: World):
+    learned = read_learned(judges / "ridge")
+    for item in made.items[:5]:
+        for said in (item.payload.answer, item.payload.answer_wrong):
+            assert mark_of(case_of(item, said)) in learned
+
+
+def test_files_of_a_spec_lie_where_the_recipe_found_them():
+    at = {"path": "net", "at": "/somewhere/net"}
+    now, card = encoder(path=at), {"name": "e", "spec": plain_spec(encoder(path=at))}
+    assert spec_of(card).path.at == ""
+    assert spec_of(card, now) is now
+    changed = spec_of(card, encoder(path=at, epochs=9))
+    assert (changed.path.at, changed.epochs) == ("/somewhere/net", 1)
+
+
+def encoder(**changes: Any) -> Any:
+    settings = {"max_length": None, "epochs": 1, "batch_size": 1, "learning_rate": 0.1, "warm_up": 0.0,
+                "weight_decay": 0.0, "max_grad_norm": 1.0, "choose": "last", "choose_share": 0.1,
+                "patience": None}  # fmt: skip
+    return EncoderSpec.model_validate({"kind": "encoder", "aspect": "correctness", **settings, **changes})
+
+
+def test_what_is_missing_or_damaged_is_said_with_a_way_on(made: World, tmp_path: Path, judges: Path):
+    with pytest.raises(DataError, match="the judge 'ridge' is not trained yet") as told:
+        load_trial(tmp_path, "ridge")
+    assert "benchbuild judge train ridge" in told.value.next
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "card.json").write_text("{")
+    with pytest.raises(DataError, match="is damaged"):
+        trained(tmp_path, "bad")
+    with pytest.raises(DataError, match="cannot read the rubric"):
+        rubric_digest(FileRef(path=str(tmp_path / "none.md")))
+    with pytest.raises(RecipeError, match="does not say what judges are trained on"):
+        train(tmp_path, made, EVALUATION.model_copy(update={"training": None}))
+
+
+def test_other_settings_are_noticed(judges: Path, tmp_path: Path):
+    card, now = trained(judges, "ridge"), trained_on(reference_drop=0.1)
+    assert moved_on(card, ridge(), now, 1) == []
+    assert moved_on(card, ridge(longest=1), now, 1) == ["evaluation.judges.ridge.longest"]
+    assert moved_on(card, ridge(), now, 2) == ["seed"]
+    other = trained_on(reference_drop=0.1, split="by_model", near=0.9)
+    assert moved_on(card, ridge(), other, 1) == ["evaluation.training.near", "evaluation.training.split"]
+    (tmp_path / "rubric.md").write_text("right is right", encoding="utf-8")
+    bound = now.model_copy(update={"rubric": FileRef(path=str(tmp_path / "rubric.md"))})
+    assert moved_on(card, ridge(), bound, 1) == ["evaluation.rubric"]
+    wider = now.model_copy(update={"bootstrap": BootstrapSpec(samples=200, level=0.8, seed=1)})
+    assert moved_on(card, ridge(), wider, 1) == ["evaluation.bootstrap.level"]
+    assert moved_on(card, ridge(), now.model_copy(update={"training": None}), 1)
+
+
+def test_simple_predictors_know_ratings_and_lengths_alone(made: World):
+    examples = examples_of(made.items, made.answers, made.scores, "correctness", TRAINING)
+    rated = [example for example in examples if not example.synthetic]
+    long = [replace(e, target=float(len(e.case.answer) > 12)) for e in rated]
+    found = simple_predictions([*long[:150], *(e for e in examples if e.synthetic)], long[150:])
+    targets = [example.target for example in long[:150]]
+    assert found["mean"] == pytest.approx([sum(targets) / len(targets)] * len(long[150:]))
+    assert set(found["majority"]) == {float(sum(targets) >= len(targets) / 2)}
+    assert np.corrcoef(found["length_only"], [e.target for e in long[150:]])[0, 1] > 0.9
+    assert all(0 <= value <= 1 for value in found["length_only"])
+    alike = [replace(e, case=replace(e.case, answer="same")) for e in rated[:20]]
+    assert simple_predictions(alike, alike[:3])["length_only"] == pytest.approx(
+        [np.mean([e.target for e in alike])] * 3
+    )
+
+
+def test_a_kind_that_a_service_trains_or_that_needs_no_training_is_not_trained_here(made: World, tmp_path: Path):
+    for kind, told in (("similarity", "needs no training"), ("openai_finetuned", "benchbuild finetune export ridge")):
+        with pytest.raises(RecipeError, match=told):
+            train(tmp_path, made, spec=JudgeSpec(kind=kind, aspect="correctness"))

@@ -1,0 +1,104 @@
+import csv
+import io
+import json
+from statistics import fmean
+
+import pytest
+from finished_evaluation import Evaluation, item, large
+from html_page import Page, squeezed
+from test_results import write
+
+from benchbuilder.core.errors import DataError
+from benchbuilder.evaluation.results.side_by_side import side_by_side
+
+
+def saved(folder, build):
+    return write(folder, build)["results.json"]
+
+
+def beside(tmp_path, first, second, language="en"):
+    left, right = saved(tmp_path / "left", first), saved(tmp_path / "right", second)
+    files = side_by_side(left, right, tmp_path / "both", language=language)
+    return {path.name: path.read_text(encoding="utf-8") for path in files}
+
+
+def rows_of(files):
+    return {(row["table"], row["line"], row["column"]): row for row in csv.DictReader(io.StringIO(files["beside.csv"]))}
+
+
+def rated(values, said, skip=()):
+    made = Evaluation([item(n) for n in range(6) if n not in skip])
+    for row in made.items:
+        number = row.origin.line - 1
+        for model, given in values.items():
+            made.answer(model, row)
+            made.score("people_rate", "correctness", model, row, given[number])
+            made.verdict(model, row, said)
+    return made
+
+
+GLAD = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+
+
+def test_differences_are_second_less_first_over_common_items(tmp_path):
+    later = [0.2, 0.2, 0.5, 0.4, 0.9, 0.9]
+    files = beside(
+        tmp_path, rated({"glad": GLAD, "old": GLAD}, "yes").finished(),
+        rated({"glad": later, "new": later}, "no", skip={5}).finished(),
+    )  # fmt: skip
+    rows = rows_of(files)
+    glad = rows["means_correctness_people_rate", "glad", "mean"]
+    assert float(glad["first"]) == pytest.approx(fmean(GLAD[:5]))
+    assert float(glad["second"]) == pytest.approx(fmean(later[:5]))
+    assert float(glad["difference"]) == pytest.approx(fmean([0.1, 0, 0.2, 0, 0.4]))
+    assert float(glad["difference_low"]) >= 0
+    assert glad["n"] == "5"
+    old, new = (rows["means_correctness_people_rate", name, "mean"] for name in ("old", "new"))
+    assert (old["first"], old["second"], old["n"]) == ("0.35", "", "0")
+    assert (new["first"], new["second"], new["difference"]) == ("", "0.44", "")
+    accuracy = rows["verdicts_verdict_verdict", "glad", "accuracy"]
+    assert (accuracy["first"], accuracy["second"]) == ("1", "0")
+    text = squeezed(" ".join(Page(files["beside.html"]).text.values()))
+    assert "The two runs are not about the same items" in text
+    assert "old only in the first" in text
+    assert "new only in the second" in text
+
+
+def test_a_run_beside_itself_differs_in_nothing(tmp_path):
+    files = beside(tmp_path, large(30), large(30))
+    assert {row["difference"] for row in rows_of(files).values()} == {"0"}
+    assert "Both runs are about the same items." in files["beside.md"]
+    assert "The recipes are the same." in files["beside.md"]
+    assert "Nothing else changed." in files["beside.md"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_is_well_formed(tmp_path, language):
+    files = beside(tmp_path, large(30, title="a <b>"), large(30, seed=5, title="c & d"), language)
+    page = Page(files["beside.html"])
+    assert len(page.ids) == len(set(page.ids))
+    assert not page.links
+    assert "a <b>" in page.text[""]
+    assert "<b>" not in files["beside.html"].replace("<b>&", "")
+    assert "a &lt;b&gt;" in files["beside.md"]
+
+
+def test_runs_that_share_nothing_say_so(tmp_path):
+    other = Evaluation([item(9)])
+    other.answer("glad", other.items[0])
+    other.score("people_rate", "correctness", "glad", other.items[0], 1.0)
+    files = beside(tmp_path, rated({"glad": GLAD}, "yes").finished(), other.finished())
+    assert "The two runs share no items." in files["beside.md"]
+    glad = rows_of(files)["means_correctness_people_rate", "glad", "mean"]
+    assert (glad["first"], glad["second"], glad["difference"]) == ("0.35", "1", "")
+
+
+def test_files_that_are_none_of_ours_are_told(tmp_path):
+    good = saved(tmp_path, rated({"glad": GLAD}, "yes").finished())
+    bad = tmp_path / "bad.json"
+    for text, match in (("{", "no JSON"), ("[]", "another shape"), (json.dumps({"schema": 99}), "another shape")):
+        bad.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=match):
+            side_by_side(good, bad, tmp_path / "out", language="en")
+    with pytest.raises(DataError, match="cannot be read"):
+        side_by_side(tmp_path / "gone.json", good, tmp_path / "out", language="en")

@@ -1,0 +1,85 @@
+"""A scorer of a plugin may ask a model: its prompt is checked, and an evaluation asks about each answer."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.cli.main import main
+from benchbuilder.config.load import load_recipe
+from benchbuilder.core import registry
+from benchbuilder.core.errors import RecipeError
+from benchbuilder.pipeline.check import check
+from benchbuilder.testing.fake_openai.server import running
+
+ITEMS = "full-question,answer\nWhat is red?,A tomato.\nWhat is long?,A bean.\n"
+NOBODY = dict.fromkeys(("always_agree", "always_disagree", "echo", "best_evidence", "people"), "null")
+BASELINES = ", ".join(f"{name}: {value}" for name, value in NOBODY.items())
+WORDS = [
+    "recipe=care_mi", "evaluation.judges=null", "evaluation.scorers=null", "evaluation.answers=null",
+    f"evaluation.baselines={{{BASELINES}, beans: {{kind: constant, texts: {{}}, otherwise: A bean.}}}}",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kind is installed, and a prompt for it lies in the working folder."""
+    scorers = registry.BUILT_IN["scorer"] | {"asker": "asking_scorer:Asker"}
+    monkeypatch.setitem(registry.BUILT_IN, "scorer", scorers)
+    monkeypatch.chdir(tmp_path)
+    registry.known.cache_clear()
+    yield
+    registry.known.cache_clear()
+
+
+def asker(prompt: str, model: str = "null") -> list[str]:
+    file = Path("prompts/en/asker.j2")
+    file.parent.mkdir(parents=True)
+    Path("recipes").mkdir()  # whose prompts they are
+    file.write_text(prompt, encoding="utf-8")
+    return [*WORDS, f"evaluation.scorers={{asker: {{kind: asker, prompt: en/asker.j2, model: {model}}}}}"]
+
+
+def test_its_prompt_may_use_what_the_scorer_gives_it_and_nothing_else() -> None:
+    words = asker("Is {{ said }} the same as {{ wanted }}?")
+    check(load_recipe(words), sources=())
+    Path("prompts/en/asker.j2").write_text("Is {{ said }} an answer to {{ question }}?", encoding="utf-8")
+    with pytest.raises(RecipeError) as caught:
+        check(load_recipe(words), sources=())
+    (problem,) = caught.value.problems
+    assert problem.key == "evaluation.scorers.asker.prompt"
+    assert problem.found == "question"
+    assert {"said", "wanted"} <= set(problem.allowed.split(", "))
+
+
+def scores() -> dict[str, str]:
+    """The value of each item."""
+    (found,) = Path("builds").rglob("results_scores.csv")
+    with found.open(encoding="utf-8-sig", newline="") as handle:
+        return {row["item"]: row["value"] for row in csv.DictReader(handle) if row["scorer"] == "asker"}
+
+
+def test_it_asks_about_each_answer_where_it_has_a_model() -> None:
+    Path("items.csv").write_text(ITEMS, encoding="utf-8")
+    plugin = Path("model.py").absolute()
+    plugin.write_text(
+        "def reply(messages, body):\n"
+        "    said, wanted = messages[-1]['content'].split('|')\n"
+        "    return 'yes' if said == wanted else 'no'\n",
+        encoding="utf-8",
+    )
+    words = ["evaluate", "--benchmark", "items.csv"]
+    with running({"plugin": str(plugin)}) as server:
+        model = f"{{kind: openai, name: m, base_url: '{server.base_url}'}}"
+        assert main([*words, *asker("{{ said }}|{{ wanted }}", model), "budget.tokens=100000"]) == 0
+        assert len(server.log()) == 2
+    assert sorted(scores().values()) == ["0", "1"]
+
+
+def test_without_a_model_it_scores_by_itself() -> None:
+    Path("items.csv").write_text(ITEMS, encoding="utf-8")
+    assert main(["evaluate", "--benchmark", "items.csv", *asker("{{ said }}|{{ wanted }}")]) == 0
+    assert set(scores().values()) == {"0.5"}

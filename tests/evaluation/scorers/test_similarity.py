@@ -1,0 +1,176 @@
+"""The scorer `similarity`, and the measures under it, against sacrebleu and worked examples."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rated_world import answer, item
+from sacrebleu.metrics import CHRF
+
+from benchbuilder.core.context import Context
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core.records.outcomes import NotApplicable
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.core.stats import overlap
+from benchbuilder.core.stats.overlap import chrf, lead, rouge_l, words
+from benchbuilder.evaluation.scorers.base import Mark
+from benchbuilder.evaluation.scorers.similarity import Similarity, SimilaritySpec
+from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
+from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
+
+CONTEXT = Context(seed=1, language="zh", step="similarity.jia", cache=Path("none"), workplace=Path("none"))
+
+
+def made(*measures: str, tokenizer: Any = None) -> Similarity:
+    spec = SimilaritySpec.model_validate(
+        {
+            "kind": "similarity",
+            "measures": measures or ("chrf", "rouge_l"),
+            "tokenizer": tokenizer or JiebaSpec(kind="jieba"),
+        }
+    )
+    scorer = Similarity(spec, CONTEXT)
+    scorer.open()
+    return scorer
+
+
+def claim(right: str, wrong: str) -> Item[Claim]:
+    one = item(1)
+    return one.model_copy(update={"payload": one.payload.model_copy(update={"answer": right, "answer_wrong": wrong})})
+
+
+ITEM = claim("新生儿黄疸多在出生后2～3天出现。", "新生儿黄疸多在出生后24小时内出现。")
+
+
+def values(scorer: Similarity, text: str, one: Item[Claim] = ITEM) -> dict[str, float | None]:
+    (marks,) = scorer.score([(answer(one, text), one)])
+    assert isinstance(marks, tuple)
+    assert all(mark.value is not None and 0 <= mark.value <= 1 for mark in marks)
+    return {mark.aspect: mark.value for mark in marks}
+
+
+def test_chrf_is_that_of_sacrebleu():
+    pairs = [
+        ("新生儿黄疸", "新生儿溶血"),
+        ("the cat sat", "a cat sat down"),
+        ("é", "e"),
+        ("a b", "ab"),
+        ("不是", "是的"),
+    ]
+    for text, reference in pairs:
+        assert chrf(text, reference) == pytest.approx(CHRF().sentence_score(text, [reference]).score / 100)
+    assert chrf("ab", "ab") == 1
+    assert chrf(" ", "ab") == chrf("ab", "") == 0
+
+
+def test_chrf_of_a_worked_example():
+    """One character: precision 1/2, recall 1; only unigrams exist on both sides."""
+    precision, recall = 1 / 2, 1
+    assert chrf("ab", "a") == pytest.approx(5 * precision * recall / (4 * precision + recall))
+
+
+def _lcs(left: list[str], right: list[str]) -> int:
+    table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i, one in enumerate(left):
+        for j, other in enumerate(right):
+            table[i + 1][j + 1] = table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+    return table[-1][-1]
+
+
+def test_rouge_l_is_the_f_measure_of_the_longest_common_subsequence():
+    rng = random.Random(5)
+    for _ in range(200):
+        left = [rng.choice("abcd") for _ in range(rng.randint(1, 12))]
+        right = [rng.choice("abcd") for _ in range(rng.randint(1, 12))]
+        common = _lcs(left, right)
+        precision, recall = common / len(left), common / len(right)
+        wanted = 2 * precision * recall / (precision + recall) if common else 0.0
+        assert rouge_l(left, right) == pytest.approx(wanted)
+    # Lin 2004, section 3: "police killed the gunman" against two candidates, 3/4 and 2/4
+    reference = ["police", "killed", "the", "gunman"]
+    assert rouge_l(["police", "kill", "the", "gunman"], reference) == pytest.approx(3 / 4)
+    assert rouge_l(["the", "gunman", "kill", "police"], reference) == pytest.approx(2 / 4)
+
+
+def test_only_what_holds_letters_or_digits_is_a_word():
+    assert words("Breast milk, 2 L (!) है ที่", str.split) == ["breast", "milk,", "2", "l", "है", "ที่"]
+    assert lead(0.8, 0.4) == pytest.approx(0.7)
+
+
+def test_right_and_wrong_statements_pull_apart():
+    scorer = made()
+    right, wrong = values(scorer, ITEM.payload.answer), values(scorer, ITEM.payload.answer_wrong)
+    assert list(right) == ["chrf_right", "chrf_difference", "rouge_l_right", "rouge_l_difference"]
+    assert right["chrf_right"] == right["rouge_l_right"] == 1
+    for measure in ("chrf", "rouge_l"):
+        assert right[f"{measure}_difference"] > 0.55
+        assert wrong[f"{measure}_difference"] == pytest.approx(1 - right[f"{measure}_difference"], abs=0.03)
+
+
+def test_punctuation_reasoning_and_company_do_not_count():
+    scorer = made()
+    plain = values(scorer, "黄疸多在出生后2～3天出现")
+    assert values(scorer, "<think>24小时内出现</think>黄疸多在出生后2～3天出现") == plain
+    assert values(scorer, "<think>黄疸多在出生后2～3天出现") == values(scorer, "")
+    together = scorer.score([(answer(ITEM, text), ITEM) for text in ("x", "黄疸多在出生后2～3天出现", "")])
+    marks = list(together)[1]
+    assert isinstance(marks, tuple)
+    assert {mark.aspect: mark.value for mark in marks} == plain
+
+
+def test_an_answer_without_text_is_similar_to_nothing():
+    assert values(made("chrf"), "") == {"chrf_right": 0, "chrf_difference": 0.5}
+
+
+@pytest.mark.parametrize("outcome", ["refused", "truncated", "empty", "filtered"])
+def test_the_label_is_what_became_of_the_request(outcome):
+    one: Answer = answer(ITEM, "黄疸").model_copy(update={"outcome": outcome})
+    (marks,) = made("chrf").score([(one, ITEM)])
+    assert isinstance(marks, tuple)
+    assert {mark.label for mark in marks} == {outcome}
+
+
+def test_what_cannot_be_compared_has_a_reason():
+    scorer = made("chrf")
+    nothing = claim("", "x")
+    missing: Answer = answer(ITEM, "").model_copy(update={"outcome": "missing"})
+    found = scorer.score([(answer(nothing, "x"), nothing), (missing, ITEM)])
+    assert list(found) == [NotApplicable("no_reference"), NotApplicable("missing")]
+    assert {"no_reference", "missing"} == set(scorer.reasons)
+
+
+def test_without_a_wrong_statement_there_is_no_difference():
+    one = claim("叶酸", "")
+    (marks,) = made("chrf").score([(answer(one, "叶酸"), one)])
+    assert marks == (Mark("chrf_right", 1.0),)
+
+
+def test_tokens_are_those_of_the_recipe_s_tokenizer():
+    one = claim("abc def", "abc xyz")
+    assert values(made("rouge_l", tokenizer=WhitespaceSpec(kind="whitespace")), "abc", one)["rouge_l_right"] == 2 / 3
+    with pytest.raises(DataError, match="no tokenizer"):
+        Similarity(SimilaritySpec(kind="similarity", measures=("rouge_l",)), CONTEXT)
+    assert set(made("chrf").fingerprint()) | {"jieba"} == set(made().fingerprint()) | {"sacrebleu"}
+
+
+def test_without_sacrebleu_it_says_what_to_install(monkeypatch):
+    import sys
+
+    overlap._chrf.cache_clear()
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.chrf", None)
+    with pytest.raises(InstallationError, match="sacrebleu"):
+        chrf("a", "b")
+    overlap._chrf.cache_clear()
+
+
+def test_of_a_huge_answer_only_the_beginning_is_compared_and_that_is_said():
+    one = answer(ITEM, "多在出生后2～3天出现。" + "哈" * 3_000_000)
+    (marks,) = made("chrf").score([(one, ITEM)])
+    (short,) = made("chrf").score([(answer(ITEM, one.text[:20_000]), ITEM)])
+    assert [mark.value for mark in marks] == [mark.value for mark in short]
+    assert all("the first 20,000 of 3,000,012 characters" in mark.detail for mark in marks)
+    assert not any("characters" in mark.detail for mark in short)

@@ -1,0 +1,125 @@
+"""Stages that do nothing without a model: asking it the items, and asking one about answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Claim, Item
+from benchbuilder.core.records.roles import Answer, Score
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.registry import find
+from benchbuilder.models.base import Reply, Request
+from benchbuilder.pipeline.accounting.shard import check_fates
+
+PROMPTS = Path(__file__).parents[3] / "prompts" / "zh"
+CONTEXT = Context(1, "zh", "step", Path("cache"), Path("people"))
+MADE = MadeBy(rule="test")
+
+
+def item() -> Item[Claim]:
+    payload = Claim(
+        type="tf", expected="yes", context="孕妇，28岁。", question="应补充叶酸吗？", answer="应补充叶酸。",
+        answer_wrong="不应补充叶酸。",
+    )  # fmt: skip
+    return Item[Claim].build(
+        origin=Origin(file="f", line=1), made_by=MADE, language="zh", partition="medqa", payload=payload,
+        candidate="c", fact="fact-1", reviewed=True,
+    )  # fmt: skip
+
+
+def made(kind: str, **spec: Any) -> Any:
+    cls = find("stage", kind).load()
+    stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "sources.benchmark", **spec}), CONTEXT)
+    stage.open({})
+    return stage
+
+
+def driven(stage: Any, row: Any, *replies: Reply, **parents: Any) -> tuple[list[Any], list[Request]]:
+    talk, asked, waiting = stage.converse(row, parents), [], list(replies)
+    try:
+        request = next(talk)
+        while True:
+            asked.append(request)
+            request = talk.send(waiting.pop(0))
+    except StopIteration as end:
+        check_fates(stage, row.id, end.value, stage.output)
+        return end.value, asked
+
+
+def answers(**spec: Any) -> Any:
+    model = find("model", "openai").load().spec_class(kind="openai", name="some-model")
+    return made("answer", name="tried", model=model, **spec)
+
+
+def test_the_question_alone_is_asked_with_its_context_and_nothing_else():
+    fates, asked = driven(
+        answers(sampling={"temperature": 0.0, "max_new_tokens": 2048}), item(), Reply("应该。", "complete")
+    )
+    (request,) = asked
+    assert [(m.role, m.content) for m in request.messages] == [("user", "孕妇，28岁。应补充叶酸吗？")]
+    assert request.sampling == {"temperature": 0.0, "max_new_tokens": 2048}
+    (fate,) = fates
+    assert isinstance(fate, Kept)
+    assert isinstance(fate.row, Answer)
+    assert (fate.row.model, fate.row.text, fate.row.outcome, fate.row.of) == ("tried", "应该。", "complete", item().id)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "outcome"),
+    [
+        (Reply("  应该。\n", "complete"), "应该。", "complete"),
+        (Reply("应该，因为", "truncated"), "应该，因为", "truncated"),
+        (Reply("", "refused"), "", "refused"),
+        (Reply("", "filtered"), "", "filtered"),
+        (Reply(" \n", "complete"), "", "empty"),
+        (Reply("<think>想一想</think>应该。", "complete"), "应该。", "complete"),
+        (Reply("<think>想一想，还没想完", "complete"), "", "truncated"),
+    ],
+)
+def test_every_item_gets_an_answer_whatever_becomes_of_the_request(reply, text, outcome):
+    (fate,), _ = driven(answers(), item(), reply)
+    assert (fate.row.text, fate.row.outcome) == (text, outcome)
+
+
+def test_settings_that_a_model_does_not_know_are_told():
+    stage = answers(sampling={"temperature": 0.0, "no_repeat_ngram_size": 3})
+    assert [complaint.key for complaint in stage.complaints({})] == ["sampling.no_repeat_ngram_size"]
+
+
+def judged() -> Any:
+    judge = {
+        "kind": "prompted", "aspect": "correctness", "max_evidence_chars": 500, "reply": "json",
+        "prompt": {"path": "zh/judge_correctness.j2", "at": str(PROMPTS / "judge_correctness.j2")},
+        "model": find("model", "openai").load().spec_class(kind="openai", name="some-model"),
+    }  # fmt: skip
+    spec = find("judge", "prompted").load().spec_class.model_validate(judge)
+    scorer = find("scorer", "judged").load().spec_class(kind="judged", judge=spec, language="zh")
+    return made("score_by_model", name="judge_prompted", scorer=scorer)
+
+
+def answer(text: str, outcome: Any = "complete") -> Answer:
+    return Answer.child(item(), made_by=MADE, model="tried", text=text, outcome=outcome)
+
+
+def test_a_model_that_is_asked_about_an_answer_gives_it_a_score():
+    (fate,), asked = driven(judged(), answer("应该补充。"), Reply('{"score": 0.75}', "complete"), item=item())
+    assert isinstance(fate.row, Score)
+    assert (fate.row.value, fate.row.aspect, fate.row.scorer) == (0.75, "correctness", "judge_prompted")
+    assert (fate.row.model, fate.row.item) == ("tried", item().id)
+    assert "应该补充。" in asked[0].messages[-1].content
+
+
+def test_what_a_judge_cannot_say_is_dropped_with_its_reason():
+    (fate,), _ = driven(judged(), answer("应该补充。"), Reply("很好的回答！", "complete"), item=item())
+    assert isinstance(fate, Dropped)
+    assert fate.reason in judged().reasons
+
+
+def test_an_answer_without_text_scores_nothing_and_asks_nothing():
+    (fate,), asked = driven(judged(), answer("", "refused"), item=item())
+    assert (fate.row.value, fate.row.label, asked) == (0.0, "refused", [])

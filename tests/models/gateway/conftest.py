@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gateway_models import GATEWAY_KINDS, Fake, Here
+
+from benchbuilder.core import registry
+from benchbuilder.models.gateway import Gateway
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The model kinds of this folder."""
+    monkeypatch.setattr(registry, "BUILT_IN", {**registry.BUILT_IN, "model": GATEWAY_KINDS})
+    registry.known.cache_clear()
+    Fake.forget()
+    Here.batches.clear()
+    Here.refuses.clear()
+    yield
+    registry.known.cache_clear()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "replies.sqlite3"
+
+
+@pytest.fixture
+def gateway(journal: Path) -> Iterator[Gateway]:
+    with Gateway(journal) as opened:
+        yield opened

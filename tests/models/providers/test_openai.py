@@ -1,0 +1,225 @@
+"""What the adapter sends and reads, without a service."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import time
+from email.utils import formatdate
+
+import pytest
+from pydantic import ValidationError
+
+from benchbuilder.core import registry
+from benchbuilder.core.errors import RecipeError
+from benchbuilder.models.base import Message, Request, Usage, request_key
+from benchbuilder.models.providers.openai import OFFICIAL, OpenAI, OpenAISpec, endpoint_of
+from benchbuilder.models.providers.openai_errors import hide, retry_after
+
+ASK = Request((Message("user", "孕妇能喝咖啡吗？"),), {"temperature": 0, "max_new_tokens": 128})
+SCHEMA = {
+    "title": "Reply",
+    "type": "object",
+    "properties": {"text": {"type": "string", "title": "Text", "default": ""}, "sure": {"$ref": "#/$defs/Sure"}},
+    "$defs": {"Sure": {"type": "object", "properties": {"degree": {"type": "integer"}}}},
+}
+
+
+@pytest.fixture(autouse=True)
+def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+        monkeypatch.delenv(name)
+
+
+def model(**more) -> OpenAI:
+    return OpenAI(OpenAISpec(kind="openai", name="gpt-test", **more))
+
+
+def completion(content: object = "好的。", finish: str | None = "stop", **more) -> str:
+    message = {"role": "assistant", "content": content, **more.pop("message", {})}
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}], **more})
+
+
+# --- address, identity, spec
+
+
+def test_it_is_a_kind():
+    assert isinstance(registry.create("model", OpenAISpec(kind="openai", name="m")), OpenAI)
+
+
+@pytest.mark.parametrize(
+    ("address", "endpoint"),
+    [
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("HTTPS://Api.Example.COM:443/v1/", "https://api.example.com/v1"),
+        ("http://localhost:80", "http://localhost"),
+        ("http://[::1]:8080/v1/chat/completions", "http://[::1]:8080/v1"),
+        (" https://host/proxy/v1// ", "https://host/proxy/v1"),
+    ],
+)
+def test_an_address_has_one_form(address: str, endpoint: str):
+    assert endpoint_of(address) == endpoint
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://me:s3cr3t@host/v1", "https://host/v1?key=s3cr3t", "s3cr3t", "ftp://s3cr3t/v1", "http://host:s3cr3t/v1"],
+)
+def test_an_address_that_cannot_be_used_is_not_repeated(address: str):
+    with pytest.raises(RecipeError) as caught:
+        endpoint_of(address)
+    assert "model.base_url" in str(caught.value)
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_the_address_is_the_recipes_users_the_environments_or_openais(monkeypatch: pytest.MonkeyPatch):
+    assert model().endpoint == OFFICIAL
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://env:1/v1/")
+    assert model().endpoint == "http://env:1/v1"
+    assert model(base_url="http://given:2/v1").endpoint == "http://given:2/v1"
+
+
+def test_what_shapes_a_reply_is_in_the_key_and_nothing_else():
+    plain = request_key(model(), ASK)
+    same = [{"concurrency": 99}, {"timeout_s": 5}, {"organization": "org"}, {"api_key_env": "X"}, {"batch": {}}]
+    other = [{"base_url": "http://a:1/v1"}, {"extra_body": {"x": 1}}, {"max_tokens_field": "max_tokens"}]
+    assert {request_key(model(**more), ASK) for more in same} == {plain}
+    assert len({plain, *(request_key(model(**more), ASK) for more in other)}) == 4
+    lacking = model(lacks=["temperature"], unsupported="omit")
+    assert request_key(lacking, ASK) == request_key(lacking, Request(ASK.messages, {"max_new_tokens": 128})) != plain
+
+
+def test_a_recipe_may_say_what_the_server_understands():
+    further = model(understands=["top_k", "min_p"], lacks=["temperature"])
+    assert {"top_k", "min_p", "seed"} <= further.known()
+    assert "temperature" not in further.known()
+    assert "top_k" not in model().known()
+    for wrong in ({"understands": ["topk"]}, {"lacks": ["heat"]}, {"extra_body": {"messages": []}}, {"name": " "}):
+        with pytest.raises(ValidationError):
+            OpenAISpec(**{"kind": "openai", "name": "m", **wrong})
+
+
+def test_it_travels_before_it_is_opened():
+    assert pickle.loads(pickle.dumps(model())).identity() == model().identity()
+
+
+# --- bodies
+
+
+def test_a_body_holds_what_is_asked_under_the_protocols_names():
+    sampling = {
+        "temperature": 0,
+        "max_new_tokens": 128,
+        "stop": ["\n"],
+        "seed": 3,
+        "top_k": 5,
+        "no_repeat_ngram_size": 2,
+    }
+    asked = model(understands=["top_k"], extra_body={"chat_template_kwargs": {"enable_thinking": False}})
+    assert asked.body(Request((Message("system", "s"), Message("user", "u")), sampling)) == {
+        "model": "gpt-test",
+        "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
+        "temperature": 0, "max_completion_tokens": 128, "stop": ["\n"], "seed": 3, "top_k": 5,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }  # fmt: skip
+    assert model(max_tokens_field="max_tokens").body(ASK)["max_tokens"] == 128
+
+
+def test_another_sample_has_another_seed():
+    bodies = [model().body(Request(ASK.messages, {"seed": 7}, sample=sample)) for sample in (0, 1, 2)]
+    assert [body["seed"] for body in bodies] == [7, 8, 9]
+
+
+def test_a_schema_is_made_strict():
+    form = model(structured="json_schema").body(Request(ASK.messages, schema=SCHEMA))["response_format"]
+    schema = form["json_schema"]["schema"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["strict"] is True
+    assert schema["required"] == ["text", "sure"]
+    assert schema["additionalProperties"] is schema["$defs"]["Sure"]["additionalProperties"] is False
+    assert schema["properties"]["text"] == {"type": "string"}
+
+
+def test_a_property_may_have_the_name_of_a_keyword():
+    schema = {"type": "object", "properties": {"title": {"type": "string"}, "default": {"type": "string"}}}
+    form = model(structured="json_schema").body(Request(ASK.messages, schema=schema))["response_format"]
+    assert form["json_schema"]["schema"]["required"] == ["title", "default"]
+
+
+@pytest.mark.parametrize("structured", ["json_object", "prompt"])
+def test_a_schema_can_be_asked_for_in_words(structured: str):
+    asked = Request((Message("system", "短答。"), Message("user", "u")), schema=SCHEMA)
+    body = model(structured=structured).body(asked)
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert body["messages"][0]["content"].startswith("短答。\n\n")
+    assert '"text"' in body["messages"][0]["content"]
+    assert body.get("response_format") == ({"type": "json_object"} if structured == "json_object" else None)
+    alone = model(structured=structured).body(Request(ASK.messages, schema=SCHEMA))
+    assert [message["role"] for message in alone["messages"]] == ["system", "user"]
+    assert asked.messages[0].content == "短答。"
+
+
+# --- replies
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "outcome"),
+    [
+        (completion(), "好的。", "complete"),
+        (completion(finish=None), "好的。", "complete"),
+        (completion(finish="length"), "好的。", "truncated"),
+        (completion("", finish="length"), "", "truncated"),
+        (completion(""), "", "empty"),
+        (completion(" \n"), " \n", "empty"),
+        (completion(None), "", "empty"),
+        (completion(None, message={"refusal": "No."}), "No.", "refused"),
+        (completion("half", finish="content_filter"), "half", "filtered"),
+        (completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "complete"),
+        (completion("ok", message={"reasoning_content": "let me think"}), "ok", "complete"),
+        (completion("<think>\nhm</think>\n\n好的。"), "好的。", "complete"),
+        (completion("<think>\nhm", finish="length"), "", "truncated"),
+        ('{"error": {"code": "content_filter", "message": "no"}}', "", "filtered"),
+        ('{"error": {"code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}', "", "filtered"),
+    ],
+)
+def test_replies_have_an_outcome(body: str, text: str, outcome: str):
+    reply = model().read(body)
+    assert (reply.text, reply.outcome) == (text, outcome)
+
+
+def test_tokens_are_those_of_the_service():
+    counted = {"prompt_tokens": 30, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 16}}
+    assert model().read(completion(usage=counted)).usage == Usage(30, 9, 16)
+    assert model().read(completion(usage={"prompt_tokens": 3, "completion_tokens": 1})).usage == Usage(3, 1)
+    for unknown in (None, {}, {"prompt_tokens": None}, {"prompt_tokens": True}, {"prompt_tokens": -1}, "many"):
+        assert model().read(completion(usage=unknown)).usage is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "<html>", '{"id": "x", "choi', "[]", "3", '{"choices": []}', '{"choices": null}', '{"choices": [{}]}',
+     '{"choices": [{"message": null}]}', '{"choices": [{"message": {"content": 3}}]}', '{"error": {"code": 502}}'],
+)  # fmt: skip
+def test_what_is_no_completion_is_said_to_be_none(body: str):
+    with pytest.raises(ValueError, match="the answer") as caught:
+        model().read(body)
+    assert len(str(caught.value)) < 250
+
+
+# --- small parts
+
+
+def test_when_to_come_back_is_read_in_each_form():
+    assert retry_after({"Retry-After": "2.5"}) == 2.5
+    assert retry_after({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
+    assert retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)}) == pytest.approx(30, abs=2)
+    assert retry_after({"retry-after": formatdate(time.time() - 30, usegmt=True)}) == 0
+    assert retry_after({"retry-after": "1e9"}) == 86400
+    for nothing in ({}, {"retry-after": "soon"}, {"retry-after": "nan"}, {"retry-after": "inf"}, {"retry-after": ""}):
+        assert retry_after(nothing) is None
+
+
+def test_keys_are_taken_out_of_what_a_service_says():
+    said = hide("Incorrect API key provided: sk-ab12. You can, sk-proj-******yz or sk-ab12x", "sk-ab12")
+    assert said == "Incorrect API key provided: [key]. You can, [key] or [key]x"

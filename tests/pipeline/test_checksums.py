@@ -1,0 +1,102 @@
+"""What is remembered of files: an unchanged source is not even opened again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchbuilder.cli.main import main
+from benchbuilder.core.errors import DataError
+from benchbuilder.pipeline.store.checksums import Checksums
+
+_watched: list[set[str]] = []
+
+
+def _note(event: str, args: tuple[Any, ...]) -> None:
+    if event == "open" and _watched:
+        _watched[-1].add(str(args[0]))
+
+
+sys.addaudithook(_note)
+
+
+@contextmanager
+def opened() -> Generator[set[str]]:
+    """The names of the files that this process opens."""
+    _watched.append(set())
+    try:
+        yield _watched[-1]
+    finally:
+        _watched.pop()
+
+
+@pytest.fixture
+def exam(tmp_path: Path) -> Path:
+    file = tmp_path / "exam.jsonl"
+    question = {"question": "孕妇每天补充的是（　　）", "options": {"A": "叶酸", "B": "酒精", "C": "烟草", "D": "铅"}}
+    file.write_text(json.dumps({**question, "answer": "叶酸", "answer_idx": "A"}) + "\n", encoding="utf-8")
+    return file
+
+
+def words(tmp_path: Path, exam: Path) -> list[str]:
+    chosen = ["source=[medqa,textbook]", "evaluation=[]", "review=[]"]
+    return ["recipe=care_mi", *chosen, f"paths.medqa={exam}", "annotation=none", f"run.dir={tmp_path / 'b'}"]
+
+
+def test_a_source_that_is_as_it_was_is_not_opened(tmp_path: Path, exam: Path) -> None:
+    with opened() as first:
+        main(words(tmp_path, exam))
+    with opened() as second:
+        main(words(tmp_path, exam))
+    with opened() as verified:
+        main([*words(tmp_path, exam), "--verify"])
+    assert str(exam) in first
+    assert str(exam) not in second
+    assert str(exam) in verified
+
+
+def test_a_source_that_changed_is_read(tmp_path: Path, exam: Path, capsys: Any) -> None:
+    main(words(tmp_path, exam))
+    exam.write_text(exam.read_text(encoding="utf-8").replace("每天", "每日"), encoding="utf-8")
+    with opened() as again:
+        main(words(tmp_path, exam))
+    assert str(exam) in again
+    assert "medqa                built    1 row" in capsys.readouterr().out
+
+
+def test_what_is_remembered_wrongly_is_found_by_reading(tmp_path: Path, exam: Path, capsys: Any) -> None:
+    """A file system whose stamps cannot be trusted: ``--verify`` reads."""
+    main(words(tmp_path, exam))
+    memory = tmp_path / "b" / "store" / "checksums.json"
+    known = json.loads(memory.read_text(encoding="utf-8"))
+    known[str(exam)][-1] = "0" * 64
+    memory.write_text(json.dumps(known), encoding="utf-8")
+    capsys.readouterr()
+    main(["plan", *words(tmp_path, exam)])
+    assert "changed" in capsys.readouterr().out
+    main(["plan", *words(tmp_path, exam), "--verify"])
+    assert "changed" not in capsys.readouterr().out
+
+
+def test_nothing_is_remembered_of_a_file_that_was_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("a", encoding="utf-8")
+    checksums = Checksums(tmp_path / "memory.json")
+    with pytest.raises(DataError, match="was not read before"):
+        checksums.remembered(file)
+    digest = checksums.of(file)
+    assert checksums.remembered(file) == digest
+    file.write_text("b", encoding="utf-8")
+    with pytest.raises(DataError, match="was not read before"):
+        checksums.remembered(file)
+    assert checksums.of(tmp_path) != checksums.of(file)
+    with pytest.raises(DataError, match="was not read before"):
+        checksums.remembered(tmp_path / "gone.txt")
+    with pytest.raises(DataError, match="cannot read"):
+        checksums.of(tmp_path / "gone.txt")

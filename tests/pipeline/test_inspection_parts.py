@@ -1,0 +1,82 @@
+"""Looking into steps of several files: what is told is the same, and no more is read than it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from engine_bench import Bench
+
+from benchbuilder.authoring import trace
+from benchbuilder.authoring.trace import Inspector
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.pipeline.build import Tables
+from benchbuilder.pipeline.shards.worker import StoredTable
+
+STEPS = {
+    "faces": {"kind": "t_faces", "from": "sources.lines"},
+    "join": {"kind": "t_join", "from": {"each": "sources.lines", "children": "faces"}},
+}
+
+
+def looking(folder: Path, rows: int) -> Inspector:
+    bench = Bench(folder, {"lines": ["one", "two words", "three", "four", "five"]}, STEPS, "faces")
+    bench.run = {"shard_rows": rows}
+    bench.build()
+    return Inspector(bench.plan(), bench.store)
+
+
+def test_every_row_is_found_in_whatever_file_it_stands(tmp_path: Path) -> None:
+    many, one = looking(tmp_path / "many", 2), looking(tmp_path / "one", 100)
+    for name, manifest in one.manifests.items():
+        assert many.manifests[name].digest == manifest.digest
+        for row in one.store.rows(manifest).ids():
+            assert [str(branch) for branch in many.why(row)] == [str(branch) for branch in one.why(row)]
+            assert many.trace(row) == one.trace(row)
+        assert many.peek(name, 3)[1] == one.peek(name, 3)[1] == list(one.store.rows(manifest))[:3]
+    for line in range(1, 6):
+        assert many.why(f"lines.txt:{line}") == one.why(f"lines.txt:{line}")
+
+
+def test_peeking_reads_no_file_beyond_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inspector, read = looking(tmp_path, 2), list[tuple[str, int]]()
+    plain = trace.read_slice
+
+    def counted(path: Path, schema: Any, start: int, count: int) -> Any:
+        read.append((path.name, count))
+        return plain(path, schema, start, count)
+
+    monkeypatch.setattr(trace, "read_slice", counted)
+    assert len(inspector.peek("lines", 3)[1]) == 3
+    assert read == [("part-00000.parquet", 3), ("part-00001.parquet", 1)]
+
+
+def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inspector = looking(tmp_path, 2)
+    tables = Tables(inspector.store, inspector.manifests)
+    monkeypatch.setattr(Tables, "__getitem__", lambda *_: pytest.fail("it was read"))
+    assert "lines" in tables
+    assert "nothing" not in tables
+
+
+def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path) -> None:
+    rows = [
+        Passage.build(
+            base="b", document=str(n), title="", text="x", made_by=MadeBy(rule="r"), language="en", partition="p",
+            origin=Origin(file="f", line=n),
+        ) for n in range(6)
+    ]  # fmt: skip
+    parts = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for part, some in zip(parts, (rows[:4], rows[4:]), strict=True):
+        pq.write_table(Table.of(some, Passage).arrow, part)
+    wanted = [rows[1], rows[5]]
+    for table in (Table.of(rows, Passage), StoredTable(Passage, parts, tmp_path / "cache")):
+        assert list(table.find({row.id for row in wanted} | {"passage-none"})) == wanted
+        assert list(table.find(set())) == []
+        assert list(table) == rows
+        assert [piece.num_rows for piece in table.batches(["id"])] in ([6], [4, 2])
+    assert not (tmp_path / "cache").exists(), "nothing was copied"

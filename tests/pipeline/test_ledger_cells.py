@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchbuilder.pipeline.accounting import dropped_rows
+from benchbuilder.pipeline.accounting.dropped_rows import _cell
+from benchbuilder.pipeline.accounting.shard import FATES
+from benchbuilder.pipeline.store.manifest import Manifest, counted
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("a\x1b[2Jb", "a\\x1b[2Jb"),
+        ("a\u202eb", "a\\u202eb"),
+        ("a\nb", "a\\nb"),
+        ("=1\x00", "'=1\\x00"),
+        (3, 3),
+        ("宫缩", "宫缩"),
+    ],
+)
+def test_control_characters_are_written_as_codes(value, cell):
+    assert _cell(value) == cell
+
+
+MARKS = ["a", '"', "\\", "\n", "=", "-", "'", "＝", "\x00", "\u200b", "\x85", "中", "^", "]"]
+CELL = st.text(st.sampled_from(MARKS), max_size=4)
+
+
+class Shelf:
+    """A store with the fates of one step in files."""
+
+    def __init__(self, folder, fates, rows):
+        self.folder = folder
+        self.parts = []
+        for start in range(0, len(fates), rows):
+            self.parts.append(folder / f"fates-{start}.parquet")
+            pq.write_table(pa.Table.from_pylist(fates[start : start + rows], schema=FATES), self.parts[-1])
+
+    def fates_parts(self, manifest):
+        return tuple(self.parts)
+
+    def place(self, step, key):
+        return self.folder
+
+
+def fate(number, name, reason, detail=""):
+    return {"port": "each", "row": f"row-{number}", "slot": "", "fate": name, "reason": reason, "detail": detail,
+            "out": "", "partition": "p", "file": "f", "line": number}  # fmt: skip
+
+
+def sealed(fates):
+    counts = Counter((f["partition"], f["fate"], f["reason"]) for f in fates if f["fate"] != "unused")
+    unused = Counter((f["port"], f["partition"], f["reason"]) for f in fates if f["fate"] == "unused")
+    return Manifest(step="s", kind="k", row="r", key="key", asked={}, inputs={}, digest="", fates="", rows=0, shards=1,
+                    counts=counted(counts), unused=counted(unused))  # fmt: skip
+
+
+def written(folder, fates, rows=100):
+    path = folder / "ledger.tsv"
+    dropped_rows.write_ledger({"step": sealed(fates)}, Shelf(folder, fates, rows), path)
+    return path.read_bytes().decode()
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["kept", "dropped", "failed", "unused"]), CELL, CELL), max_size=6))
+def test_lines_are_written_as_csv_writes_them(tmp_path_factory, cases):
+    fates = [fate(n, name, reason, detail) for n, (name, reason, detail) in enumerate(cases)]
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+    writer.writerow(dropped_rows.COLUMNS)
+    for line in fates:
+        if line["fate"] != "kept":
+            writer.writerow(["step", *(_cell(line[name]) for name in dropped_rows.COLUMNS[1:])])
+    assert written(tmp_path_factory.mktemp("ledger"), fates) == stream.getvalue()
+
+
+def test_of_many_tickets_with_one_reason_the_first_are_named_and_the_others_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(dropped_rows, "MOST_LINES", 3)
+    fates = [fate(n, "dropped", "off_topic") for n in range(1, 8)] + [fate(8, "dropped", "rare"), fate(9, "failed", "")]
+    lines = list(csv.reader(io.StringIO(written(tmp_path, fates, rows=2)), delimiter="\t"))[1:]
+    assert [(line[1], line[2], line[7]) for line in lines] == [
+        ("dropped", "off_topic", "row-1"), ("dropped", "off_topic", "row-2"), ("dropped", "off_topic", "row-3"),
+        ("dropped", "rare", "row-8"), ("failed", "", "row-9"), ("dropped", "off_topic", ""),
+    ]  # fmt: skip
+    assert lines[-1][3].startswith("and 4 more: `benchbuild why ROW` tells of each")
+
+
+def test_files_are_read_no_further_than_the_lines_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(dropped_rows, "MOST_LINES", 2)
+    fates = [fate(n, "dropped", "off_topic") for n in range(6)]
+    read = []
+    plain = dropped_rows.read_columns
+    monkeypatch.setattr(dropped_rows, "read_columns", lambda part, names: read.append(part.name) or plain(part, names))
+    written(tmp_path, fates, rows=2)
+    assert read == ["fates-0.parquet"]

@@ -1,0 +1,127 @@
+"""The bundled recipe through the engine: every unit ends, shards and processes change no byte, a kill neither."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import benchbuilder
+from benchbuilder.authoring.trace import Inspector
+from benchbuilder.config.load import load_recipe
+from benchbuilder.pipeline.build import BuildReport, build
+from benchbuilder.pipeline.plan import Plan, make_plan
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
+
+ROOT = Path(benchbuilder.__file__).parents[1]
+ENDS = {"item", "dropped", "not applicable", "unused", "used", "kept"}
+pytestmark = pytest.mark.slow
+
+
+class Quiet:
+    def begin(self, step: str, total: int | None, unit: str) -> None: ...
+
+    def advance(self, step: str, count: int) -> None: ...
+
+    def end(self, step: str, summary: str) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+
+def planned(folder: Path, *words: str) -> tuple[Plan, Store, str]:
+    loaded = load_recipe(
+        ["recipe=care_mi", "annotation=none", f"run.dir={folder / 'build'}", *words], cwd=folder, environ={}
+    )
+    store = Store(loaded.recipe.folder(folder))
+    return make_plan(loaded.recipe, store, Checksums(store.checksums).of), store, loaded.yaml
+
+
+def built(folder: Path, *words: str) -> tuple[Plan, Store, BuildReport]:
+    folder.mkdir(exist_ok=True)
+    plan, store, yaml = planned(folder, *words)
+    return plan, store, build(plan, store, yaml, Quiet())
+
+
+def outputs(store: Store) -> dict[str, bytes]:
+    return {
+        path.relative_to(store.folder).as_posix(): path.read_bytes()
+        for path in sorted(store.folder.rglob("*"))
+        if path.is_file() and path.name != "run.jsonl" and store.folder / "store" not in path.parents
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store, BuildReport]:
+    return built(tmp_path_factory.mktemp("whole"))
+
+
+def test_every_source_unit_ends_somewhere(whole: tuple[Plan, Store, BuildReport]) -> None:
+    plan, store, report = whole
+    inspector = Inspector(plan, store)
+    seen: set[str] = set()
+    for name in plan.recipe.sources:
+        units = store.fates(report.manifests[name]).to_pylist()
+        assert units
+        for unit in units:
+            branches = inspector.why(f"{unit['file']}:{unit['line']}")
+            assert branches
+            fates = {branch.fate for branch in branches}
+            assert fates <= ENDS
+            assert all(branch.reason or branch.fate in ("item", "kept", "used") for branch in branches)
+            seen |= fates
+    assert "item" in seen
+
+
+def test_every_item_goes_back_to_a_line(whole: tuple[Plan, Store, BuildReport]) -> None:
+    plan, store, report = whole
+    inspector = Inspector(plan, store)
+    for item in store.rows(report.manifests[plan.recipe.items]).ids()[::20]:
+        made = inspector.trace(item)
+        assert made[-1][0] in plan.recipe.sources
+        assert len({row.id for _, row in made}) == len(made)
+
+
+def test_a_second_build_makes_nothing(whole: tuple[Plan, Store, BuildReport]) -> None:
+    _, store, _ = whole
+    before = outputs(store)
+    _, _, report = built(store.folder.parent)
+    assert not report.made
+    assert outputs(store) == before
+
+
+def test_shards_and_workers_change_no_byte(whole: tuple[Plan, Store, BuildReport], tmp_path: Path) -> None:
+    _, store, report = whole
+    for words in (("run.shard_rows=60",), ("run.workers=2", "run.shard_rows=200")):
+        _, other, again = built(tmp_path / words[0].replace("=", "_"), *words)
+        assert {n: m.digest for n, m in again.manifests.items()} == {n: m.digest for n, m in report.manifests.items()}
+        assert again.manifests["candidates"].shards == 1
+        assert again.manifests["evidence"].shards > 1
+        assert outputs(other) == outputs(store)
+
+
+def test_ten_kills_change_no_byte(whole: tuple[Plan, Store, BuildReport], tmp_path: Path, warm_folder: Path) -> None:
+    _, store, _ = whole
+    words = ["recipe=care_mi", "annotation=none", f"run.dir={tmp_path / 'build'}", "run.shard_rows=40"]
+    steps = tmp_path / "build" / "store" / "steps"
+    chance = random.Random(11)
+    kills = 0
+    while kills < 10:
+        enough = len(list(steps.rglob("manifest.json"))) + 1
+        process = subprocess.Popen([warm_folder / "benchbuild", *words], cwd=tmp_path, stdout=subprocess.PIPE)
+        while process.poll() is None and len(list(steps.rglob("manifest.json"))) < enough:
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.2))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()  # the end of what it began, too
+        if process.returncode == -signal.SIGKILL:
+            kills += 1
+        else:
+            shutil.rmtree(tmp_path / "build")  # it came to its end: begin anew
+    _, again, _ = built(tmp_path, "run.shard_rows=40")
+    assert outputs(again) == outputs(store)

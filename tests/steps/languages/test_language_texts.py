@@ -1,0 +1,162 @@
+"""What texts are made of in languages other than Chinese: characters, words, sentences, keys, digits."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.annotation.values import parse_value
+from benchbuilder.config.spec.annotation import GuidingQuestion
+from benchbuilder.core.records.row import Span
+from benchbuilder.core.text.answers import first_number, numbers, same_key
+from benchbuilder.core.text.lengths import characters, cut, length, shortened
+from benchbuilder.core.text.normalise import folded
+from benchbuilder.core.text.replies import odd_characters
+from benchbuilder.core.text.sentences import split_sentences
+from benchbuilder.core.text.wordlist import WordFinder, load_words
+from benchbuilder.core.text.words import cuts_nothing, holds, whole_place
+from benchbuilder.evaluation.judge_training.item_groups import trigrams
+from benchbuilder.evaluation.parsing.chosen_options import chosen
+from benchbuilder.exporters.render.svg import shorten, width_of
+from benchbuilder.exporters.render.templates import seen
+from benchbuilder.steps.language.questions import is_one_sentence, leaks
+from benchbuilder.steps.language.relations import RelationTables
+
+HINDI, THAI, ARABIC = "क्षेत्र की", "น้ำนมแม่", "الحَمْل"
+YORUBA = unicodedata.normalize("NFD", "ọmọ ọwọ́")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen_as"),
+    [("新生儿", 3), (YORUBA, 7), (ARABIC, 5), ("e\u0301", 1), ("👩\u200d👩\u200d👧", 1), ("a\r\nb", 3), ("", 0)],
+)
+def test_a_length_counts_what_people_see(text, seen_as):
+    assert length(text) == seen_as
+    assert "".join(characters(text)) == text
+
+
+@pytest.mark.parametrize("text", [HINDI, THAI, ARABIC, YORUBA, "👩\u200d👩\u200d👧 家"])
+def test_a_cut_leaves_every_character_whole(text):
+    whole = set()
+    at = 0
+    for character in characters(text):
+        whole.add(at)
+        at += len(character)
+    for most in range(len(text) + 2):
+        left = cut(text, most)
+        assert text.startswith(left)
+        assert len(left) <= max(most, 0)
+        assert len(left) in {*whole, len(text)} or most < len(characters(text)[0])
+        assert length(shortened(text, most)) == min(most, length(text))
+
+
+def test_words_are_words_of_any_script():
+    assert length("हिन्दी में दो", "words") == 3
+    assert shortened("ما هو العلاج", 2, "words") == "ما هو"
+    assert holds(f"{YORUBA} kan", "Ọmọ ọwọ́", "words")
+    assert not holds("environmental", "iron", "words")
+    assert holds("environmental", "iron", "characters")
+    assert not leaks("آب", "کتاب آبی", "", "words")
+    assert whole_place("iron", "iron in the environment", "words") == Span(start=0, end=4)
+
+
+def test_a_place_inside_a_character_is_none():
+    assert whole_place("क", "कि", "characters") is None
+    assert not cuts_nothing(Span(start=0, end=1), "कि", "characters")
+
+
+def test_full_stops_end_sentences_as_the_script_writes_them():
+    assert split_sentences("الجرعة ٢.٥ ملغم. هل تكفي؟ نعم", "؟", ".") == ["الجرعة ٢.٥ ملغم.", "هل تكفي؟", "نعم"]
+    assert split_sentences("А. С. Пушкин писал. Да", "!", ".") == ["А. С. Пушкин писал.", "Да"]
+    assert split_sentences("डॉ. सिंह आए। ठीक", "।", ".", ["डॉ"]) == ["डॉ. सिंह आए।", "ठीक"]
+    assert split_sentences("Wo dókítà Ọ̀gb. Adé. Ó dára", "!", ".", ["ọ̀gb"]) == ["Wo dókítà Ọ̀gb. Adé.", "Ó dára"]
+    assert is_one_sentence("Take 2.5 mg of E.coli vaccine (i.e., one).", ".", ".?!")
+    assert not is_one_sentence("Take it. Then rest.", ".", ".?!")
+
+
+def test_digits_of_every_script_are_numbers():
+    assert first_number("٢٫٥ ملغم") == 2.5
+    assert numbers("६० मि.ग्रा.") == numbers("60 mg") == ["60"]
+    assert same_key("๖๐ มก.", ".") == same_key("60 มก", ".")
+    asked = GuidingQuestion(order=1, subject="claim", label="?", text="?", answer="scalar")
+    assert parse_value(asked, "٠٫٧٥") == 0.75
+
+
+def test_what_does_not_count_is_named():
+    assert folded("Ọ̀GBẸ́NI", ["case", "marks"]) == "ogbeni"
+    assert folded("الحَمْل", ["marks"]) == "الحمل"
+    assert folded("e\u0301", []) == "\u00e9"
+    assert WordFinder(["Milk"], ["case"], str.split).find("milk and silk") == {"Milk"}
+    assert WordFinder(["ilk"], (), str.split).find("milk and silk") == set()
+
+
+def test_word_lists_are_composed(tmp_path: Path):
+    (tmp_path / "words.txt").write_text(unicodedata.normalize("NFD", "ọmọ\n"), encoding="utf-8")
+    assert load_words(tmp_path / "words.txt") == ("ọmọ",)
+    assert WordFinder(load_words(tmp_path / "words.txt")).find(YORUBA) == {"ọmọ"}
+
+
+def test_relations_are_found_in_any_form(tmp_path: Path):
+    header = "relation\tstatement\tnegated\ttf\toe\tanswer_end\n"
+    row = "àmì\tÀmì {head} ni {tail}.\tÀmì {head} kì í ṣe {tail}.\tṢé àmì {head} ni {tail}?\t\ttail\n"
+    (tmp_path / "r.tsv").write_text(header + row, encoding="utf-8")
+    tables = RelationTables.read({"default": tmp_path / "r.tsv"})
+    assert tables.find("any", unicodedata.normalize("NFD", "àmì"), "a", "b") is not None
+
+
+def test_joiners_and_marks_of_direction_are_spelling_and_overrides_are_not():
+    for text in ("می\u200cشود", "क्\u200dष", "(GDM)\u200f عند", "\u061cنعم", "٪\u0600١"):
+        assert odd_characters(text) == ""
+        assert seen(text) == text
+    assert odd_characters("it\u200c is \u202e not") == "U+200C U+202E"
+    assert seen("a\u202eb") == "a\ufffdb"
+
+
+def test_labels_of_charts_end_before_a_character():
+    for text in (THAI * 9, YORUBA * 9, "कि" * 30):
+        short = shorten(text, 80)
+        assert short.endswith("…")
+        assert short[:-1] == "".join(characters(text)[: length(short[:-1])])
+        assert width_of(short) <= 80
+    assert width_of("ọ̀") == width_of("o")
+
+
+def test_near_duplicates_are_told_apart_by_vowel_signs():
+    assert trigrams("कितना") != trigrams("काताना")
+    assert len(trigrams("กำลังใจ")) == len("กำลังใจ") - 2
+
+
+def test_keys_of_other_scripts_are_read():
+    arabic = {"أ": "الزنك", "ب": "الحديد"}
+    assert chosen("ب", arabic, [], ".") == {"ب"}
+    assert chosen("الجواب: ب. الحديد", arabic, ["الجواب:"], ".") == {"ب"}
+    assert chosen("بالطبع", arabic, [], ".") == frozenset()
+    assert chosen("الزنك", arabic, [], ".") == {"أ"}
+    thai = {"ก": "น้ำผึ้ง", "ข": "น้ำนมแม่"}
+    assert chosen("ข. น้ำนมแม่", thai, [], ".") == {"ข"}
+    assert chosen("กินข้าว", thai, [], ".") == frozenset()
+    latin = {"A": "irin", "B": "oyin"}
+    assert chosen("Aṣọ", latin, [], ".") == frozenset()
+    assert chosen("选A是对的", latin, ["选"], ".") == {"A"}
+
+
+def test_tokens_of_vowel_signs_are_estimated_as_those_of_letters():
+    from benchbuilder.models.gateway.token_count import estimate
+
+    assert estimate("कितना") < estimate("कखगघङ") * 1.05
+    assert estimate(unicodedata.normalize("NFD", "ọmọ")) < 4
+
+
+def test_people_may_have_names_with_joiners(tmp_path: Path):
+    pytest.importorskip("sqlalchemy")
+    from benchbuilder.annotation.database.store import Ballots
+    from benchbuilder.core.errors import DataError
+
+    ballots = Ballots.open(f"sqlite:///{tmp_path / 'v.db'}")
+    person, _ = ballots.invite("علی\u200cرضا", "annotator")
+    assert person.name == "علی\u200cرضا"
+    with pytest.raises(DataError, match="nobody can be called"):
+        ballots.invite("A\u202enn", "annotator")
+    ballots.close()

@@ -1,0 +1,61 @@
+"""The standing that the lead sees and the stage of the build decide alike."""
+
+import random
+
+import pytest
+from judged_world import World
+
+from benchbuilder.annotation.progress.project import standing
+from benchbuilder.annotation.tasks import display, everything_asked
+from benchbuilder.config.spec.review_project import ProjectSpec
+
+
+def project(spec):
+    """What the app is told where the sheets have `spec`."""
+    data = spec.model_dump()
+    shared = {name: data[name] for name in data if name in ProjectSpec.model_fields}
+    return ProjectSpec.model_validate(
+        {**shared, "kind": "claims", "title": "t", "fields": {"text": "a", "right": "b", "wrong": "c"}, "heading": "h",
+         "paragraph": "p", "per_task": 2}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_standing_and_stage_decide_alike(tmp_path, seed):
+    world = World(tmp_path, count=30, min_evidence=2)
+    draw = random.Random(seed)
+    world.waiting()
+    world.votes(lambda person, row, paragraph, question: int(draw.random() < (0.8 if paragraph else 0.93)))
+    items, fates, notes = world.run()
+    shown = display(world.candidates, world.evidence)
+    asked = everything_asked(shown.tasks, world.spec)
+    ballot = world.stage().votes.collect(asked.keys(), tmp_path / "annotation")
+
+    found = standing(project(world.spec), shown.tasks, ballot)
+
+    rows = {row.key: row for row in found.tasks}
+    kept = {item.candidate for item in items}
+    for candidate in world.candidates:
+        row = rows[shown.claim_of[candidate.id]]
+        assert (row.fate == "kept") == (candidate.id in kept)
+        if row.fate == "dropped":
+            reason = {"min_evidence": "too_little_evidence"}.get(row.gate, f"not_{row.gate}")
+            assert fates[candidate.id]["reason"] == reason
+            if row.gate == "min_evidence":
+                assert fates[candidate.id]["detail"].startswith(f"{row.decided:g} supporting")
+    assert found.count("open") == 0
+    assert [(gate.name, gate.dropped, gate.kept) for gate in found.gates] == [
+        (gate["gate"], gate["dropped"], gate["kept"]) for gate in notes["gates"]
+    ]
+    assert [
+        {"min_evidence": row.minimum, "kept": row.kept, "by_partition": row.by_partition, "without": row.without}
+        for row in found.thresholds
+    ] == notes["survivors"]
+    for question in found.questions:
+        agreed = notes["agreement"][question.name]
+        assert question.shared == agreed["n"]
+        for name, figure in question.measures.items():
+            assert (figure.value, figure.low, figure.high) == tuple(
+                agreed[name].get(part) for part in ("value", "low", "high")
+            )
+    assert sum(question.settled for question in found.questions) == notes["votes"]["adjudicated"]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from claim_rows import RULES, choice, kept, make, tokenizer
+
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Kept
+from benchbuilder.core.records.roles import Question, Statement
+
+STATE = make("state_choice", RULES["state_choice"])
+NEGATE = make("negate", {**RULES["negate_choice"], "tokenizer": tokenizer("whitespace")})
+REPLACE = make("replace", RULES["replace_choice"])
+TF = make("ask_tf", RULES["ask_tf_choice"])
+OE = make("ask_oe", RULES["ask_oe_choice"])
+
+
+def built(facts, *, replaced=True, negated=True, ask=("tf", "oe")):
+    true, no, other, questions = [], [], [], []
+    for fact in facts:
+        row = kept(STATE.map(fact, {}))
+        true.append(row)
+        no += [kept(NEGATE.map(row, {}))] if negated else []
+        other += [kept(REPLACE.map(row, {"fact": fact}))] if replaced else []
+        asked = ([row, *other[-1:]] if "tf" in ask else []), ([row] if "oe" in ask else [])
+        for stage, rows in ((TF, asked[0]), (OE, asked[1])):
+            questions += [fate.row for item in rows for fate in stage.map(item, {}) if isinstance(fate, Kept)]
+    tables = {
+        "each": Table.of(questions, Question),
+        "stated": Table.of(true, Statement),
+        "negated": Table.of(no, Statement),
+        "replaced": Table.of(other, Statement),
+    }
+    return make("assemble", RULES["candidates"]).gather(tables), tables
+
+
+FACTS = [choice(f"第{n}组患儿首选的药物是", "甲药", "乙药", "丙药", context="背景。") for n in range(20)]
+
+
+def test_each_question_gets_the_right_and_a_wrong_answer():
+    result, tables = built(FACTS)
+    rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
+    assert len(rows) == len(tables["each"])
+    for row in rows:
+        assert row.answer.endswith("是甲药。")
+        assert row.answer != row.answer_wrong
+        if row.type == "oe":
+            assert "不是" not in row.answer_wrong
+        elif row.expected == "yes":
+            assert "不是甲药" in row.answer_wrong
+        else:
+            assert row.question.removesuffix("吗？") + "。" == row.answer_wrong  # that very false statement
+    assert {row.expected for row in rows} == {"yes", "no", ""}
+
+
+def test_every_statement_is_in_a_candidate_or_named_as_unused():
+    result, tables = built(FACTS)
+    rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
+    used = {parent for row in rows for parent in row.parents}
+    for port in ("stated", "negated", "replaced"):
+        ids = set(tables[port].ids())
+        assert ids - used == set(result.unused[port])
+    assert set(result.unused["negated"].values()) == {"not_chosen"}
+
+
+def test_without_a_wrong_answer_there_is_no_candidate():
+    result, _ = built(FACTS[:3], replaced=False, ask=("oe",))
+    assert [fates[0].reason for _, fates in result.fates] == ["no_wrong_answer"] * 3
+    assert set(result.unused["stated"].values()) == {"no_candidate"}
+
+
+def test_a_true_question_falls_back_on_the_replacement():
+    result, _ = built(FACTS, negated=False, ask=("tf",))
+    rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
+    assert any(row.expected == "yes" for row in rows)
+    assert all("甲药" not in row.answer_wrong for row in rows)
+
+
+def test_statements_without_a_question_are_named():
+    result, _ = built(FACTS[:2], ask=())
+    assert result.fates == []
+    assert set(result.unused["stated"].values()) == {"no_question"}

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+from claim_rows import RULES, choice, kept, make, reason
+
+from benchbuilder.core.records.row import MadeBy
+from benchbuilder.steps.writer import Fault
+
+
+@pytest.fixture(scope="module")
+def stage():
+    return make("state_choice", RULES["state_choice"])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "seam"),
+    [
+        ("唯一能通过胎盘的免疫球蛋白是", "IgG", "是"),
+        ("新生儿衣原体眼结膜炎治疗首选", "红霉素", "首选"),
+        ("羊水栓塞属于", "分娩期并发症", "属于"),
+        ("体温调节的重要中枢位于", "下丘脑", "于"),
+        ("乳腺癌最常发生于乳房的", "外上象限", "的"),
+        ("低氧血症常可致", "代谢性酸中毒", "可致"),
+        ("为明确诊断，首选的检查是", "骨髓穿刺", "是"),
+        ("与胎盘早剥关系密切的几乎总是", "高血压", "是"),
+    ],
+)
+def test_question_answer_and_stop_are_joined_at_the_seam(stage, question, answer, seam):
+    row = kept(stage.map(choice(question, answer, context="孕妇，30岁。"), {}))
+    assert row.text == f"{question}{answer}。"
+    assert row.answer.of(row.text) == answer
+    assert row.seam.of(row.text) == seam
+    assert (row.polarity, row.joined, row.context) == ("true", "seam", "孕妇，30岁。")
+
+
+def test_marks_around_the_answer_do_not_stay_in_the_statement(stage):
+    row = kept(stage.map(choice("产后出血最常见的原因是", "宫缩乏力。"), {}))
+    assert row.text == "产后出血最常见的原因是宫缩乏力。"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("新生儿应做什么检查", "血型"),  # no seam
+        ("情绪是由哪三个要素相互作用而形成的", "情景、认知、生理"),  # an interrogative
+        ("儿童病人常见的心理和行为", "恐惧"),  # 为 is half of a word
+        ("治疗子痫前期的最佳选择", "硫酸镁"),  # 选择 is a noun
+        ("且长期固定存在的情况最常见于", "支气管扩张"),  # hangs on what stands before it
+        ("最符合内分泌腺特征的是", "为无导管腺体"),  # the answer brings its own predicate
+        ("未取得医师执业证书的", "不得进行执业活动"),
+        ("胎儿窘迫（急性是", "缺氧"),  # a bracket was cut
+    ],
+)
+def test_what_no_rule_can_join_needs_a_model(stage, question, answer):
+    assert reason(stage.map(choice(question, answer), {})) == "needs_model"
+
+
+def test_too_long_statements_are_dropped():
+    stage = make("state_choice", {**RULES["state_choice"], "max_length": 12})
+    assert reason(stage.map(choice("唯一能通过胎盘的免疫球蛋白是", "IgG"), {})) == "too_long"
+
+
+def judged(stage, question, answer, text, *wrong):
+    return stage.judge(choice(question, answer, *wrong, context="孕妇，30岁。"), {}, text, MadeBy(rule="model"))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "text", "stated", "said"),
+    [
+        ("先兆流产时应怎样处理", "卧床休息", "先兆流产时应卧床休息。", "先兆流产时应卧床休息。", "卧床休息"),
+        ("下肢水肿(+)", "轻度水肿", "下肢水肿(+)提示轻度水肿", "下肢水肿(+)提示轻度水肿。", "轻度水肿"),
+        ("哪种激素使乳腺泌乳", "催乳素", "使乳腺泌乳的激素是催乳素．", "使乳腺泌乳的激素是催乳素。", "催乳素"),
+        ("新生儿眼炎用药首选", "红霉素", "“新生儿眼炎首选用药红霉素。”", "新生儿眼炎首选用药红霉素。", "红霉素"),
+        (
+            "产妇何时可以下床",
+            "6～12小时后",
+            "产妇6-12小时后可以下床。",
+            "产妇6-12小时后可以下床。",
+            "6-12小时后",
+        ),  # nearly
+        ("三产程的分界依次为几厘米", "C++", "三产程的分界依次为C++。", "三产程的分界依次为C++。", "C++"),  # no pattern
+    ],
+)
+def test_a_models_statement_holds_question_and_answer(stage, question, answer, text, stated, said):
+    row = judged(stage, question, answer, text)
+    assert not isinstance(row, Fault), row
+    assert (row.text, row.answer.of(row.text), row.seam, row.joined) == (stated, said, None, "model")
+    assert (row.polarity, row.context) == ("true", "孕妇，30岁。")
+    assert ("holds_answer" in row.checks) == (said == answer)
+    assert ("holds_answer_nearly" in row.checks) == (said != answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "text", "fault"),
+    [
+        ("应做什么检查", "血型", "应做血型检查。还应做血常规。", "not_one_sentence"),
+        ("应做什么检查", "血型", "应做血型检查。\n（答案保留原样）", "not_one_sentence"),
+        ("应做什么检查", "血型", "应做什么检查？", "still_a_question"),
+        ("应做什么检查", "血型", "应做什么检查是血型。", "still_a_question"),
+        ("应做什么检查", "血型", "应做血型检查吗？", "still_a_question"),
+        ("血型检查应做", "血型", "血型检查应做。", "still_a_question"),  # the question itself
+        ("应做什么检查", "血型", "应做血压检查。", "answer_missing"),
+        ("羊水量少于多少", "300ml", "羊水量少于1300ml。", "answer_missing"),  # another number
+        ("羊水量少于多少", "300ml", "羊水量少于200ml。", "answer_missing"),
+        ("该抗体属于哪一类", "IgG", "该抗体属于IgGA类。", "answer_missing"),
+        ("妊娠期血压的变化为怎样", "舒张压升高", "妊娠期血压的变化为舒张压降高。", "answer_missing"),  # the opposite
+        ("新生儿黄疸怎样消退", "消退较晚", "新生儿黄疸不消退较晚。", "polarity_changed"),
+        ("产妇怎样喂养", "可以哺乳", "产妇不可以哺乳喂养。", "polarity_changed"),
+        ("新生儿眼结膜炎的治疗应选用何药", "红霉素", "是红霉素。", "inconsistent"),
+        ("孕28周时如何处理", "观察", "孕32周时观察处理。", "inconsistent"),
+        ("产后如何处理", "观察", "产后处理是" + "仔细" * 30 + "观察。", "too_long"),
+    ],
+)
+def test_what_a_model_writes_is_checked(stage, question, answer, text, fault):
+    made = judged(stage, question, answer, text)
+    assert isinstance(made, Fault), made
+    assert made.reason == fault
+
+
+def test_an_edit_away_from_the_answer_another_option_is_not_taken_for_it(stage):
+    made = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素", "新生儿眼炎应使用红霉素。", "红霉素")
+    assert (made.reason, made.detail) == ("answer_missing", "青霉素")
+    row = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素G钠", "新生儿眼炎应使用青霉素G-钠。", "红霉素")
+    assert row.answer.of(row.text) == "青霉素G-钠"
+    # another script is no nearby spelling
+    made = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素钠", "新生儿眼炎应使用青霉素鈉。", "红霉素")
+    assert (made.reason, made.detail) == ("answer_missing", "青霉素钠")
+
+
+def test_what_the_question_does_not_say_of_its_answer_may_be_edited_by_the_recipes_leave_only():
+    strict = make("state_choice", {**RULES["state_choice"], "max_edits": 0})
+    assert judged(strict, "产妇何时可以下床", "6～12小时后", "产妇6-12小时后可以下床。").reason == "answer_missing"

@@ -1,0 +1,103 @@
+"""Rows, stages and recipe data for the tests of the claim stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchbuilder.core import registry
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
+from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import MadeBy, Origin, Span
+from benchbuilder.steps.base import Stage
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+CARE_MI = RECIPES / "recipe" / "care_mi"
+RULES: dict[str, Any] = yaml.safe_load((RECIPES / "rules" / "zh_claims.yaml").read_text("utf-8"))
+for step in ("state_choice", "negate_triple", "ask_tf_choice"):
+    for name in ("negations", "harmless"):  # which the YAML takes from the other step
+        assert RULES[step][name] == f"${{steps.negate_choice.{name}}}"
+        RULES[step][name] = RULES["negate_choice"][name]
+for step in ("negate_choice", "ask_tf_choice", "ask_oe_choice"):
+    assert RULES[step]["openers"] == "${steps.state_choice.openers}"
+    RULES[step]["openers"] = RULES["state_choice"]["openers"]
+PROMPTS = Path(__file__).parents[2] / "prompts"
+for spec in RULES.values():  # the loader says where prompts are
+    for name in ("prompt", "system", "pairs", "repair"):
+        if name in spec:
+            spec[name] = {"path": spec[name], "at": str(PROMPTS / spec[name])}
+REFERENCE: dict[str, Any] = yaml.safe_load((RECIPES / "variant" / "care_mi" / "reference.yaml").read_text("utf-8"))[
+    "steps"
+]
+TABLES = {"cpubmed": str(CARE_MI / "relations_cpubmed.tsv"), "bios": str(CARE_MI / "relations_bios.tsv")}
+
+
+def make(kind: str, spec: dict[str, Any], *, seed: int = 1, lookups: dict[str, Table[Any]] | None = None) -> Any:
+    """An opened stage of `kind`."""
+    cls: type[Stage] = registry.find("stage", kind).load()
+    context = Context(seed=seed, language="zh", step="step", cache=Path("cache"), workplace=Path("workplace"))
+    stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "rows", **spec}), context)
+    stage.open(lookups or {})
+    return stage
+
+
+def tokenizer(kind: str) -> Any:
+    """The spec of a tokenizer, as the loader puts it into a step."""
+    return registry.find("tokenizer", kind).load().spec_class(kind=kind)
+
+
+def choice(question: str, answer: str, *wrong: str, context: str = "", line: int = 1) -> Fact[Choice]:
+    """A multiple-choice fact whose first option is right."""
+    options = tuple(Option(key=key, text=text) for key, text in zip("ABCDE", (answer, *wrong), strict=False))
+    payload = Choice(context=context, question=question, options=options, answer_key="A", answer=answer)
+    return Fact[Choice].build(payload=payload, **envelope(line, "medqa"))
+
+
+def triple(head: str, relation: str, tail: str, *, line: int = 1, partition: str = "cpubmed", **more: Any) -> Any:
+    """A triple fact."""
+    payload = Triple(head=head, relation=relation, tail=tail, **more)
+    return Fact[Triple].build(payload=payload, **envelope(line, partition))
+
+
+def statement(question: str, answer: str, **more: Any) -> Statement:
+    """A statement that the rules make of a question and its answer."""
+    return kept(make("state_choice", RULES["state_choice"]).map(choice(question, answer, **more), {}))
+
+
+def model_made(text: str, answer: str, line: int = 1) -> Statement:
+    """A statement as a model would have made it: no seam."""
+    start = text.rindex(answer) if answer in text else -1
+    span = Span(start=start, end=start + len(answer)) if start >= 0 else None
+    return Statement.build(
+        polarity="true", text=text, joined="model", answer=span, fact="fact-1", of="fact-1", **envelope(line, "medqa")
+    )
+
+
+def envelope(line: int, partition: str) -> dict[str, Any]:
+    return {
+        "origin": Origin(file=f"{partition}.jsonl", line=line),
+        "made_by": MadeBy(rule="reader"),
+        "language": "zh",
+        "partition": partition,
+    }
+
+
+def kept(fates: Any) -> Any:
+    """The row of the only fate, which must be kept."""
+    [fate] = fates
+    assert isinstance(fate, Kept), fate
+    return fate.row
+
+
+def reason(fates: Any) -> str:
+    """Why the only ticket was dropped or does not apply."""
+    [fate] = fates
+    assert not isinstance(fate, Kept), fate.row
+    if isinstance(fate, Dropped):
+        assert fate.reason
+    return fate.reason

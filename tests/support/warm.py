@@ -1,0 +1,175 @@
+"""A warm `benchbuild`: a process that has imported everything, and forks for each command.
+
+Pages of the documentation run hundreds of commands. A new interpreter takes a second to import what each of them
+needs; a fork of one that has done so takes a hundredth. The command in the fork is the real one, with the working
+folder, the environment, the files and the signals of whoever calls it. Whoever kills the caller kills the command.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_CLIENT = """#!{python} -IS
+import array, json, os, signal, socket, sys
+door = socket.socket(socket.AF_UNIX)
+door.connect({door!r})
+said = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+fds = array.array("i", [0, 1, 2])
+door.sendmsg([len(said).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+door.sendall(said)
+heard = door.makefile("rb")
+child = int(heard.readline())
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, lambda number, frame: os.kill(child, number))
+code = int(heard.readline() or 70)
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
+
+
+@contextmanager
+def warm(folder: Path) -> Generator[Path]:
+    """A folder with a `benchbuild` to be put first on the PATH, for as long as the context lasts."""
+    door = folder / "door"
+    program = folder / "bin" / "benchbuild"
+    program.parent.mkdir(parents=True)
+    program.write_text(_CLIENT.format(python=sys.executable, door=str(door)), encoding="utf-8")
+    program.chmod(0o755)
+    server = subprocess.Popen([sys.executable, __file__, str(door)], stdin=subprocess.DEVNULL)
+    try:
+        while not door.exists():
+            if server.poll() is not None:
+                raise RuntimeError("the warm process did not come up")
+            time.sleep(0.02)
+        yield program.parent
+    finally:
+        server.terminate()
+        server.wait()
+
+
+_LIBRARIES = (
+    "openai", "aiohttp", "sacrebleu.metrics.chrf", "jieba.finalseg", "pyarrow.parquet", "pyarrow.dataset", "pandas",
+    "pyarrow.pandas_compat", "openpyxl", "rich._emoji_codes", "_strptime",
+)  # fmt: skip
+"""What commands import when they need it; pandas is what pyarrow imports when it is given a list."""
+
+
+def _preload(folder: Path) -> None:
+    """Import what commands import when they need it, and read what is the same for all."""
+    import gc
+    import importlib
+    import pkgutil
+
+    import benchbuilder
+    from benchbuilder.config.load import load_recipe
+    from benchbuilder.evaluation.parsing.verdicts import verdict_reader
+    from benchbuilder.retrieval.tokenizers.jieba import Jieba
+
+    light = ("judges.neural", "judges.encoder", "judges.decoder", "testing", "review", "bundled", "doors", "votes.app")
+    for module in pkgutil.walk_packages(benchbuilder.__path__, "benchbuilder."):
+        if not any(part in module.name for part in light) and ".migrations" not in module.name:
+            importlib.import_module(module.name)
+    for library in _LIBRARIES:
+        importlib.import_module(library)
+    os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
+    load_recipe(["recipe=care_mi", "annotation=none"])
+    loaded = load_recipe(["recipe=care_mi"])
+    Jieba(loaded.recipe.tokenizer).open()
+    verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
+    gc.freeze()
+
+
+def _serve(door: str) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _preload(Path(door).parent)
+    with socket.socket(socket.AF_UNIX) as waiting:
+        waiting.bind(f"{door}.new")
+        waiting.listen(64)
+        Path(f"{door}.new").rename(door)
+        while True:
+            one, _ = waiting.accept()
+            # a keeper for each command waits for it, so that others need not
+            if os.fork() == 0:
+                waiting.close()
+                _keep(one)
+                os._exit(0)
+            one.close()
+            _reap()
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def _keep(one: socket.socket) -> None:
+    fds = array.array("i")
+    head, ancillary, *_ = one.recvmsg(8, socket.CMSG_LEN(3 * fds.itemsize))
+    for _, _, data in ancillary:
+        fds.frombytes(data)
+    size, said = int.from_bytes(head, "big"), b""
+    while len(said) < size:
+        said += one.recv(size - len(said))
+    words, folder, environment = json.loads(said)
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        one.close()
+        for number, fd in enumerate(fds):
+            os.dup2(fd, number)
+            os.close(fd)
+        os._exit(_command(words, folder, environment))
+    for fd in fds:
+        os.close(fd)
+    over = threading.Event()
+    threading.Thread(target=_watch, args=(one, child, over), daemon=True).start()
+    one.sendall(f"{child}\n".encode())
+    status = os.waitpid(child, 0)[1]
+    over.set()
+    one.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _watch(caller: socket.socket, child: int, over: threading.Event) -> None:
+    """Kill the command, and what it started, once its caller is no more."""
+    with suppress(OSError):
+        caller.recv(1)  # which says nothing more, so that this is its end
+    if not over.is_set():
+        os.killpg(child, signal.SIGKILL)
+
+
+def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
+    from benchbuilder.cli.main import main
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        code = main(words)
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 1 if error.code else 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

@@ -1,0 +1,97 @@
+"""The bundled recipe, built and evaluated over its sample data: what contracts are checked on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.core import registry
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.evaluation.plan import plan_evaluation
+from benchbuilder.exporters.base import Finished
+from benchbuilder.pipeline.build import build, finished_build
+from benchbuilder.pipeline.plan import Node, Plan, make_plan
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
+from benchbuilder.sources.base import Source
+from benchbuilder.steps.base import Stage
+
+
+class Quiet:
+    """Watches and says nothing."""
+
+    def begin(self, step: str, total: int | None, unit: str) -> None: ...
+
+    def advance(self, step: str, count: int) -> None: ...
+
+    def end(self, step: str, summary: str) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The bundled recipe, built over its sample data without people."""
+
+    loaded: Loaded
+    plan: Plan
+    store: Store
+    manifests: dict[str, Manifest]
+    evaluation: Sample | None = None
+
+    def rows(self, step: str) -> list[Any]:
+        """The rows of a step."""
+        return list(self.store.rows(self.manifests[step]))
+
+    def finished(self) -> Finished:
+        """What its exporters get."""
+        return finished_build(self.plan, self.store, self.manifests, self.loaded.yaml)
+
+    def of(self, slot: str, kind: str) -> Sample:
+        """The evaluation where the flow has no such source or step, and the evaluation has."""
+        return self.evaluation if self.evaluation is not None and self.node(slot, kind) is None else self
+
+    def node(self, slot: str, kind: str) -> Node | None:
+        """A source or step of a kind; one with rows, if there is one."""
+        wanted = Source if slot == "source" else Stage
+        nodes = [node for node in self.plan.nodes.values() if node.kind == kind and isinstance(node.maker, wanted)]
+        return max(nodes, key=lambda node: self.manifests[node.name].rows, default=None)
+
+    def tables(self, node: Node, rows: int) -> dict[str, Table[Any]]:
+        """The rows that a step gets, the rows of its `each` port cut to `rows` and the others to what belongs there."""
+        found: dict[str, Table[Any]] = {}
+        assert isinstance(node.maker, Stage)
+        for port, names in node.inputs.items():
+            tables = [self.store.rows(self.manifests[name]) for name in names]
+            found[port] = Table.concat(tables, tables[0].row)
+        each = found["each"].arrow
+        step = max(1, len(each) // rows)
+        found["each"] = Table(each.take(pa.array(range(0, len(each), step))), found["each"].row)
+        return found
+
+
+def built_sample(folder: Path) -> Sample:
+    """The sample, built into `folder`."""
+    loaded = load_recipe(["recipe=care_mi", "annotation=none", f"run.dir={folder / 'build'}"], cwd=folder, environ={})
+    store = Store(loaded.recipe.folder(folder))
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
+    report = build(plan, store, loaded.yaml, Quiet())
+    planned = plan_evaluation(loaded, folder)
+    made = build(planned.plan, planned.store, loaded.yaml, Quiet(), outputs=False)
+    evaluation = Sample(loaded, planned.plan, planned.store, made.manifests)
+    return Sample(loaded, plan, store, report.manifests, evaluation)
+
+
+def every(slot: str) -> list[str]:
+    """The names of the built-in kinds of a slot."""
+    return sorted(registry.BUILT_IN[slot])
+
+
+def load(slot: str, kind: str) -> type[Any]:
+    """The class of a built-in kind."""
+    return registry.Kind(slot, kind, registry.BUILT_IN[slot][kind], "benchbuilder", "").load()

@@ -1,0 +1,36 @@
+"""Rows and settings for the kinds that questions with several right options need, from `law_zh`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config.load import load_recipe
+from benchbuilder.config.spec.recipe import Recipe
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Kept, Unit
+from benchbuilder.sources.several_choice import SeveralChoices
+from benchbuilder.steps.split_answers import SplitAnswers
+
+Example = tuple[Any, dict[str, Table[Any]]]
+
+
+def bundled(name: str) -> Recipe:
+    """A bundled recipe."""
+    return load_recipe([f"recipe={name}"], cwd=Path("/nowhere"), environ={}).recipe
+
+
+def several_answers() -> Example:
+    """Questions with one right option or more, to be split."""
+    recipe = bundled("law_zh")
+    units = SeveralChoices(recipe.sources["jec_qa"], "jec_qa", "zh").read()
+    rows = [unit.fate.row for unit in units if isinstance(unit, Unit) and isinstance(unit.fate, Kept)]
+    return recipe.steps["answers"], {"each": Table.of(rows, type(rows[0]))}
+
+
+def right_options() -> Example:
+    """Questions with one right option, to be stated by it."""
+    spec, tables = several_answers()
+    split = SplitAnswers(spec, None)  # pyright: ignore[reportArgumentType]
+    rows = [fate.row for row in tables["each"] for fate in split.map(row, {}) if isinstance(fate, Kept)]
+    return bundled("law_zh").steps["options"], {"each": Table.of(rows, type(rows[0]))}

@@ -1,0 +1,281 @@
+"""Every built-in kind keeps its contract, with the settings of the bundled recipe and the rows that it gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_encoders
+import tiny_models
+from kind_sample import Sample, every, load
+from several_examples import bundled, right_options, several_answers
+from source_examples import SOURCES
+from term_examples import terms
+
+from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.core import registry
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.models.base import Message, Reply, Request
+from benchbuilder.models.providers.replay import Recorded, write_replies
+from benchbuilder.sources.base import Source
+from benchbuilder.steps.base import Stage
+from benchbuilder.testing import (
+    check_exporter,
+    check_kind,
+    check_model,
+    check_payload,
+    check_retriever,
+    check_source,
+    check_stage,
+    check_tokenizer,
+)
+
+ROWS = 24
+"""How many rows a stage gets of each table."""
+
+TEXTS = (
+    "孕妇应当注意补充叶酸。", "妊娠期 12周\t超声检查", "BMI ≥ 30 kg/m²，β-hCG (+)", "Zinc 5.0mg/d, q.d.",
+    "\n", "　全角　",
+    "新生儿黄疸多在出生后2～3天出现，4～5天达高峰。", "𠮷野家👶🏽", "a", "  ",
+    "ما هو العلاج؟ ٢٫٥ ملغم", "โรคเบาหวานขณะตั้งครรภ์", "क्या शिशु को शहद दे सकते हैं?", "Ọmọ ọwọ́ kò gbọdọ̀ mu omi.",
+)  # fmt: skip
+
+
+EVERY = [(slot, kind) for slot in registry.SLOTS for kind in every(slot)]
+
+
+@pytest.mark.parametrize(("slot", "kind"), EVERY)
+def test_kind_says_what_it_is(slot: str, kind: str) -> None:
+    check_kind(slot, kind, load(slot, kind))
+
+
+@pytest.mark.parametrize("kind", every("payload"))
+def test_payload(kind: str) -> None:
+    check_payload(load("payload", kind))
+
+
+@pytest.mark.parametrize("kind", every("source"))
+def test_source(sample: Sample, kind: str, tmp_path: Path) -> None:
+    if kind == "benchmark":
+        cls = load("source", kind)
+        path = tmp_path / "items.jsonl"
+        registry.create("exporter", sample.loaded.recipe.outputs["items_jsonl"]).write(sample.finished(), tmp_path)
+        check_source(cls(cls.spec_class(kind=kind, path=str(path)), "benchmark", "zh"))
+        return
+    if kind == "several_choice":
+        check_source(load("source", kind)(bundled("law_zh").sources["jec_qa"], "jec_qa", "zh"))
+        return
+    if kind in SOURCES:
+        cls = load("source", kind)
+        units = check_source(cls(cls.spec_class(kind=kind, **SOURCES[kind](tmp_path)), "example", "zh"))
+        assert {type(unit.fate) for unit in units} == {Kept, Dropped}
+        return
+    node = sample.of("source", kind).node("source", kind)
+    assert node is not None, f"the recipe has no source of the kind {kind!r}: write an example here"
+    assert isinstance(node.maker, Source)
+    check_source(node.maker)
+
+
+# --- stages that the recipe's flow does not have, or switches off: their settings, from those of the recipe's steps
+
+
+def _ask_oe_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    asks = sample.plan.nodes["ask_tf_triple"]
+    spec = sample.loaded.recipe.steps["ask_tf_triple"]
+    given = {
+        "kind": "ask_oe_triple", "from": "state_triple", "enabled": True, "relations": spec.relations,
+        "mark": spec.mark, "ends": spec.ends, "ignore": "",
+    }  # fmt: skip
+    return load("stage", "ask_oe_triple").spec_class.model_validate(given), sample.tables(asks, ROWS)
+
+
+def _replace_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    node = sample.plan.nodes["replace_triple"]
+    assert isinstance(node.maker, Stage)
+    return node.maker.spec.model_copy(update={"enabled": True}), sample.tables(node, ROWS)
+
+
+def _convert_script(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    node = sample.plan.nodes["choices"]
+    assert isinstance(node.maker, Stage)
+    return node.maker.spec.model_copy(update={"convert": "t2s"}), sample.tables(node, 200)
+
+
+def _deny(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    rows = sample.tables(sample.plan.nodes["ask_tf_choice"], ROWS)["each"]
+    return bundled("law_zh").steps["deny_options"], {"each": rows}
+
+
+def _sample(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {"kind": "sample", "from": "choices", "n": 5, "by": "payload.category"}
+    each = sample.tables(sample.plan.nodes["choices"], ROWS)["each"]
+    return load("stage", "sample").spec_class.model_validate(given), {"each": each}
+
+
+def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    """Nobody is asked; with votes: tests/stages/test_vote.py."""
+    spec = load("stage", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
+    items = sample.store.rows(sample.manifests["items"])
+    return spec.model_copy(update={"votes": sample.loaded.recipe.annotation}), {"each": items}
+
+
+SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
+    "ask_oe_triple": _ask_oe_triple,
+    "replace_triple": _replace_triple,
+    "convert_script": _convert_script,
+    "sample": _sample,
+    "vote": _vote,
+    "split_answers": lambda _: several_answers(),
+    "state_option": lambda _: right_options(),
+    "deny": _deny,
+    "translate": lambda _: terms("translate", "translate"),
+    "tidy_term": lambda _: terms("tidy_term", "tidy"),
+    "merge_terms": lambda _: terms("merge_terms", "merge"),
+}
+
+SOME_KEPT = set(every("stage"))
+"""Stages of which some row of the example must come through, or the check would say little: all of them."""
+
+
+ASKING = {"answer", "follow_up", "score_by_model"}
+"""Stages that do nothing without a model: see tests/stages/test_answering.py."""
+
+
+@pytest.mark.parametrize("kind", sorted(set(every("stage")) - ASKING))
+def test_stage(sample: Sample, kind: str, tmp_path: Path) -> None:
+    if kind not in SPECIAL:
+        sample = sample.of("stage", kind)
+    node = sample.node("stage", kind)
+    if kind in SPECIAL:
+        spec, tables = SPECIAL[kind](sample)
+    else:
+        assert node is not None, f"the recipe has no step of the kind {kind!r}: write an example in SPECIAL"
+        assert isinstance(node.maker, Stage)
+        spec, tables = node.maker.spec, sample.tables(node, ROWS)
+    cls = load("stage", kind)
+    tables = {port: table for port, table in tables.items() if port in cls.ports}
+    context = Context(
+        seed=sample.loaded.recipe.seed, language=sample.loaded.recipe.language, step=node.name if node else kind,
+        cache=tmp_path / "cache", workplace=tmp_path / "people",
+    )  # fmt: skip
+    shard = check_stage(lambda: cls(spec, context), tables)
+    if kind in SOME_KEPT:
+        assert len(shard.rows) > 0
+
+
+def test_stages_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path: Path) -> None:
+    """Every step of the recipe, on its first rows alone."""
+    for name, node in sample.plan.nodes.items():
+        if isinstance(node.maker, Stage):
+            stage = node.maker
+            context = replace(stage.context, cache=tmp_path / name, workplace=tmp_path)
+            tables = sample.tables(node, 3)
+            check_stage(lambda s=stage, c=context: type(s)(s.spec, c), tables)
+
+
+def _pieces(folder: Path) -> dict[str, Any]:
+    tiny_models.tokenizer(None).save_pretrained(folder)
+    return {"path": str(folder)}
+
+
+TOKENIZERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "character_ngrams": lambda _: {"shortest": 2, "longest": 4, "within": "words"},
+    "huggingface": _pieces,
+    "whitespace": lambda _: {"punctuation": "apart"},
+}
+"""The settings of an example of each kind of tokenizer that the recipe does not use."""
+
+
+@pytest.mark.parametrize("kind", every("tokenizer"))
+def test_tokenizer(sample: Sample, kind: str, tmp_path: Path) -> None:
+    spec = sample.loaded.recipe.tokenizer
+    if spec.kind != kind:
+        spec = load("tokenizer", kind).spec_class(kind=kind, **TOKENIZERS[kind](tmp_path))
+    check_tokenizer(lambda: registry.create("tokenizer", spec), TEXTS)
+
+
+def _by_words(kind: str, variant: str) -> Callable[[Any, Path], KindSpec]:
+    return lambda bm25, _: load("retriever", kind).spec_class(**{**dict(bm25), "kind": kind, "variant": variant})
+
+
+def _dense(_: Any, folder: Path) -> KindSpec:
+    given = {"path": str(tiny_encoders.encoder(folder / "encoder")), "query_prefix": "q: ", "passage_prefix": "p: "}
+    return load("retriever", "dense").spec_class(kind="dense", **given, top_k=3, device="cpu")
+
+
+def _hybrid(bm25: Any, folder: Path) -> KindSpec:
+    given = {"lists": {"words": bm25, "meaning": _dense(bm25, folder)}, "weights": {"words": 2.0}, "k": 60, "top_k": 4}
+    return load("retriever", "hybrid").spec_class(kind="hybrid", **given)
+
+
+VARIANTS = ("okapi", "l", "plus")
+RETRIEVERS: dict[str, Callable[[Any, Path], KindSpec]] = {
+    **{f"{kind} {variant}": _by_words(kind, variant) for kind in ("bm25", "rank_bm25") for variant in VARIANTS},
+    "dense": _dense,
+    "hybrid": _hybrid,
+}
+
+
+def test_every_retriever_has_an_example() -> None:
+    assert {example.partition(" ")[0] for example in RETRIEVERS} == set(every("retriever"))
+
+
+@pytest.mark.parametrize("example", RETRIEVERS)
+def test_retriever(sample: Sample, example: str, tmp_path: Path) -> None:
+    spec = RETRIEVERS[example](sample.loaded.recipe.retriever, tmp_path)
+    texts = sample.store.rows(sample.manifests["paragraphs"]).column("text")[:80]
+    queries = sample.store.rows(sample.manifests["candidates"]).column("question")[:12]
+    hits = check_retriever(lambda: registry.create("retriever", spec), texts, [*queries, "qqqq zzzz"])
+    if "bm25" in example:
+        assert not hits[-1]
+
+
+REQUESTS = [
+    Request((Message("user", text),), {"temperature": temperature, "max_new_tokens": 12}, sample=sample)
+    for text in TEXTS
+    for temperature, sample in ((0.0, 0), (0.7, 0), (0.7, 1))
+]
+
+
+def _replay(folder: Path) -> dict[str, Any]:
+    replies = (Recorded.of(asked, Reply(f"{n}", "complete"), model="m") for n, asked in enumerate(REQUESTS))
+    write_replies(folder / "replies.jsonl", replies)
+    return {"replies": str(folder / "replies.jsonl")}
+
+
+def _transformers(folder: Path) -> dict[str, Any]:
+    model = tiny_models.causal(folder / "model")
+    return {"path": str(model), "architecture": "causal", "dtype": "float32", "device": "cpu"}
+
+
+MODELS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "none": lambda _: {},
+    "openai": lambda _: {"name": "some-model"},
+    "replay": _replay,
+    "transformers": _transformers,
+}
+"""The settings of an example of each kind of model."""
+
+
+@pytest.mark.parametrize("kind", every("model"))
+def test_model(kind: str, tmp_path: Path) -> None:
+    assert kind in MODELS, f"write an example of the model {kind!r} in MODELS"
+    spec = load("model", kind).spec_class(kind=kind, **MODELS[kind](tmp_path))
+    replies = check_model(lambda: registry.create("model", spec), REQUESTS)
+    assert len(replies) == (len(REQUESTS) if kind in ("replay", "transformers") else 0)
+
+
+@pytest.mark.parametrize("kind", every("exporter"))
+def test_exporter(sample: Sample, kind: str) -> None:
+    specs = [spec for spec in sample.loaded.recipe.outputs.values() if spec.kind == kind]
+    if not specs and sample.evaluation is not None:
+        sample = sample.evaluation
+        specs = [spec for spec in sample.plan.recipe.outputs.values() if spec.kind == kind]
+    assert specs, f"the recipe writes nothing with the exporter {kind!r}: write an example here"
+    for spec in specs:
+        check_exporter(lambda s=spec: registry.create("exporter", s), sample.finished())

@@ -1,0 +1,182 @@
+"""The contract suite finds what it is there to find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import broken_kinds as broken
+import pytest
+
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.core.context import Context
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.exporters.base import Finished
+from benchbuilder.testing import (
+    ContractError,
+    check_exporter,
+    check_kind,
+    check_payload,
+    check_retriever,
+    check_source,
+    check_stage,
+    check_tokenizer,
+)
+
+TABLE = Table.of(
+    [
+        Passage.build(base="b", document="d", text=f"text {n}", origin=Origin(file="f", line=n),
+                      made_by=MadeBy(rule="r"), language="en", partition="p")
+        for n in range(1, 20)
+    ],
+    Passage,
+)  # fmt: skip
+CONTEXT = Context(seed=1, language="en", step="step", cache=Path("nowhere"), workplace=Path("nowhere"))
+
+
+def run(cls: Any, how: str) -> None:
+    spec = broken.HowSpec.model_validate({"kind": cls.kind, "from": "x", "how": how})
+    check_stage(lambda: cls(spec, CONTEXT), {"each": TABLE})
+
+
+@pytest.mark.parametrize("cls", [broken.Copy, broken.Columns, broken.First, broken.Pack])
+def test_a_good_stage_passes(cls: Any) -> None:
+    run(cls, "")
+
+
+@pytest.mark.parametrize(
+    ("cls", "how", "told"),
+    [
+        (broken.Copy, "unpicklable", "cannot be pickled before it is opened"),
+        (broken.Copy, "order", "opened once and run twice|in batches of 1"),
+        (broken.Copy, "global", "run again, makes other rows"),
+        (broken.Copy, "process", "in another process, makes other rows"),
+        (broken.Copy, "hash", "in another process, makes other rows"),
+        (broken.Copy, "undeclared", "undeclared reason 'mood'"),
+        (broken.Copy, "slot", "the kind declares"),
+        (broken.Copy, "id", "occurs twice"),
+        (broken.Copy, "of", "names passage-2 as the one"),
+        (broken.Copy, "parents", "as the one that it comes from"),
+        (broken.Copy, "origin", "another origin than its parent"),
+        (broken.Copy, "language", "another language than its parent"),
+        (broken.Copy, "partition", "another partition than its parent"),
+        (broken.Copy, "made_by", "does not say what made"),
+        (broken.Copy, "text", "make rows with build or child"),
+        (broken.Copy, "touched", "but changed it"),
+        (broken.Columns, "drops", "by the column, makes other rows"),
+        (broken.Columns, "missing", "prepares none, which is not there"),
+        (broken.Columns, "astray", "which is not in its cache"),
+        (broken.First, "batch", "in batches of 1, makes other rows"),
+        (broken.Pack, "hash", "in another process, makes other rows"),
+    ],
+)
+def test_a_stage_that_breaks_a_promise_is_found(cls: Any, how: str, told: str) -> None:
+    with pytest.raises(ContractError, match=told):
+        run(cls, how)
+
+
+def test_a_stage_that_divides_may_name_partitions_but_has_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broken.Copy, "divides", True)
+    run(broken.Copy, "partition")
+    with pytest.raises(ContractError, match="no partition"):
+        run(broken.Copy, "no_partition")
+
+
+def test_a_stage_that_translates_may_change_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ContractError, match="another language"):
+        run(broken.Copy, "language")
+    monkeypatch.setattr(broken.Copy, "translates", True)
+    run(broken.Copy, "language")
+    with pytest.raises(ContractError, match="another partition"):
+        run(broken.Copy, "partition")
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("", ""),
+        ("order", "out of order"),
+        ("reason", "undeclared 'mood'"),
+        ("origin", "names another origin"),
+        ("partition", "has the partition 'other'"),
+        ("twins", "two rows with the id"),
+        ("missing", "does not end numbers.txt"),
+        ("count", "counts 4 units of numbers.txt, and names 3"),
+        ("after", "goes on with numbers.txt after its end"),
+        ("process", "read in another process"),
+        ("bulk_detail", "that is kept a detail"),
+        ("bulk_rows", "keeps 3 units of numbers.txt, and makes 2 rows"),
+        ("bulk_other", "read by the column, finds other units"),
+        ("bulk_lost", "read by the column, finds other units"),
+    ],
+)
+def test_sources(tmp_path: Path, how: str, told: str) -> None:
+    (tmp_path / "numbers.txt").write_text("a\nb\nc\n")
+    path = FileRef(path="numbers.txt", at=str(tmp_path / "numbers.txt"))
+    source = broken.Numbers(broken.FileSpec(kind="numbers", path=path, how=how), "numbers", "en")
+    if not told:
+        assert len(check_source(source)) == 3
+        return
+    with pytest.raises(ContractError, match=told):
+        check_source(source)
+
+
+@pytest.mark.parametrize(("how", "told"), [("", ""), ("lower", "makes"), ("empty", "empty token"), ("lost", "makes")])
+def test_tokenizers(how: str, told: str) -> None:
+    spec = broken.HowSpec.model_validate({"kind": "letters", "from": "x", "how": how})
+    if not told:
+        check_tokenizer(lambda: broken.Letters(spec), ["A b"])
+        return
+    with pytest.raises(ContractError, match=told):
+        check_tokenizer(lambda: broken.Letters(spec), ["A b"])
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [("", ""), ("zero", "score zero"), ("worst", "best first"), ("twice", "a text twice"), ("all", "for no query")],
+)
+def test_retrievers(how: str, told: str) -> None:
+    spec = broken.HowSpec.model_validate({"kind": "every", "from": "x", "how": how})
+    if not told:
+        assert check_retriever(lambda: broken.Every(spec), ["ab", "bc"], ["b", "z"]) == [[(0, 1.0), (1, 0.5)], []]
+        return
+    with pytest.raises(ContractError, match=told):
+        check_retriever(lambda: broken.Every(spec), ["ab", "bc"], ["b", "z"])
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [("", ""), ("clock", "otherwise the second time"), ("process", "otherwise elsewhere"), ("hidden", "it names"),
+     ("nothing", "it names")],
+)  # fmt: skip
+def test_exporters(how: str, told: str) -> None:
+    spec = broken.HowSpec.model_validate({"kind": "lines", "from": "x", "how": how})
+    finished = Finished(
+        tables={"items": TABLE}, accounts=(), recipe={}, recipe_yaml="", ledger=Path("ledger.tsv"), items="items",
+        state="done",
+    )  # fmt: skip
+    if not told:
+        assert check_exporter(lambda: broken.Lines(spec), finished) == {"lines.txt": b"fine"}
+        return
+    with pytest.raises(ContractError, match=told):
+        check_exporter(lambda: broken.Lines(spec), finished)
+
+
+def test_payloads() -> None:
+    check_payload(broken.Note)
+    for cls, told in (
+        (broken.ForgetfulNote, "does not convert its text 'title'"),
+        (broken.JoinedNote, "says that it converts by field"),
+        (broken.TwinNote, "are equal"),
+        (broken.NumberNote, "no string"),
+    ):
+        with pytest.raises(ContractError, match=told):
+            check_payload(cls)
+
+
+def test_kinds() -> None:
+    check_kind("stage", "copy", broken.Copy)
+    with pytest.raises(ContractError, match="registered as 'copie'"):
+        check_kind("stage", "copie", broken.Copy)
