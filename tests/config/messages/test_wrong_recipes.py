@@ -1,12 +1,19 @@
-"""Every wrong recipe gives one readable message; the texts stand in `expected/`, one file each."""
+"""Every wrong recipe gives one readable message; `expected/` holds the messages, one YAML file per topic.
+
+After a message has changed, `BENCHBUILDER_WRITE_MESSAGES=1 pytest tests/config/messages` writes the messages anew.
+Read the difference before you commit it. For a new case, first write its name and `: ""` into the file of its topic.
+"""
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import BenchbuilderError
@@ -14,6 +21,7 @@ from benchbuilder.pipeline.check import check
 
 SECRET = "the-secret-that-must-not-be-printed"
 EXPECTED = Path(__file__).parent / "expected"
+HEAD = "# Messages of test_wrong_recipes.py, which says how to write them anew.\n"
 GARDEN, FLOW = "recipes/recipe/garden.yaml", "recipes/flow/claims.yaml"
 MINE, HEADER = "recipes/recipe/mine.yaml", "# @package _global_"
 
@@ -260,6 +268,24 @@ warning("card_is_inherited", write(MINE, f"{HEADER}\ndefaults: [garden, _self_]\
         recipe="recipe=mine")  # fmt: skip
 
 
+def read(topic: Path) -> dict[str, str]:
+    return yaml.safe_load(topic.read_text(encoding="utf-8"))
+
+
+TOPICS = {name: topic for topic in sorted(EXPECTED.glob("*.yaml")) for name in read(topic)}
+
+
+def agrees(name: str, message: str) -> None:
+    """The message of a case is the expected one; with BENCHBUILDER_WRITE_MESSAGES=1 it is first written there."""
+    topic = TOPICS[name]
+    expected = read(topic)
+    if os.environ.get("BENCHBUILDER_WRITE_MESSAGES") == "1" and expected[name] != message:
+        expected[name] = message
+        blocks = (f"{key}: |\n{textwrap.indent(text, '  ')}" for key, text in expected.items())
+        topic.write_text(HEAD + "".join(blocks), encoding="utf-8")
+    assert message == expected[name]
+
+
 @pytest.mark.parametrize("name", sorted(set(CASES) - WARNINGS))
 def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHBUILDER_SECRET", SECRET)
@@ -269,7 +295,7 @@ def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
         check(load_recipe(words, recipes=recipes))
     told = str(caught.value).replace(str(garden.folder.parent), "HERE") + "\n"
     assert SECRET not in told
-    assert told == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
+    agrees(name, told)
     assert caught.value.exit_code == (3 if told.startswith("sources.") else 2)
 
 
@@ -278,8 +304,9 @@ def test_warning(name: str, garden: Any) -> None:
     words, recipes, change = CASES[name]
     change(garden)
     told = "".join(f"{warning}\n" for warning in check(load_recipe(words, recipes=recipes)))
-    assert told == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
+    agrees(name, told)
 
 
 def test_every_text_belongs_to_a_case() -> None:
-    assert {path.stem for path in EXPECTED.glob("*.txt")} == set(CASES)
+    texts = [name for topic in EXPECTED.glob("*.yaml") for name in read(topic)]
+    assert sorted(texts) == sorted(CASES)
