@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -22,6 +23,12 @@ def prompt(text: str) -> prompts.Prompt:
     return prompts.Prompt(name="zh/x.j2", file=Path("zh/x.j2"), source=text)
 
 
+def example_of(name: str) -> dict[str, Any]:
+    """The example in `examples.yaml` of the prompt's folder."""
+    path = ROOT / name
+    return yaml.safe_load((path.parent / "examples.yaml").read_text("utf-8"))[path.stem]
+
+
 def pairs_of(name: str) -> list[dict[str, str]]:
     file = ROOT / name.replace(".j2", ".pairs.yaml")
     return prompts.read_pairs(file) if file.is_file() else []
@@ -30,10 +37,16 @@ def pairs_of(name: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_bundled_prompt_renders_as_its_example_says(name):
     found = prompts.find(name, [ROOT])
-    example = yaml.safe_load((ROOT / name.replace(".j2", ".example.yaml")).read_text("utf-8"))
+    example = example_of(name)
     rendered = prompts.render(found, {**example["variables"], "pairs": pairs_of(name)})
     assert rendered == example["rendered"].rstrip("\n")
     assert "reviewed_by" in example
+
+
+def test_every_example_belongs_to_a_prompt():
+    for file in ROOT.rglob("examples.yaml"):
+        for name in yaml.safe_load(file.read_text("utf-8")):
+            assert file.with_name(f"{name}.j2").is_file(), f"{file}: {name}"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

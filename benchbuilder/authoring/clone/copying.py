@@ -15,6 +15,8 @@ from benchbuilder.config.load import Loaded
 from benchbuilder.config.yaml_source import RecipeFile, dotted
 from benchbuilder.core.errors import Problem, RecipeError
 
+EXAMPLES = "examples.yaml"
+"""The file in a folder of prompts that holds an example of each."""
 _MOST_BYTES = 20_000_000
 """How big a copied file may be."""
 
@@ -41,8 +43,8 @@ class Copies:
                 self._defaults(path, editor)
                 for reference in self._references(path, editor):
                     editor.put(reference.scalar, self._data(path, reference) or self._new(reference, place))
-                if place.parts[0] == "prompts" and path.name.endswith(".example.yaml"):
-                    self._language(path, editor)
+                if place.parts[0] == "prompts" and path.name == EXAMPLES:
+                    self._examples(path, editor)
             yield path, place, editor
 
     def new_name(self, part: str) -> str | None:
@@ -70,10 +72,12 @@ class Copies:
                 self._take(reference.file, root)
 
     def _take_prompt(self, path: Path) -> None:
-        """Take in a prompt with its example."""
+        """Take in a prompt, and the examples of its folder."""
         folder = next(folder for folder in self.loaded.prompts if path.is_relative_to(folder))
-        example = path.with_name(f"{path.name.removesuffix('.j2')}.example.yaml")
-        for one in (path, example) if path.suffix == ".j2" and example.is_file() else (path,):
+        examples = path.with_name(EXAMPLES)
+        for one in (path, examples) if path.suffix == ".j2" and examples.is_file() else (path,):
+            if one in self.places:
+                continue
             place = self.names.prompt(PurePosixPath(one.relative_to(folder).as_posix()))
             self._place(one, self._free("prompts", place), "prompts", folder)
 
@@ -151,18 +155,20 @@ class Copies:
         own = "/".join(map(str, file.group[1:])) if not group else ""
         return absolute.removeprefix(f"{own}/") if own else absolute
 
-    def _language(self, path: Path, editor: Editor) -> None:
-        """What language a copied prompt is written in: its folder no longer says so."""
+    def _examples(self, path: Path, editor: Editor) -> None:
+        """Keep the examples of the copied prompts. Each says the language of its prompt: the folder no longer does."""
         folder = next(folder for folder in self.loaded.prompts if path.is_relative_to(folder))
         tag, _, about = path.relative_to(folder).parts[0].partition("_")
-        if not isinstance(editor.tree, yaml.MappingNode) or editor.entry(("language",)) or not editor.tree.value:
-            return
         tag = self.names.language if tag == self.names.origin else tag
-        lines = (
-            f"language: {tag} # that the prompt is written in; `about: xx` where it speaks of texts in another one\n"
-        )
-        lines += f"about: {about}\n" if about else ""
-        editor.insert(editor.tree.value[0][0].start_mark.index, lines)
+        lines = [f"language: {tag} # of the prompt; `about: xx` if it is about texts in another language"]
+        lines += [f"about: {about}"] if about else []
+        for prompt in editor.children(()):
+            _, example = editor.entry((prompt,)) or (None, None)
+            if path.with_name(f"{prompt}.j2") not in self.places:
+                editor.remove((prompt,))
+            elif isinstance(example, yaml.MappingNode) and example.value and not editor.entry((prompt, "language")):
+                indent = "\n" + " " * example.start_mark.column
+                editor.insert(example.start_mark.index, "".join(line + indent for line in lines))
 
 
 def copied_bytes(path: Path, editor: Editor | None) -> bytes:

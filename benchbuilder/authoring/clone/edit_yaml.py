@@ -71,9 +71,9 @@ class Editor:
         return found
 
     def children(self, key: Key) -> list[str]:
-        """The names below a key."""
-        found = self.entry(key)
-        return [name.value for name, _ in found[1].value] if found and isinstance(found[1], yaml.MappingNode) else []
+        """The names below a key; those of the file itself below the empty key."""
+        node = self._node(key)
+        return [name.value for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
 
     def replace(self, key: Key, text: str, *, was: str = "") -> None:
         """Write `text` as the value of `key`. What stood there stays as a comment that begins with `was`."""
@@ -95,17 +95,23 @@ class Editor:
         self.span(start, end, f":{'' if text.startswith(chr(10)) else ' '}{text}{comment}")
 
     def remove(self, key: Key) -> None:
-        """Take the line of a scalar out; ``null`` stands in its place if it has no line of its own."""
-        found, above = self.entry(key), self.entry(key[:-1])
+        """Take the lines of a value out; ``null`` stands in its place if it has no line of its own."""
+        found, above = self.entry(key), self._node(key[:-1])
         if found is None or above is None:
             return
         start, end = found[0].start_mark.index, _end(found[1], self.text)
         line = self.text.rfind("\n", 0, start) + 1
         after = self.text.find("\n", end) + 1 or len(self.text)
-        if is_flow(above[1]) or self.text[line:start].strip() or len(above[1].value) == 1:
+        if is_flow(above) or self.text[line:start].strip() or len(above.value) == 1:
             self.replace(key, "null")
         else:
             self.span(line, after, "")
+
+    def _node(self, key: Key) -> yaml.Node | None:
+        if not key:
+            return self.tree
+        found = self.entry(key)
+        return None if found is None else found[1]
 
     def lists(self, key: Key) -> Iterator[yaml.SequenceNode]:
         """Every list below a key."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from benchbuilder.authoring.clone.copying import EXAMPLES
 from benchbuilder.authoring.clone.edit_yaml import Editor
 from benchbuilder.authoring.clone.parts import SHARED
 from benchbuilder.authoring.clone.provenance import OriginRecord, find_record, sha256_of
@@ -43,6 +44,10 @@ class _File:
     @property
     def prompt(self) -> bool:
         return self.place.parts[0] == "prompts"
+
+    @property
+    def examples(self) -> bool:
+        return self.prompt and self.path.name == EXAMPLES
 
     def at(self, line: int) -> str:
         return f"{shown(self.path)}:{line}"
@@ -99,7 +104,7 @@ class Leftovers:
         terms = Terms(word for word in record.words if same or word not in kept)
         stems = Stems("" if set(record.recipe.split("_")) & set(self.recipe.split("_")) else record.recipe)
         for file in files:
-            if file in lists or file.path.suffix in (".tsv", ".txt") or file.path.name.endswith(".example.yaml"):
+            if file in lists or file.path.suffix in (".tsv", ".txt") or file.examples:
                 continue
             found = [(n, term) for n, text in file.lines for term in _longest(terms.found(text) | stems.found(text))]
             if found:
@@ -144,10 +149,10 @@ def _other_prompts(record: OriginRecord, files: Iterable[_File], language: str, 
         if file.prompt and file.path.suffix == ".j2" and not (same and file.unchanged):
             said, about = _tongue(file, recipe)
             if said and _base(said) != _base(language) != _base(about):
-                example = _example(file.path)
-                where = shown(example) if example.is_file() else shown(file.path)
+                line = _line(_examples(file.path), (_stem(file.path),))
                 yield Problem(
-                    f"the prompt {file.place.name} is in another language than the recipe", where=f"{where}:1",
+                    f"the prompt {file.place.name} is in another language than the recipe",
+                    where=f"{shown(_examples(file.path))}:{line}" if line else file.at(1),
                     found=said, allowed=language,
                     hint=f"translate it and set `language: {language}` in its example; "
                     f"if it is to stay in {said}, write `about: {language}` there",
@@ -158,6 +163,8 @@ def _other_script(seen: Seen, files: Iterable[_File], language: str, recipe: str
     """Texts in another script than the sources; of rules and strings only letters beyond ASCII are looked at."""
     wanted = seen.scripts.main
     for file in files if wanted else ():
+        if file.examples:  # no model reads them
+            continue
         if file.prompt:
             said, about = _tongue(file, recipe)
             if _base(said) != _base(language) and _base(about) == _base(language):
@@ -238,25 +245,40 @@ def _never_hit(seen: Seen) -> Iterator[Problem]:
 
 def _tongue(file: _File, recipe: str) -> tuple[str, str]:
     """The language that a prompt says it is written in, and that of the texts it speaks of, if it says so."""
-    example = _example(file.path)
+    examples, prompt = _examples(file.path), _stem(file.path)
     tag, _, about = file.place.parts[1].partition("_")
     if not _TAG.match(tag) or file.place.parts[1] == recipe:
         tag, about = "", ""
-    return _said(example, "language") or tag, _said(example, "about") or about
+    return _said(examples, prompt, "language") or tag, _said(examples, prompt, "about") or about
 
 
-def _example(prompt: Path) -> Path:
-    name = prompt.name.removesuffix(".j2").removesuffix(".pairs.yaml").removesuffix(".example.yaml")
-    return prompt.with_name(f"{name}.example.yaml")
+def _examples(prompt: Path) -> Path:
+    """The file with the examples of a prompt's folder."""
+    return prompt.with_name(EXAMPLES)
 
 
-def _said(file: Path, key: str) -> str:
+def _stem(file: Path) -> str:
+    """The name of the prompt that a file is, or that its pairs are for."""
+    return file.name.removesuffix(".j2").removesuffix(".pairs.yaml")
+
+
+def _said(file: Path, *key: str) -> str:
     """What a YAML file says under a key; empty if it says nothing or cannot be read."""
-    try:
-        found = Editor(file.read_text(encoding="utf-8")).entry((key,))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return ""
+    found = _entry(file, key)
     return str(found[1].value) if found is not None and isinstance(found[1], yaml.ScalarNode) else ""
+
+
+def _line(file: Path, key: tuple[str, ...]) -> int:
+    """The line of a key in a YAML file; 0 if the file does not hold it or cannot be read."""
+    found = _entry(file, key)
+    return found[0].start_mark.line + 1 if found is not None else 0
+
+
+def _entry(file: Path, key: tuple[str, ...]) -> tuple[yaml.Node, yaml.Node] | None:
+    try:
+        return Editor(file.read_text(encoding="utf-8")).entry(key)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return None
 
 
 def _longest(terms: set[str]) -> list[str]:

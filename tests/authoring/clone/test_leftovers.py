@@ -96,7 +96,8 @@ def test_another_language(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
         "recipes/rules/nutrition_claims.yaml", "recipes/rules/nutrition_preparation.yaml",
     ]  # fmt: skip
     prompt = warning(text, "the prompt qa2d.j2 is in another language than the recipe")
-    assert "at:      prompts/nutrition/qa2d.example.yaml:1" in prompt
+    examples = (here / "prompts/nutrition/examples.yaml").read_text().splitlines()
+    assert f"at:      prompts/nutrition/examples.yaml:{examples.index('qa2d:') + 1}\n" in prompt
     assert "found:   zh" in prompt
     script = [part for part in text.split("warning: ") if "in another script than the sources" in part]
     assert any("at:      prompts/nutrition/qa2d.j2:1\n" in part and "found:   cjk" in part for part in script)
@@ -107,10 +108,10 @@ def test_a_prompt_may_speak_of_texts_in_another_language(here: Path, capsys: pyt
     run(*NEW, "--language", "yue")
     recipe = fill(here)
     recipe.write_text(recipe.read_text().replace('/tokenizer: "???"', "/tokenizer: jieba"))
-    example = here / "prompts/nutrition/qa2d.example.yaml"
-    assert re.search(r"(?m)^language: zh #", example.read_text())
+    examples = here / "prompts/nutrition/examples.yaml"
+    assert re.search(r"(?m)^qa2d:\n  language: zh #", examples.read_text())
     assert "the prompt qa2d.j2 is in another language" in told(capsys, "recipe=nutrition")
-    example.write_text(re.sub(r"(?m)^language: zh", "about: yue\nlanguage: zh", example.read_text()))
+    examples.write_text(examples.read_text().replace("qa2d:\n", "qa2d:\n  about: yue\n"))
     text = told(capsys, "recipe=nutrition")
     assert "the prompt qa2d.j2 is in another language" not in text
     assert "the prompt ask_tf.j2 is in another language" in text
