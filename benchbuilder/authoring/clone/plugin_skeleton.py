@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -49,19 +49,8 @@ def skeleton(name: str, slots: Sequence[str]) -> dict[str, str]:
         "entries": "".join(_entry(slot, name, package) for slot in wanted),
         "table": "\n".join(f"| {slot} | `{name}` | `{package}/{slot}.py` |" for slot in wanted),
     }
-    files = {
-        "pyproject.toml": _filled("pyproject.toml", values),
-        "README.md": _filled("README.md", values),
-        f"{package}/__init__.py": _filled("init.py", values),
-        f"{package}/py.typed": "",
-        "tests/test_plugin.py": _filled("test_plugin.py", values),
-    }
-    for slot in wanted:
-        files[f"{package}/{slot}.py"] = _filled(f"{slot}.py", values)
-        files[f"tests/test_{slot}.py"] = _filled(f"test_{slot}.py", values)
-    if any(slot in _ITEMS for slot in wanted):
-        files[f"{package}/example_items.py"] = _filled("items.py", values)
-    return files
+    templates = ["plugin", *wanted, *(["items"] if any(slot in _ITEMS for slot in wanted) else [])]
+    return {file: text for template in templates for file, text in _filled(template, values)}
 
 
 def write_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
@@ -98,6 +87,9 @@ def _entry(slot: str, name: str, package: str) -> str:
     return f'[project.entry-points."benchbuilder.{slot}"]\n{name} = "{package}.{slot}:{cls}{slot.capitalize()}"\n\n'
 
 
-def _filled(name: str, values: Mapping[str, str]) -> str:
-    text = resources.files("benchbuilder.authoring.clone").joinpath("skeleton_files", f"{name}.txt").read_text("utf-8")
-    return Template(text).substitute(values)
+def _filled(template: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files of a template, each with its text. A line `=== FILE` begins a file."""
+    path = resources.files("benchbuilder.authoring.clone").joinpath("skeleton_files", f"{template}.txt")
+    for part in Template(f"\n{path.read_text('utf-8')}").substitute(values).split("\n=== ")[1:]:
+        file, _, text = part.partition("\n")
+        yield file, f"{text.rstrip()}\n" if text else ""
