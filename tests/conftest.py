@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 # before numpy and torch are imported: the threads of two workers would wait for each other
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -50,8 +50,11 @@ def toy_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.known.cache_clear()
 
 
+GARDEN: dict[str, str] = yaml.safe_load((Path(__file__).parent / "garden.yaml").read_text("utf-8"))
+
+
 class Garden:
-    """A current folder with a small tree of recipes, which a test may change."""
+    """A current folder with a small tree of recipes, which a test may change. `garden.yaml` holds its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,10 +73,11 @@ class Garden:
 
 @pytest.fixture
 def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_kinds: None) -> Garden:
-    folder = tmp_path / "project"
-    shutil.copytree(Path(__file__).parent / "toy", folder)
-    monkeypatch.chdir(folder)
+    made = Garden(tmp_path / "project")
+    for name, text in GARDEN.items():
+        made.write(name, text)
+    monkeypatch.chdir(made.folder)
     monkeypatch.setattr(search_path, "bundled", lambda name: tmp_path / "nothing" / name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv(search_path.ENV, raising=False)
-    return Garden(folder)
+    return made
