@@ -1,10 +1,15 @@
+"""Accuracy, errors and the check for a constant predictor."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from benchbuilder.core.stats import accuracy
+from benchbuilder.core.stats import accuracy, errors
+from benchbuilder.core.stats.constant_predictor import constant_predictor
+
+# --- accuracy ------------------------------------------------------------------------------------------------------
 
 scores = st.integers(0, 20).map(lambda step: step / 20)
 rows = st.lists(st.tuples(scores, scores), min_size=1, max_size=60)
@@ -80,3 +85,84 @@ def test_baselines_are_constants():
 def test_missing_values_leave_their_rows_out():
     assert accuracy.accuracy([0.9, None, 0.1], [0.8, 0.8, None]) == 1
     assert accuracy.confusion([0.9, None], [0.8, 0.8]).true_positive == 1
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+@given(rows)
+def test_distances_equal_scikit_learn(pairs):
+    predicted, target = np.array(pairs).T
+    assert errors.mae(predicted, target) == pytest.approx(metrics.mean_absolute_error(target, predicted))
+    assert errors.rmse(predicted, target) == pytest.approx(metrics.root_mean_squared_error(target, predicted))
+    assert errors.bias(predicted, target) == pytest.approx(predicted.mean() - target.mean())
+
+
+@given(rows)
+def test_kappa_equals_scikit_learn(pairs):
+    predicted, target = np.array(pairs).T
+    first, second = errors.binned(predicted), errors.binned(target)
+    found = errors.quadratic_weighted_kappa(predicted, target)
+    if len({*first.tolist(), *second.tolist()}) == 1:
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(metrics.cohen_kappa_score(first, second, labels=range(5), weights="quadratic"))
+
+
+def test_a_border_belongs_to_the_bin_above():
+    steps = [step / 10 for step in range(11)]
+    assert errors.binned(steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    assert errors.binned([-0.1, 1.2]).tolist() == [0, 4]
+    assert errors.binned([np.nextafter(border, 0) for border in (0.2, 0.4, 0.6, 0.8)]).tolist() == [1, 2, 3, 4]
+
+
+def test_a_missing_value_has_no_bin():
+    with pytest.raises(ValueError, match="missing"):
+        errors.binned([0.1, None])
+
+
+def test_a_lenient_judge_has_a_positive_bias():
+    assert errors.bias([0.9, 0.8, None], [0.6, 0.7, 0.1]) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("name", ["mae", "rmse", "bias", "quadratic_weighted_kappa"])
+def test_nothing_has_no_error(name):
+    assert np.isnan(getattr(errors, name)([], []))
+    assert np.isnan(getattr(errors, name)([None], [0.2]))
+
+
+# --- alarm ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_judge_that_varies_raises_no_alarm():
+    assert constant_predictor([0.1, 0.5, 0.9], [0.2, 0.4, 0.8]) is None
+
+
+def test_one_value_everywhere_is_named():
+    alarm = constant_predictor([0.56] * 10, np.linspace(0, 1, 10))
+    assert (alarm.sd, alarm.n) == (0, 10)
+    assert alarm.why == "every prediction is 0.560"
+
+
+@pytest.mark.parametrize(("spread", "rings"), [(0.0199, True), (0.0201, False)])
+def test_the_border_is_a_standard_deviation_of_two_hundredths(spread, rings):
+    alarm = constant_predictor([0.5 - spread, 0.5 + spread] * 5, [0, 1] * 5)
+    assert (alarm is not None) is rings
+    if alarm:
+        assert "hardly vary" in alarm.why
+        assert "0.0199" in alarm.why
+
+
+def test_a_good_correlation_does_not_excuse_a_constant():
+    """Predictions of a collapsed regression head: the third decimal follows the targets, and nothing else does."""
+    target = np.linspace(0, 1, 50)
+    assert constant_predictor(0.55 + target / 1000, target) is not None
+
+
+def test_targets_that_are_all_the_same_leave_no_correlation():
+    assert "every target" in constant_predictor([0.1, 0.9, 0.5], [0.7, 0.7, 0.7]).why
+
+
+def test_nothing_predicted_is_no_alarm():
+    assert constant_predictor([], []) is None
+    assert constant_predictor([None, 0.2], [0.1, None]) is None

@@ -1,13 +1,18 @@
+"""Bootstrap intervals, their resampling, and Student's distribution."""
+
 import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from benchbuilder.core.stats import accuracy, calibration, correlation, errors, intervals
-from benchbuilder.core.stats.resampling import coded, draws
+from benchbuilder.core.stats import accuracy, calibration, correlation, errors, intervals, student_t
+from benchbuilder.core.stats.resampling import coded, draws, interval
 from benchbuilder.core.stats.weighted import Statistic, of_mean, of_rows
+
+# --- intervals -----------------------------------------------------------------------------------------------------
 
 HOW = {"samples": 500, "level": 0.95, "seed": 7}
 FAST = {"samples": 100, "level": 0.9, "seed": 3}
@@ -249,3 +254,58 @@ def test_thirty_statistics_of_twenty_thousand_rows_take_seconds():
     start = time.process_time()
     intervals.estimates(statistics, clusters, samples=1000, level=0.95, seed=1)
     assert time.process_time() - start < 20
+
+
+# --- bootstrap -----------------------------------------------------------------------------------------------------
+
+
+def test_every_sample_draws_as_many_clusters_as_there_are():
+    rows = np.concatenate(list(draws(np.arange(7), 150, 3)))
+    assert rows.shape == (150, 7)
+    assert (rows.sum(1) == 7).all()
+    assert rows.max() > 1
+
+
+def test_more_samples_only_add_rows():
+    few, many = (np.concatenate(list(draws(np.arange(5), samples, 1))) for samples in (10, 200))
+    np.testing.assert_array_equal(few, many[:10])
+    assert not np.array_equal(few, np.concatenate(list(draws(np.arange(5), 10, 2))))
+
+
+def test_nothing_is_drawn_of_nothing():
+    assert list(draws(np.arange(0), 100, 1)) == []
+    assert list(draws(np.arange(5), 0, 1)) == []
+
+
+def test_percentiles():
+    assert interval(np.arange(101.0), 0.9, 10) == {"low": 5.0, "high": 95.0}
+
+
+def test_undefined_values_are_counted_and_too_many_give_words():
+    some = np.array([np.nan, 1.0, 1.0])
+    assert interval(some, 0.9, 10) == {"low": 1.0, "high": 1.0, "left_out": 1}
+    most = interval(np.array([np.nan, np.nan, 1.0]), 0.9, 10, "nobody came")
+    assert most == {"low": None, "high": None, "why": "undefined: in 2 of 3 resamples nobody came"}
+
+
+@pytest.mark.parametrize(("clusters", "words"), [(1, "one candidate"), (2, "no resample")])
+def test_no_interval(clusters, words):
+    assert words in interval(np.zeros(0), 0.9, clusters)["why"]
+
+
+# --- student -------------------------------------------------------------------------------------------------------
+
+FREEDOM = [1, 2, 3, 4, 5, 8, 29, 30, 99, 1000]
+
+
+@pytest.mark.parametrize("freedom", FREEDOM)
+def test_probabilities_equal_scipy(freedom):
+    for t in (-40, -3.2, -1, -0.1, 0, 0.4, 2, 12):
+        assert student_t.below(t, freedom) == pytest.approx(stats.t.cdf(t, freedom), abs=1e-12)
+    assert student_t.below(np.inf, freedom) == 1
+
+
+@pytest.mark.parametrize("freedom", FREEDOM)
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 0.95, 0.999])
+def test_quantiles_equal_scipy(freedom, level):
+    assert student_t.quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-9)

@@ -1,17 +1,22 @@
-"""Rows are found by their ids, whatever the ids look like."""
+"""Rows are found by their ids and texts by their places."""
 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from benchbuilder.core.records.arrow.build_rows import same
+from benchbuilder.core.records.arrow.lazy_texts import Texts, taken
 from benchbuilder.core.records.arrow.row_index import Places
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.row import Row
+
+# --- places --------------------------------------------------------------------------------------------------------
 
 _TWINS = ["fact-00112233445566778899", "fact-0011223344556677889a", "item-00112233445566778899"]
 _ODD = ["", "fact-", "0" * 20, "-" + "0" * 20, "fact-0011223344556677889", "fact-0011223344556677889G", "é-\n"]
@@ -63,3 +68,38 @@ def test_a_field_is_read_without_its_neighbours() -> None:
     assert table.column("payload.head") == ["h0", "h1", "h2", "h3", "h4"] * 500
     assert pa.total_allocated_bytes() - before < 10_000_000
     assert Table(table.arrow.slice(0, 0), Row).column("payload.head") == []
+
+
+# --- texts ---------------------------------------------------------------------------------------------------------
+
+WORDS = ["a", "", "é", "叶酸", "e\nf", "g", "h"]
+
+
+def column(*cuts):
+    ends = [0, *cuts, len(WORDS)]
+    parts = [pa.array(WORDS[start:end], pa.string()) for start, end in pairwise(ends)]
+    return pa.chunked_array(parts, pa.string())
+
+
+@pytest.mark.parametrize("cuts", [(), (2,), (0, 3, 3, 5)])
+@pytest.mark.parametrize("places", [None, range(1, 5), np.array([0, 3, 4, 6]), range(0)])
+def test_a_sequence_like_a_list(cuts, places):
+    wanted = WORDS if places is None else [WORDS[place] for place in places]
+    texts = Texts(column(*cuts), places)
+    assert list(texts) == wanted
+    assert len(texts) == len(wanted)
+    assert [texts[at] for at in range(len(texts))] == wanted
+    for start in range(len(wanted) + 1):
+        for stop in range(start, len(wanted) + 2):
+            assert texts[start:stop] == wanted[start:stop]
+            data, sizes = texts.encoded(start, stop)
+            assert data == "".join(wanted[start:stop]).encode()
+            assert sizes.tolist() == [len(text.encode()) for text in wanted[start:stop]]
+
+
+@pytest.mark.parametrize("cuts", [(), (2,), (1, 3, 5)])
+@pytest.mark.parametrize("places", [[], [6, 0, 0, 3], [2]])
+def test_lines_of_a_table_are_taken_in_the_order_given(cuts, places):
+    table = pa.table({"text": column(*cuts), "number": list(range(len(WORDS)))})
+    found = taken(table, np.array(places, np.int64))
+    assert found.to_pydict() == {"text": [WORDS[place] for place in places], "number": places}

@@ -1,0 +1,124 @@
+"""Characters, cases and sentences of a text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchbuilder.core.text.casing import Casing
+from benchbuilder.core.text.normalise import comparable, compose, narrow, tidy_space
+from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
+from benchbuilder.core.text.script import convert_script, script_version
+from benchbuilder.core.text.sentences import sentence_spans, split_sentences
+
+# --- normalise -----------------------------------------------------------------------------------------------------
+
+
+def test_white_space_of_every_sort_becomes_one_space():
+    assert tidy_space("\u3000患儿\u00a0\u3000发热\n") == "患儿 发热"
+
+
+def test_widths_change_for_ascii_forms_only():
+    assert narrow("ＩｇＧ＋（１）。，") == "IgG+(1)。,"
+
+
+def test_answers_compare_without_width_case_space_and_composition():
+    assert comparable("维生素 Ｄ") == comparable("维生素d")
+    assert comparable("cafe\u0301") == comparable("café")
+    assert comparable("IgG") != comparable("IgM")
+    assert compose("e\u0301") == "é"
+
+
+def test_marks_go_from_the_ends_only():
+    assert strip_marks("。，诊断，是 。", "。，") == "诊断，是"
+    assert strip_marks_right("。诊断。 ", "。") == "。诊断"
+    assert strip_marks("。。", "。") == ""
+
+
+def test_script_conversion_knows_phrases():
+    assert convert_script("頭髮與發熱", "t2s") == "头发与发热"
+    assert convert_script("婴儿发热", "t2s") == "婴儿发热"
+    assert script_version()
+
+
+# --- casing --------------------------------------------------------------------------------------------------------
+
+CASING = Casing(["Crohn", "Staphylococcus"], [r"\p{L}+?[\p{Lu}\d]", r"\p{Lu}\W", r"(?-i:Down) syndrome"])
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("Iron deficiency", "iron deficiency"),
+        ("Crohn disease", "Crohn disease"),
+        ("Crohn-like changes", "Crohn-like changes"),
+        ("Staphylococcus aureus", "Staphylococcus aureus"),
+        ("IgA", "IgA"),
+        ("mRNA", "mRNA"),
+        ("T-cell count", "T-cell count"),
+        ("Down syndrome", "Down syndrome"),
+        ("Down-regulation", "down-regulation"),
+        ("Élan", "élan"),
+        ("12 mg", "12 mg"),
+        ("", ""),
+        ("ßeta", "ßeta"),
+        ("İstanbul", "İstanbul"),  # its small letter is two characters
+        ("维生素", "维生素"),
+    ],
+)
+def test_inside_a_sentence(text, inside):
+    assert CASING.lowered(text) == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("iron is", "Iron is"),
+        ("pH 7 is", "pH 7 is"),
+        ("élan", "Élan"),
+        ("ßeta", "ßeta"),
+        ("", ""),
+        ("90% of", "90% of"),
+    ],
+)
+def test_at_the_beginning_of_a_sentence(text, first):
+    assert CASING.raised(text) == first
+
+
+def test_spans_stay_where_they_are():
+    for text in ("İstanbul", "ßeta", "ŉa", "Iron"):
+        assert len(CASING.lowered(text)) == len(CASING.raised(text)) == len(text)
+
+
+# --- sentences -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("患儿发热。诊断是", ["患儿发热。", "诊断是"]),
+        ("夜惊3天.首选", ["夜惊3天.", "首选"]),
+        ("体温38.5℃.脉搏快", ["体温38.5℃.", "脉搏快"]),
+        ("根据F.Crick中心法则", ["根据F.Crick中心法则"]),
+        ("1.患儿发热", ["1.患儿发热"]),
+        ("Given vs. placebo. Then", ["Given vs. placebo.", "Then"]),
+        ("诊断是.", ["诊断是."]),
+        ("", []),
+    ],
+)
+def test_full_and_half_width_stops(text, expected):
+    assert split_sentences(text, "。", ".", ["VS"]) == expected
+
+
+def test_soft_stops_are_off_unless_named():
+    assert split_sentences("夜惊3天.首选", "。") == ["夜惊3天.首选"]
+
+
+@given(st.text(alphabet="甲1a.。 　", max_size=30))
+def test_nothing_but_white_space_is_lost(text):
+    spans = sentence_spans(text, "。", ".")
+    assert "".join("".join(s.of(text) for s in spans).split()) == "".join(text.split())
+    assert all(left.end <= right.start for left, right in pairwise(spans))
