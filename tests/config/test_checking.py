@@ -1,6 +1,9 @@
+"""What `check` finds before a build: in recipes, in the columns of rows, in models and prompts."""
+
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +11,13 @@ import pytest
 from benchbuilder.config.json_schema import recipe_schema
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import DataError, RecipeError
+from benchbuilder.core.records.arrow.column_names import column_names, text_names
+from benchbuilder.core.records.payloads import Choice, Fact
+from benchbuilder.core.records.roles import Passage
 from benchbuilder.pipeline.check import check, examine
 from benchbuilder.pipeline.wiring import expand, flow_order
+
+# --- checking --------------------------------------------------------------------------------------------------------
 
 FLOW = "recipes/flow/claims.yaml"
 
@@ -100,3 +108,73 @@ def _references(node: Any) -> list[str]:
         own = [node["$ref"]] if "$ref" in node else []
         return own + [found for child in node.values() for found in _references(child)]
     return [found for child in node for found in _references(child)] if isinstance(node, list) else []
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+def test_names_are_known_without_rows() -> None:
+    assert text_names(Fact[Choice]) == ("context", "question", "options", "answer")
+    assert text_names(Passage) == ("title", "text")
+    assert text_names(Fact) == ()
+    assert {"id", "origin.file", "payload.question", "payload.answer_key"} <= set(column_names(Fact[Choice]))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "found", "hint"),
+    [
+        ("steps.unique.fields.question", "payload.qestion", "payload.qestion", "payload.question"),
+        ("steps.choices_on_topic.groups.anywhere", "[contxt]", "contxt", "context"),
+        ("steps.screen_options.checks.all_or_none.fields", "[option]", "option", "options"),
+    ],
+)
+def test_names_that_rows_do_not_have(key: str, value: str, found: str, hint: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        check(load_recipe(["recipe=care_mi", f"{key}={value}"]))
+    (problem,) = caught.value.problems
+    assert (problem.key, problem.found) == (key, found)
+    assert f"'{hint}'" in problem.hint
+    assert problem.where.startswith("command line: ")
+
+
+def test_a_faulty_relation_table(tmp_path: Path) -> None:
+    table = tmp_path / "relations.tsv"
+    table.write_text("relation\tstatement\tnegated\ttf\toe\tanswer_end\ncauses\t{hed} causes {tail}\tx\ty\tz\ttail\n")
+    with pytest.raises(RecipeError, match=r"relations\.tsv:2") as caught:
+        check(load_recipe(["recipe=care_mi", f"paths.relations={table}"]))
+    assert {problem.key for problem in caught.value.problems} == {
+        f"steps.{step}" for step in ("state_triple", "negate_triple", "ask_tf_triple")
+    }
+
+
+# --- wrong models ----------------------------------------------------------------------------------------------------
+
+SECRET = "the-secret-that-must-not-be-printed"
+HOSTED = "model=openai model.name=x"
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "never"),
+    [
+        (f"{HOSTED} model.tempreature=0.3", "belong to a step: steps.state_choice.sampling.temperature=0.3", "mean"),
+        (f"{HOSTED} model.temperature=0.3", "belong to a step: steps.state_choice.sampling.temperature=0.3", "mean"),
+        (f"{HOSTED} model.timeout=3", "did you mean 'timeout_s'?", "sampling"),
+        ("model=openai", "give model.name=NAME on the command line, or set it in your recipe", "write it there"),
+        ("model=replay", "give model.replies=REPLIES on the command line, or set it in", "write it there"),
+        ("model=gpt-4o", "hint:    model=openai model.name=gpt-4o", "did you mean"),
+        (f"{HOSTED} model.base_url=127.0.0.1:18801", "hint:    http://127.0.0.1:18801/v1", "found:   http"),
+        (f"{HOSTED} model.base_url=127.0.0.1:18801/v1/", "hint:    http://127.0.0.1:18801/v1", "/v1/v1"),
+        (f"{HOSTED} model.base_url=me:{SECRET}@127.0.0.1:18801", "not an address", SECRET),
+        (f"{HOSTED} model.base_url=http://me:{SECRET}@127.0.0.1:18801", "no user, password or query", SECRET),
+        (f"{HOSTED} model.base_url=127.0.0.1:1/v1?{SECRET}", "not an address", SECRET),
+        (f"{HOSTED} model.base_url=http://127.0.0.1:1/v1?{SECRET}", "no user, password or query", SECRET),
+        ("steps.state_choice.prompt=zh/mine.j2", ", or ./prompts beside your ./recipes", "site-packages"),
+    ],
+)
+def test_message(words: str, told: str, never: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecipeError) as caught:
+        check(load_recipe(["recipe=care_mi", *words.split()]))
+    text = str(caught.value)
+    assert told in text
+    assert never not in text

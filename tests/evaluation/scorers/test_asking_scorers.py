@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 
 from benchbuilder.cli.main import main
 from benchbuilder.config.load import load_recipe
+from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot
 from benchbuilder.core import registry
 from benchbuilder.core.errors import RecipeError
+from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.roles import Answer
+from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer, Scoring
+from benchbuilder.models import prompts
+from benchbuilder.models.base import Message, Request
 from benchbuilder.pipeline.check import check
 from benchbuilder.testing.fake_openai.server import running
+
+
+class AskerSpec(KindSpec):
+    prompt: PromptRef
+    model: Annotated[KindSpec | None, Slot("model")] = None
+
+
+class Asker(Scorer):
+    """1 if the model says yes, 0 if not; without a model 0.5."""
+
+    kind = "asker"
+    spec_class = AskerSpec
+    prompt_variables = {"said": "the answer", "wanted": "the right answer"}
+
+    @property
+    def asks(self) -> KindSpec | None:
+        model: KindSpec | None = self.spec.model
+        return None if model is None or model.kind == "none" else model
+
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+        return [(Mark("agreement", 0.5),) for _ in pairs]
+
+    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:
+        found = prompts.read(self.spec.prompt.path, self.spec.prompt.file)
+        given = {"said": answer.text, "wanted": item.payload.answer}
+        asked = Request((Message("user", prompts.render(found, given)),), {"max_new_tokens": 1}, None, 0, "yes")
+        reply = yield asked
+        return (Mark("agreement", float(reply.text == "yes")),)
+
 
 ITEMS = "full-question,answer\nWhat is red?,A tomato.\nWhat is long?,A bean.\n"
 NOBODY = dict.fromkeys(("always_agree", "always_disagree", "echo", "best_evidence", "people"), "null")
@@ -27,7 +63,7 @@ WORDS = [
 @pytest.fixture(autouse=True)
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind is installed, and a prompt for it lies in the working folder."""
-    scorers = registry.BUILT_IN["scorer"] | {"asker": "asking_scorer:Asker"}
+    scorers = registry.BUILT_IN["scorer"] | {"asker": "test_asking_scorers:Asker"}
     monkeypatch.setitem(registry.BUILT_IN, "scorer", scorers)
     monkeypatch.chdir(tmp_path)
     registry.known.cache_clear()

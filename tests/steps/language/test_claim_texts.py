@@ -1,4 +1,4 @@
-"""Edits, searches, templates and answers, as the claim stages use them."""
+"""Edits, searches, templates and answers, as the claim steps use them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import locate, overlaps, same_key
+from benchbuilder.core.text.answers import locate, overlaps, same_key, stands_alone
+from benchbuilder.core.text.normalise import narrow
 from benchbuilder.core.text.templates import fill, template_faults
-from benchbuilder.steps.language.edits import cuts_word, ending, replace_span, shifted, without_end
+from benchbuilder.steps.language import scanning
+from benchbuilder.steps.language.edits import cuts_word, ending, one_edit, replace_span, shifted, without_end
 from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
 from benchbuilder.steps.language.questions import asks_true, is_one_sentence, leaks
+from benchbuilder.steps.language.scanning import Scanner
+
+# --- claim texts -----------------------------------------------------------------------------------------------------
 
 
 @given(st.text(max_size=30), st.data(), st.text(max_size=5))
@@ -104,3 +109,69 @@ def test_questions():
     assert leaks("hCG", "ＨＣＧ是什么？", "")
     assert not leaks("", "是什么？", "")
     assert {asks_true(1, f"fact-{n}") for n in range(20)} == {True, False}
+
+
+# --- scanning --------------------------------------------------------------------------------------------------------
+
+LETTERS = st.sampled_from(["甲", "乙", "a", "\n", "\U0001f600"])
+
+
+@given(st.lists(st.text(LETTERS, max_size=4), max_size=8), st.lists(st.text(LETTERS, max_size=12), max_size=8))
+def test_every_key_that_stands_in_a_text_is_found(keys, texts):
+    rows, numbers = Scanner(keys).scan(texts)
+    wanted = {(row, n) for row, text in enumerate(texts) for n, key in enumerate(keys) if key and key in text}
+    assert set(zip(rows.tolist(), numbers.tolist(), strict=True)) == wanted
+
+
+def test_texts_are_looked_through_block_by_block(monkeypatch):
+    monkeypatch.setattr(scanning, "_BLOCK", 5)
+    rows, numbers = Scanner(["乙甲", "甲"]).scan(["甲乙甲", "", "乙甲乙甲乙甲乙", "乙", "甲"])
+    assert set(zip(rows.tolist(), numbers.tolist(), strict=True)) == {(0, 0), (0, 1), (2, 0), (2, 1), (4, 1)}
+
+
+# --- one edit --------------------------------------------------------------------------------------------------------
+
+TEXTS = st.text("不是否有，,", max_size=8)
+
+
+@given(before=TEXTS, answer=st.text("不是否有", min_size=1, max_size=4), after=TEXTS, new=TEXTS, at=st.integers(0, 16))
+def test_an_edit_outside_the_answer_is_found_however_the_characters_repeat(before, answer, after, new, at):
+    text = before + answer + after
+    keep = Span(start=len(before), end=len(before) + len(answer))
+    at = min(at, len(before)) if at < 8 else max(keep.end, min(at, len(text)))
+    edited = text[:at] + new + text[at:]
+    found = one_edit(text, edited, keep)
+    assert found is not None
+    span, put = found
+    assert narrow(replace_span(text, span, put)) == narrow(edited)
+    place = shifted(keep, span, len(put))
+    assert place is not None
+    assert place.of(replace_span(text, span, put)) == answer
+
+
+@given(before=TEXTS, after=TEXTS)
+def test_without_an_answer_any_change_is_one_edit(before, after):
+    span, put = one_edit(before, after, None) or (None, "")
+    assert span is not None
+    assert narrow(replace_span(before, span, put)) == narrow(after)
+
+
+def test_a_changed_answer_is_no_edit_outside_it():
+    assert one_edit("首选硫酸镁。", "首选硫酸钙。", Span(start=2, end=5)) is None
+    assert one_edit("首选硫酸镁。", "首选。", Span(start=2, end=5)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "alone"),
+    [
+        ("15ml", 1, 4, False),
+        ("15ml", 0, 4, True),
+        ("于5ml。", 1, 4, True),
+        ("IgGA", 0, 3, False),
+        ("达IgG型", 1, 4, True),
+        ("2.5g", 2, 4, False),
+        ("１５", 1, 2, False),
+    ],
+)
+def test_a_number_or_word_is_not_cut(text, start, end, alone):
+    assert stands_alone(Span(start=start, end=end), text) is alone

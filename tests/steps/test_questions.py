@@ -1,7 +1,9 @@
+"""Questions from statements: true or false, and open-ended."""
+
 from __future__ import annotations
 
 import pytest
-from claim_rows import REFERENCE, RULES, choice, kept, make, reason, statement
+from claim_rows import REFERENCE, RULES, choice, kept, make, model_made, reason, statement
 from pydantic import ValidationError
 
 from benchbuilder.core.records.arrow.table import Table
@@ -9,6 +11,8 @@ from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import MadeBy
 from benchbuilder.steps.writer import Fault
+
+# --- ask tf ----------------------------------------------------------------------------------------------------------
 
 SPEC = RULES["ask_tf_choice"]
 STATE = make("state_choice", RULES["state_choice"])
@@ -149,3 +153,122 @@ def test_a_negation_that_is_lost_would_turn_the_key():
 def test_what_the_statement_says_itself_is_no_verdict():
     true = statement("保持正确的含接姿势可预防的是", "乳头皲裂")
     assert judged(true, "保持正确的含接姿势可预防的是乳头皲裂吗？").expected == "yes"
+
+
+# --- ask oe ----------------------------------------------------------------------------------------------------------
+
+OPEN = RULES["ask_oe_choice"]
+
+
+@pytest.fixture(scope="module")
+def stage():
+    return make("ask_oe", OPEN)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "text"),
+    [
+        ("产后出血最常见的原因是", "宫缩乏力", "产后出血最常见的原因是什么？"),
+        ("最可能的诊断为", "胎盘早剥", "最可能的诊断是什么？"),
+        ("围生儿死亡率为", "3.5%", "围生儿死亡率是多少？"),
+        ("破伤风的平均潜伏期为", "6～12天", "破伤风的平均潜伏期是多久？"),
+        ("麻疹疫苗初种的年龄应是", "8个月", "麻疹疫苗初种的年龄应是多大？"),
+        ("hCG分泌达高峰的时间是", "妊娠8～10周", "hCG分泌达高峰的时间是什么时候？"),
+        ("儿童死亡率最高的时期是", "围生期", "儿童死亡率最高的时期是哪个时期？"),
+        ("硬肿最先出现的部位是", "小腿", "硬肿最先出现的部位是哪里？"),
+        ("1分钟的Apgar评分为", "4～7分", "1分钟的Apgar评分是多少？"),
+        ("足月儿呼吸频率约为", "40次/分", "足月儿呼吸频率约是多少？"),
+        ("只有一个开口的盲管称为", "窦道", "只有一个开口的盲管叫做什么？"),
+        ("该患者应诊断为", "肝硬化", "该患者应诊断为何种疾病？"),
+        ("新生儿眼炎治疗首选", "红霉素", "新生儿眼炎治疗首选什么？"),
+        ("宫颈癌ⅠA期属于", "早期癌", "宫颈癌ⅠA期属于什么？"),
+        ("该患者的肿瘤属于", "Ⅱ期", "该患者的肿瘤属于哪一期？"),
+        ("低血糖症是指血糖低于", "2.8mmol/L", "低血糖症是指血糖低于多少？"),
+        ("急性血源性骨髓炎好发于", "儿童", "急性血源性骨髓炎好发于什么人群？"),
+        ("两上肢占体表面积的", "18%", "两上肢占体表面积的多少？"),
+        ("其病理改变为", "纤维素性炎", "其病理改变是什么？"),
+        ("羊水栓塞最多发生于", "分娩期", "羊水栓塞最多发生于什么时候？"),
+        ("新生儿疾病筛查的采血部位首选", "足跟", "新生儿疾病筛查的采血部位首选哪里？"),
+        ("14C检查首选的方法是", "14C尿素呼气试验", "14C检查首选的方法是什么？"),
+    ],
+)
+def test_the_question_word_fits_the_answer(stage, question, answer, text):
+    row = kept(stage.map(statement(question, answer), {}))
+    assert (row.text, row.type, row.expected) == (text, "oe", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("成熟卵泡能分泌大量的", "雌激素"), ("该病的病程分为", "三期"), ("动脉瓣关闭见于", "等容舒张期初")],
+)
+def test_where_no_form_is_safe_a_model_is_needed(stage, question, answer):
+    assert reason(stage.map(statement(question, answer), {})) == "needs_model"
+
+
+def test_model_made_statements_have_no_seam(stage):
+    assert reason(stage.map(model_made("早产的原因包括感染。", "感染"), {})) == "needs_model"
+
+
+def test_the_answer_must_not_stand_in_question_or_context(stage):
+    assert reason(stage.map(statement("主动转运时提供能量的膜是", "细胞膜", context="细胞膜，"), {})) == "leaks_answer"
+    leak = statement("为区别Ｂ超与CT，首选的检查是", "b超")
+    assert reason(stage.map(leak, {})) == "leaks_answer"
+
+
+def test_no_question_reads_as_why():
+    stage = make("ask_oe", {**OPEN, "rules": [{"ends": ["为"], "ask": "为什么？"}]})
+    assert reason(stage.map(statement("最可能的诊断为", "胎盘早剥"), {})) == "needs_model"
+
+
+def test_false_statements_are_not_asked_about(stage):
+    false = statement("最可能的诊断为", "胎盘早剥").model_copy(update={"polarity": "false"})
+    assert reason(stage.map(false, {})) == "false_statement"
+
+
+def test_the_reference_asks_up_to_the_last_copula_anywhere():
+    stage = make("ask_oe", {**OPEN, **REFERENCE["ask_oe_choice"]})
+    assert kept(stage.map(statement("最可能的诊断为", "胎盘早剥"), {})).text == "最可能的诊断为什么？"
+    assert kept(stage.map(statement("病人的求医表现是", "行为退缩"), {})).text == "病人的求医表现是行为什么？"
+    assert reason(stage.map(statement("眼炎治疗首选", "红霉素"), {})) == "needs_model"
+
+
+def test_a_rule_names_only_known_shapes_and_placeholders():
+    with pytest.raises(ValidationError, match="shape 'numbr'"):
+        make("ask_oe", {**OPEN, "rules": [{"ends": ["是"], "answer": "numbr", "ask": "是多少？"}]})
+    with pytest.raises(ValidationError, match="unknown placeholder"):
+        make("ask_oe", {**OPEN, "rules": [{"ends": ["是"], "ask": "{x}什么？"}]})
+
+
+SAID = model_made("足月新生儿的脐带一般在生后1～2周脱落。", "1～2周")
+
+
+@pytest.mark.parametrize("text", ["足月新生儿的脐带一般在生后多久脱落？", "足月新生儿的脐带，一般在生后几周脱落?"])
+def test_a_models_question_asks_for_the_answer(stage, text):
+    row = stage.judge(SAID, {}, text, MadeBy(rule="model"))
+    assert not isinstance(row, Fault), row
+    assert (row.text, row.type, row.expected) == (text.replace("?", "？"), "oe", "")
+    assert row.checks == ("one_question", "asks", "keeps_statement", "no_leak")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("足月新生儿的脐带一般在生后多久脱落？1～2周吗？", "not_one_question"),
+        ("足月新生儿的脐带一般在生后多久脱落", "not_one_question"),
+        ("足月新生儿的脐带一般在生后脱落吗？", "no_question_word"),
+        ("足月新生儿的脐带一般在生后１～2 周还是多久脱落？", "leaks_answer"),
+        ("脐带多久脱落？", "inconsistent"),
+        ("第2胎足月新生儿的脐带一般在生后多久脱落？", "inconsistent"),
+        ("足月新生儿的脐带一般在生后什么时候因什么脱落？", "reads_otherwise"),
+    ],
+)
+def test_what_a_model_asks_openly_is_checked(stage, text, fault):
+    made = stage.judge(SAID, {}, text, MadeBy(rule="model"))
+    assert isinstance(made, Fault), made
+    assert made.reason == fault
+
+
+def test_a_question_word_of_the_statement_does_not_ask(stage):
+    true = model_made("如何喂养取决于月龄。", "月龄")
+    assert stage.judge(true, {}, "如何喂养取决于时间？", MadeBy(rule="model")).reason == "no_question_word"
+    assert stage.judge(true, {}, "如何喂养取决于什么？", MadeBy(rule="model")).text == "如何喂养取决于什么？"

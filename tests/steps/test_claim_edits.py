@@ -1,0 +1,244 @@
+"""Claims are edited by replacements, split into answers, and denied."""
+
+from __future__ import annotations
+
+import pytest
+from claim_rows import REFERENCE, RULES, choice, kept, make, model_made, reason
+from pydantic import ValidationError
+
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Fact, Option, SeveralChoice
+from benchbuilder.core.records.roles import Question, Statement
+from benchbuilder.core.records.row import MadeBy, Origin
+
+# --- replace ---------------------------------------------------------------------------------------------------------
+
+SPEC = RULES["replace_choice"]
+STATE = make("state_choice", RULES["state_choice"])
+
+
+def replaced(fact, seed=1, **spec):
+    stage = make("replace", {**SPEC, **spec}, seed=seed)
+    return stage.map(kept(STATE.map(fact, {})), {"fact": fact})
+
+
+def test_a_wrong_option_stands_where_the_answer_stood():
+    fact = choice("缩宫素的产生部位是下丘脑，储存部位是", "垂体", "甲状腺", "卵巢", "胎盘", context="背景。")
+    row = kept(replaced(fact))
+    option = row.answer.of(row.text)
+    assert option in ("甲状腺", "卵巢", "胎盘")
+    assert row.text == f"缩宫素的产生部位是下丘脑，储存部位是{option}。"
+    assert (row.polarity, row.joined, row.context) == ("false", "replacement", "背景。")
+    assert "option_not_accepted" in row.checks
+
+
+def test_the_option_depends_on_the_seed_and_on_nothing_else():
+    facts = [choice(f"第{n}项检查首选的是", "甲法", "乙法", "丙法", "丁法") for n in range(30)]
+    once = [kept(replaced(fact)).text for fact in facts]
+    assert once == [kept(replaced(fact)).text for fact in reversed(facts)][::-1]
+    assert len({text[-3] for text in once}) == 3
+    assert once != [kept(replaced(fact, seed=2)).text for fact in facts]
+
+
+def test_options_equal_to_the_answer_but_for_width_case_and_marks_are_not_wrong():
+    fact = choice("诊断胎位异常首选的检查是", "B超", "Ｂ超。", "b 超", "CT")
+    assert kept(replaced(fact)).text == "诊断胎位异常首选的检查是CT。"
+    assert reason(replaced(choice("诊断胎位异常首选的检查是", "B超", "Ｂ超。", "b 超"))) == "no_wrong_option"
+
+
+def test_an_option_that_holds_the_answer_might_be_true():
+    fact = choice("医院报告的时限是", "4小时", "4小时内", "24小时")
+    assert reason(replaced(fact)) == "ambiguous_option"
+    assert kept(replaced(choice("医院报告的时限是", "4小时", "4小时内", "12日"))).text == "医院报告的时限是12日。"
+
+
+def test_numbers_of_another_unit_are_not_known_to_lie_on_the_near_side():
+    fact = choice("极低出生体重儿的体重低于", "1500g", "2.5kg", "3000g")
+    assert reason(replaced(fact)) == "implied_by_true"
+    fact = choice("极低出生体重儿的体重低于", "1500g", "2.5kg", "1000g")
+    assert kept(replaced(fact)).text == "极低出生体重儿的体重低于1000g。"
+
+
+def test_an_answer_is_never_read_as_a_pattern():
+    fact = choice("对抗原有记忆作用的离子是", "Na+", "K+")
+    assert kept(replaced(fact)).text == "对抗原有记忆作用的离子是K+。"
+
+
+@pytest.mark.parametrize(
+    ("text", "false"),
+    [
+        ("缺铁性贫血患儿应口服硫酸亚铁，而不是停用硫酸亚铁。", "缺铁性贫血患儿应口服硫酸亚铁，而不是停用叶酸。"),
+        ("缺铁性贫血患儿应口服硫酸亚鉄。", "缺铁性贫血患儿应口服叶酸。"),  # an edit away
+    ],
+)
+def test_in_model_made_statements_the_answer_is_looked_for(text, false):
+    fact = choice("缺铁性贫血患儿应口服何药", "硫酸亚铁", "叶酸")
+    row = kept(make("replace", SPEC).map(model_made(text, "硫酸亚铁"), {"fact": fact}))
+    assert row.text == false
+
+
+def test_without_a_rescue_only_a_literal_place_counts():
+    fact = choice("缺铁性贫血患儿应口服何药", "硫酸亚铁", "叶酸")
+    stage = make("replace", {**SPEC, **REFERENCE["replace_choice"]})
+    made = model_made("缺铁性贫血患儿应口服硫酸亚鉄。", "硫酸亚铁")
+    assert reason(stage.map(made, {"fact": fact})) == "no_answer_span"
+
+
+def test_the_reference_takes_the_first_wrong_option():
+    fact = choice("医院报告的时限是", "4小时", "4小时内", "24小时")
+    assert kept(replaced(fact, **REFERENCE["replace_choice"])).text == "医院报告的时限是4小时内。"
+
+
+@pytest.mark.parametrize(
+    ("text", "false"),
+    [
+        ("产妇产后6～12小时可以下床活动。", "产妇产后3～5日可以下床活动。"),
+        ("产妇产后6-12小时可以下床活动。", "产妇产后3～5日可以下床活动。"),  # nearly the answer
+        ("6～12小时后，即产后6～12小时，产妇可以下床活动。", "6～12小时后，即产后3～5日，产妇可以下床活动。"),
+    ],
+)
+def test_the_place_that_a_models_statement_passed_with_is_the_place_that_is_replaced(text, false):
+    fact = choice("产妇产后何时可以下床活动", "6～12小时", "3～5日")
+    true = STATE.judge(fact, {}, text, MadeBy(rule="model"))
+    if text.count("12") > 1:  # the numbers of the question are said once: such a text would not pass
+        assert true.reason == "inconsistent"
+        true = model_made(text, "6～12小时")
+    row = kept(make("replace", SPEC).map(true, {"fact": fact}))
+    assert (row.text, row.answer.of(row.text)) == (false, "3～5日")
+    assert row.answer.start == true.answer.start
+
+
+# --- split answers ---------------------------------------------------------------------------------------------------
+
+TURNED = [{"find": "不正确(?=的是$)", "put": "正确"}]
+
+
+def several(question, right, *options):
+    payload = SeveralChoice(
+        context="案情。",
+        question=question,
+        options=tuple(Option(key=key, text=text) for key, text in zip("ABCDE", options, strict=False)),
+        answer_keys=tuple(right),
+        category="ca",
+    )
+    envelope = {"origin": Origin(file="q.jsonl", line=1), "made_by": MadeBy(rule="test"), "language": "zh"}
+    return Fact[SeveralChoice].build(payload=payload, partition="exam", **envelope)
+
+
+def split(row, how="split"):
+    return list(make("split_answers", {"several": how, "turned": TURNED}).map(row, {}))
+
+
+def test_a_question_becomes_a_fact_for_each_right_option():
+    fates = split(several("属于用益物权的是", "AB", "居住权", "地役权", "抵押权", "留置权"))
+    assert [fate.slot for fate in fates] == ["A", "B"]
+    facts = [fate.row.payload for fate in fates]
+    assert [fact.answer for fact in facts] == ["居住权", "地役权"]
+    assert {fact.context + fact.category for fact in facts} == {"案情。ca"}
+    assert len({fate.row.id for fate in fates}) == 2
+
+
+def test_another_right_option_is_never_a_wrong_answer():
+    for fate in split(several("属于用益物权的是", "ABD", "居住权", "地役权", "抵押权", "宅基地使用权")):
+        assert [option.text for option in fate.row.payload.wrong_options()] == ["抵押权"]
+
+
+def test_questions_with_several_are_dropped_where_the_recipe_says_so():
+    [fate] = split(several("属于用益物权的是", "AB", "居住权", "地役权", "抵押权"), "drop")
+    assert (fate.reason, fate.detail) == ("several_answers", "A B")
+    [fate] = split(several("属于担保物权的是", "C", "居住权", "地役权", "抵押权"), "drop")
+    assert isinstance(fate, Kept)
+    assert fate.slot == ""
+
+
+@pytest.mark.parametrize("how", ["split", "drop"])
+def test_a_question_for_what_is_not_so_is_turned(how):
+    fates = split(several("关于定金，不正确的是", "BC", "甲说", "乙说", "丙说"), how)
+    assert [fate.row.payload.answer for fate in fates] == ["甲说"]
+    fact = fates[0].row
+    assert fact.payload.question == "关于定金，正确的是"
+    assert [option.text for option in fact.payload.wrong_options()] == ["乙说", "丙说"]
+    assert fact.made_by.rule.endswith("turned")
+
+
+def test_where_every_option_is_wrong_nothing_is_right():
+    [fate] = split(several("关于定金，不正确的是", "ABC", "甲说", "乙说", "丙说"))
+    assert isinstance(fate, Dropped)
+    assert fate.reason == "none_right"
+
+
+# --- deny ------------------------------------------------------------------------------------------------------------
+
+REPLACE = make("replace", RULES["replace_choice"])
+DENY = {"form": "{statement}，这种说法不正确。", "stop": "。", "lowered": False}
+FACTS = [choice(f"第{n}组患儿首选的药物是", "甲药", "乙药", "丙药", context="背景。") for n in range(20)]
+
+
+def pair(fact):
+    true = kept(STATE.map(fact, {}))
+    return true, kept(REPLACE.map(true, {"fact": fact}))
+
+
+def test_a_true_statement_becomes_a_false_one_and_a_false_one_a_true_one():
+    true, false = pair(FACTS[0])
+    denials = [kept(make("deny", DENY).map(row, {})) for row in (true, false)]
+    assert [denial.polarity for denial in denials] == ["false", "true"]
+    assert denials[0].text == "第0组患儿首选的药物是甲药，这种说法不正确。"
+    assert denials[0].answer.of(denials[0].text) == "甲药"
+    assert (denials[0].of, denials[0].fact, denials[0].context) == (true.id, true.fact, "背景。")
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Izinso zihluza igazi.", "Akulona iqiniso ukuthi izinso zihluza igazi."),
+        ("ATP iyadingeka.", "Akulona iqiniso ukuthi ATP iyadingeka."),
+    ],
+)
+def test_a_statement_inside_a_sentence_begins_with_a_small_letter(said, text):
+    spec = {"form": "Akulona iqiniso ukuthi {statement}.", "stop": ".", "lowered": True}
+    row = pair(FACTS[0])[0].model_copy(update={"text": said, "answer": None})
+    denial = kept(make("deny", {**spec, "keep_capitals": [r"\p{Lu}{2}"]}).map(row, {}))
+    assert denial.text == text
+
+
+def test_a_form_without_the_statement_is_refused():
+    with pytest.raises(ValidationError, match="must stand in it once"):
+        make("deny", {**DENY, "form": "不对。"})
+
+
+def assembled(denied):
+    asked, tables = make("ask_tf", RULES["ask_tf_choice"]), {"stated": [], "replaced": [], "negated": []}
+    questions = []
+    for fact in FACTS:
+        true, false = pair(fact)
+        tables["stated"].append(true)
+        tables["replaced"].append(false)
+        questions += [fate.row for row in (true, false) for fate in asked.map(row, {}) if isinstance(fate, Kept)]
+    every = [*tables["stated"], *tables["replaced"]]
+    rows = {port: Table.of(found, Statement) for port, found in tables.items()}
+    if denied:
+        rows["denied"] = Table.of([kept(make("deny", DENY).map(row, {})) for row in every], Statement)
+    gathered = make("assemble", RULES["candidates"]).gather({"each": Table.of(questions, Question), **rows})
+    return [fate.row for _, fates in gathered.fates for fate in fates if isinstance(fate, Kept)], gathered, rows
+
+
+def test_a_claim_of_its_own_is_answered_by_itself_or_by_its_denial():
+    rows, gathered, tables = assembled(denied=True)
+    assert {row.expected for row in rows} == {"yes", "no"}
+    for row in rows:
+        asked = row.question.removesuffix("吗？")
+        denial = f"{asked}，这种说法不正确。"
+        both = (row.answer, row.answer_wrong)
+        assert both == ((f"{asked}。", denial) if row.expected == "yes" else (denial, f"{asked}。"))
+    used = {parent for row in rows for parent in row.parents}
+    for port in ("stated", "replaced", "denied"):
+        ids = set(tables[port].ids())
+        assert set(gathered.unused[port]) == ids - used
+
+
+def test_without_denials_nothing_changes():
+    rows, gathered, _ = assembled(denied=False)
+    assert all(row.answer.endswith("是甲药。") for row in rows)
+    assert "denied" not in gathered.unused

@@ -1,0 +1,218 @@
+"""The steps that prepare questions: they convert scripts, clean options and split stems."""
+
+import pickle
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from preparation_rows import choice, make, triple, zh
+from pydantic import ValidationError
+
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Choice, Fact, Term, Triple
+from benchbuilder.core.text.script import Conversion, convert_script
+from benchbuilder.pipeline.accounting.shard import settle_map, settle_tickets
+
+# --- convert script --------------------------------------------------------------------------------------------------
+
+
+def test_traditional_rows_are_converted_and_the_original_is_kept():
+    row = triple("嬰兒濕疹", "臨床表現", "紅斑", head_terms=("嬰兒濕疹", "奶癬"))
+    (fate,) = make("convert_script", convert="t2s").map(row, {})
+    out = fate.row
+    assert (out.payload.head, out.payload.relation, out.payload.tail) == ("婴儿湿疹", "临床表现", "红斑")
+    assert out.payload.head_terms == ("婴儿湿疹", "奶癣")
+    assert "嬰兒濕疹" in out.original
+    assert out.of == row.id
+    assert out.id != row.id
+    assert type(out) is type(row)
+    assert out.made_by.rule == "convert_script/t2s"
+
+
+def test_rows_that_nothing_changes_pass_as_they_are():
+    row = choice("佝偻病患儿缺乏的维生素是")
+    assert make("convert_script", convert="t2s").map(row, {}) == [Kept(row)]
+    traditional = triple("嬰兒", "是", "病人")
+    assert make("convert_script", convert=None).map(traditional, {}) == [Kept(traditional)]
+
+
+def test_the_version_of_opencc_is_in_the_key_only_where_it_is_used():
+    assert set(make("convert_script", convert="t2s").fingerprint()) == {"opencc"}
+    assert make("convert_script", convert=None).fingerprint() == {}
+
+
+def test_an_unknown_conversion_is_refused():
+    with pytest.raises(ValidationError, match="t2s"):
+        make("convert_script", convert="traditional")
+
+
+def test_the_stage_can_be_pickled():
+    pickle.loads(pickle.dumps(make("convert_script", convert="t2s")))
+
+
+def by_the_column(stage, table):
+    """The rows and fates of a table, and the same made row by row."""
+    rows = list(table)
+    rowwise = settle_map(stage, rows, [list(stage.map(row, {})) for row in rows], table.row)
+    columnar = settle_tickets(stage, table, stage.map_columns(table), table.row)
+    assert columnar.fates.equals(rowwise.fates)
+    assert columnar.rows.arrow.equals(rowwise.rows.arrow)
+    return columnar
+
+
+TEXT = st.text(
+    st.sampled_from(["湿", "嬰", "兒", "著", "名", "e", "\u0301", "\n", "\r", "\x00", "ﬁ", "車", "甲"]), max_size=5
+)
+DONE = st.sampled_from(
+    [{"convert": "t2s"}, {"convert": None}, {"convert": "s2twp"}, {"convert": None, "normal_form": "NFC"},
+     {"convert": "tw2sp", "normal_form": "NFKD"}]
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(DONE, st.lists(st.tuples(TEXT, TEXT, st.lists(TEXT, max_size=3)), max_size=6), st.integers(0, 2))
+def test_triples_are_converted_by_the_column_as_row_by_row(done, texts, start):
+    rows = [
+        triple(head, "名著", tail, line=line, head_terms=tuple(terms)) for line, (head, tail, terms) in enumerate(texts)
+    ]
+    table = Table(Table.of(rows, Fact[Triple]).arrow.slice(start), Fact[Triple])
+    by_the_column(make("convert_script", **done), table)
+
+
+def test_questions_are_converted_by_the_column_where_only_an_option_changes():
+    rows = [choice("诊断是"), choice("诊断是", "濕疹", options=("濕疹", "肺炎")), choice("诊断\n是", line=2)]
+    shard = by_the_column(make("convert_script", convert="t2s"), Table.of(rows, Fact[Choice]))
+    assert [row.made_by.rule for row in shard.rows] == ["reader", "convert_script/t2s", "reader"]
+
+
+def test_a_payload_that_does_not_convert_by_field_is_looked_at_row_by_row():
+    terms = Table.of([], Fact[Term])
+    assert make("convert_script", convert="t2s").map_columns(terms) is None
+
+
+def test_a_table_in_which_nothing_changes_is_not_copied():
+    table = Table.of([triple("婴儿", "是", "病人")], Fact[Triple])
+    assert make("convert_script", convert="t2s").map_columns(table).rows is table
+
+
+PIECES = ["慰藉", "憑藉", "深沈", "PN接面", "SQL隱碼攻擊", "價效比", "惡名昭著", "昭著", "檀板", "豈", "A", "。"]
+
+
+@pytest.mark.parametrize("conversion", get_args(Conversion))
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.lists(st.sampled_from(PIECES).flatmap(lambda p: st.integers(0, len(p)).map(lambda n: p[n:] or p)),
+                         max_size=4).map("".join), max_size=6))  # fmt: skip
+def test_texts_converted_at_one_go_do_not_touch_each_other(conversion, texts):
+    at_once = convert_script("\n".join(texts), conversion).split("\n") if texts else []
+    assert at_once == [convert_script(text, conversion) for text in texts]
+
+
+# --- clean choice ----------------------------------------------------------------------------------------------------
+
+
+def cleaned(question, **changes):
+    (fate,) = make("clean_choice", **{**zh("clean"), **changes}).map(choice(question), {})
+    return fate.row.payload.question
+
+
+@pytest.mark.parametrize(
+    ("stem", "expected"),
+    [
+        ("1．患儿缺乏的维生素是（　　）。", "患儿缺乏的维生素是（ ）。"),
+        ("12、患儿缺乏的维生素是?（　　）", "患儿缺乏的维生素是（ ）"),
+        ("1．21-三体综合征的核型是", "21-三体综合征的核型是"),
+        ("2.5岁小儿的头围是", "2.5岁小儿的头围是"),
+        ("5-羟色胺的作用是？", "5-羟色胺的作用是"),
+        ("患儿夜惊3天。3．首选的检查是", "患儿夜惊3天。首选的检查是"),
+        ("有糖尿病史。3．4年后该患者发现", "有糖尿病史。4年后该患者发现"),
+        ("外周血白细胞减少3．该病人的诊断是", "外周血白细胞减少。该病人的诊断是"),
+        ("WBC 10×109/L3．治疗药物首选", "WBC 10×109/L。治疗药物首选"),
+        ("血钾3．5mmol/L，首选的检查是", "血钾3．5mmol/L，首选的检查是"),
+    ],
+)
+def test_marks_and_numbers_are_taken_out(stem, expected):
+    assert cleaned(stem) == expected
+
+
+def test_the_number_of_a_sub_question_can_be_deleted_without_a_break():
+    changes = {"numbering": None, "inner_numbering": "[0-9]．", "inner": "delete", "remove": []}
+    assert cleaned("1．白细胞减少3．诊断是？", **changes) == "白细胞减少诊断是？"
+
+
+def test_white_space_takes_one_form_in_question_options_and_answer():
+    row = choice("患儿　　缺乏的是", "维生素 D", options=("维生素 D", "维生素　A"))
+    (fate,) = make("clean_choice", **zh("clean")).map(row, {})
+    assert fate.row.payload.question == "患儿 缺乏的是"
+    assert [option.text for option in fate.row.payload.options] == ["维生素 D", "维生素 A"]
+
+
+def test_an_option_that_becomes_the_answer_is_a_drop():
+    row = choice("患儿缺乏的是", "维生素 D", options=("维生素 D", "维生素　D"))
+    assert make("clean_choice", **zh("clean")).map(row, {}) == [Dropped("options_alike", "维生素 D")]
+
+
+def test_nothing_left_is_a_drop_with_what_stood_there():
+    assert make("clean_choice", **zh("clean")).map(choice("3．？"), {}) == [Dropped("no_question", "3．？")]
+
+
+def test_a_clean_row_passes_as_it_is():
+    row = choice("佝偻病患儿缺乏的维生素是（）。")
+    assert make("clean_choice", **zh("clean")).map(row, {}) == [Kept(row)]
+
+
+def test_with_a_context_the_number_is_taken_off_the_context():
+    row = choice("3．诊断是？", context="2．患儿发热。")
+    (fate,) = make("clean_choice", **zh("clean")).map(row, {})
+    assert (fate.row.payload.context, fate.row.payload.question) == ("患儿发热。", "诊断是")
+
+
+# --- split stem ------------------------------------------------------------------------------------------------------
+
+
+def split(stem, context="", **changes):
+    (fate,) = make("split_stem", **{**zh("stem"), **changes}).map(choice(stem, context=context), {})
+    return fate.row.payload.context, fate.row.payload.question
+
+
+@pytest.mark.parametrize(
+    ("stem", "context", "question"),
+    [
+        ("患儿，6个月。方颅，夜惊。最可能的诊断是（　　）。", "患儿，6个月。方颅，夜惊。", "最可能的诊断是"),
+        ("患儿夜惊3天.首选的检查是( )", "患儿夜惊3天.", "首选的检查是"),
+        ("血红蛋白6.5g/L的患儿诊断为（）。", "", "血红蛋白6.5g/L的患儿诊断为"),
+        ("E.coli引起的新生儿疾病是", "", "E.coli引起的新生儿疾病是"),
+        ("感染S. aureus的新生儿首选", "", "感染S. aureus的新生儿首选"),
+        ("患儿最可能的诊断是（）。。", "", "患儿最可能的诊断是"),
+        (
+            "足月新生儿出生后第二天出现皮肤黄染并逐渐加重，首选的检查是（）。",
+            "足月新生儿出生后第二天出现皮肤黄染并逐渐加重，",
+            "首选的检查是",
+        ),
+    ],
+)
+def test_the_last_sentence_is_the_question(stem, context, question):
+    assert split(stem) == (context, question)
+
+
+def test_a_question_of_just_the_limit_is_not_cut():
+    question = "甲" * 10 + "，" + "乙" * 9
+    assert split(question) == ("", question)
+    assert split(question + "丙") == ("甲" * 10 + "，", "乙" * 9 + "丙")
+
+
+def test_a_long_question_without_clauses_stays():
+    assert split("甲" * 30) == ("", "甲" * 30)
+
+
+def test_a_context_that_stands_already_is_kept_before():
+    assert split("发热3天。诊断是", context="患儿。") == ("患儿。发热3天。", "诊断是")
+
+
+def test_half_width_stops_can_be_left_alone():
+    assert split("夜惊3天.首选的检查是", soft_stops=[]) == ("", "夜惊3天.首选的检查是")
+
+
+def test_a_stem_without_a_question_is_a_drop():
+    assert make("split_stem", **zh("stem")).map(choice("（　　）。"), {}) == [Dropped("no_question", "（　　）。")]
