@@ -36,13 +36,12 @@ SLIPS = {"a": (0.015, 0.05), "b": (0.025, 0.07), "meta": (0.0, 0.0)}
 class Sample:
     """What the made-up annotators of a recipe go by.
 
-    `support` is the table of the paragraphs that support each source row, `bases` are the files of knowledge bases
-    (and whether their records are pages of several paragraphs). `doubts` are phrases of candidates to which they
-    object, by guiding question.
+    `sample_support.tsv` says which paragraphs support each source row. `bases` are the files of knowledge bases (and
+    whether their records are pages of several paragraphs). `doubts` are phrases of candidates to which they object, by
+    guiding question.
     """
 
     recipe: str
-    support: str
     bases: dict[str, tuple[str, bool]]
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -57,7 +56,6 @@ SAMPLES = {
     for sample in (
         Sample(
             "care_mi",
-            "sample_support.tsv",
             {"textbook": ("textbook.jsonl", False), "encyclopaedia": ("encyclopaedia.jsonl", True)},
             {
                 "single_answer": ("属于剖宫产绝对指征的是", "破膜后宫腔压力骤降可", "延误治疗可", "未结合胆红素过高可"),
@@ -69,7 +67,6 @@ SAMPLES = {
         ),
         Sample(
             "law_zh",
-            "sample_support_law_zh.tsv",
             {"statutes": ("statutes.jsonl", False)},
             {
                 "single_answer": ("的行为属于", "公民申请行政复议的期限"),
@@ -80,7 +77,6 @@ SAMPLES = {
         ),
         Sample(
             "medicine_en",
-            "sample_support_medicine_en.tsv",
             {"textbook": ("textbook.jsonl", False), "encyclopaedia": ("encyclopaedia.jsonl", True)},
             {
                 "single_answer": ("What should be given at once?", "What is the drug that prolongs survival"),
@@ -91,7 +87,6 @@ SAMPLES = {
         ),
         Sample(
             "clinic_zu",
-            "sample_support_clinic_zu.tsv",
             {"handbook_zu": ("handbook.jsonl", False)},
             {
                 "single_answer": ("Izinso zihluza", "Isisu sikhiqiza"),
@@ -116,9 +111,9 @@ def paragraph_codes(sample: Sample) -> dict[str, str]:
 
 def supports(sample: Sample) -> dict[str, set[str]]:
     """Source row -> the codes of the paragraphs that support it."""
-    lines = (HERE / sample.support).read_text(encoding="utf-8").splitlines()
+    lines = (HERE / "sample_support.tsv").read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
-    return {row: set(codes.split()) for row, codes in rows}
+    return {row: set(codes.split()) for recipe, row, codes in rows if recipe == sample.recipe}
 
 
 def slip(person: str, share: float, *what: str) -> bool:
