@@ -40,7 +40,7 @@ def _judge_example(kind: str, sample: Sample, folder: Path | None = None) -> dic
     prompts = Path(__file__).resolve().parents[3] / "prompts" / "zh"
     if kind in ("encoder", "decoder"):
         assert folder is not None
-        said = yaml.safe_load((prompts.parents[2] / "recipes" / "judge" / f"{kind}.yaml").read_text("utf-8"))
+        said = yaml.safe_load((prompts.parents[1] / "recipes" / "judge" / f"{kind}.yaml").read_text("utf-8"))
         base = tiny_judges.encoder(folder) if kind == "encoder" else tiny_judges.decoder(folder)
         small = {"path": str(base), "epochs": 1, "device": "cpu", "max_length": 96, "gradient_checkpointing": False}
         more = {"prompt": str(prompts / "judge_decoder.j2")} if kind == "decoder" else {}

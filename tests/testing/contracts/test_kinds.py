@@ -118,7 +118,7 @@ def _sample(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
 
 
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
-    """Nobody is asked; with votes: tests/stages/test_vote.py."""
+    """Nobody is asked; with votes: tests/steps/test_vote.py."""
     spec = load("stage", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
     items = sample.store.rows(sample.manifests["items"])
     return spec.model_copy(update={"votes": sample.loaded.recipe.annotation}), {"each": items}
@@ -143,7 +143,7 @@ SOME_KEPT = set(every("stage"))
 
 
 ASKING = {"answer", "follow_up", "score_by_model"}
-"""Stages that do nothing without a model: see tests/stages/test_answering.py."""
+"""Stages that do nothing without a model: see tests/evaluation/steps/test_answering.py."""
 
 
 @pytest.mark.parametrize("kind", sorted(set(every("stage")) - ASKING))
