@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from benchbuilder.cli.main import main as benchbuild
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 ITEMS, QUICK = 1_612, 200
 MODELS = (2, 10)
@@ -69,13 +69,16 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer questions")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.one is not None:
+    if given.first is not None:
         return evaluate(given.one[0], int(given.one[1]), given.one[2], given.one[3] == "report")
     items = QUICK if given.quick else ITEMS
     found: list[tuple[float, float]] = []
     print("models  questions  achieved/ideal  answering  in all  peak memory")
     kinds = [(models, "") for models in MODELS] + [(MODELS[-1], "report")]
-    with tempfile.TemporaryDirectory() as folder, running({"latency_s": LATENCY_S, "fixed": REPLY}) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        fake_openai_server({"latency_s": LATENCY_S, "fixed": REPLY}) as server,
+    ):
         benchmark = Path(folder) / "benchmark.tsv"
         write_benchmark(benchmark, items)
         for models, report in kinds:

@@ -147,7 +147,7 @@ def judge(way: str, shape: Shape, model: Path, device: str) -> TrainedJudge:
     }  # fmt: skip
     if kind == "decoder":
         said["prompt"] = {"path": said["prompt"], "at": str(ROOT / "prompts" / said["prompt"])}
-    return registry.create("judge", registry.find("judge", kind).load().spec_class(**said))
+    return registry.create_from_spec("judge", registry.find_kind("judge", kind).load().spec_class(**said))
 
 
 def measure(way: str, *, quick: bool, steps: int, peak: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import sys
 
 from throughput import REPLY, by_gateway
 
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 COUNTS, QUICK = (2_000, 50_000), (500, 5_000)
 IN_FLIGHT = 64
@@ -34,13 +34,13 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer requests")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.one is not None:
+    if given.first is not None:
         by_gateway(given.one[0], int(given.one[1]), IN_FLIGHT)
         unit = 2**20 if sys.platform == "darwin" else 2**10
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
         return 0
     peaks: list[float] = []
-    with running({"latency_s": 0.01, "fixed": REPLY}) as server:
+    with fake_openai_server({"latency_s": 0.01, "fixed": REPLY}) as server:
         for count in QUICK if given.quick else COUNTS:
             peaks.append(peak_mb(server.base_url, count))
             server.reset()

@@ -29,7 +29,7 @@ import yaml
 
 from benchbuilder.annotation.base import ShownParagraph, Task
 from benchbuilder.annotation.database.models import Project
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.config.spec.review_project import ProjectSpec
 
@@ -68,9 +68,9 @@ def task(number: int) -> Task:
 
 def lay_out(url: str, size: int) -> list[str]:
     """A database with `size` candidates; the tokens of its annotators."""
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         tokens = [ballots.invite(f"annotator {number}", "annotator")[1] for number in range(USERS)]
-        ballots.lay_out(project(), [task(number) for number in range(size)])
+        ballots.sync_project(project(), [task(number) for number in range(size)])
     return tokens
 
 
@@ -80,11 +80,11 @@ def lay_out(url: str, size: int) -> list[str]:
 def serve(url: str) -> None:
     """Serve the app over `url`; its address goes to stdout."""
     from benchbuilder.annotation.app.app import create_app
-    from benchbuilder.annotation.app.serving import serve as run
+    from benchbuilder.annotation.app.serving import serve_app as run
 
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
-        run(app, "127.0.0.1", 0, ready=lambda address: print(address, flush=True))
+        run(app, "127.0.0.1", 0, on_ready=lambda address: print(address, flush=True))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAISpec
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 SETTINGS = ((1.0, 256, 0.95), (0.2, 64, 0.85), (0.2, 256, 0.5))
 """Latency in seconds, requests in flight, and the share of the ideal that the gateway has to reach."""
@@ -55,7 +55,7 @@ def spec(base_url: str, in_flight: int, folder: Path) -> OpenAISpec:
 
 
 def conversation(request: Request) -> Conversation:
-    """One request, no fates."""
+    """One request, no outcomes."""
     yield request
     return []
 
@@ -67,8 +67,8 @@ def by_gateway(base_url: str, count: int, in_flight: int) -> tuple[float, float]
         with Gateway(Path(folder) / "journal.db", usd=1e9, tokens=10**15) as gateway:
             answered = Counter[bool]()
 
-            def done(_: int, fates: Any) -> None:
-                answered[fates == []] += 1
+            def done(_: int, outcomes: Any) -> None:
+                answered[outcomes == []] += 1
 
             def starts(first: int, last: int) -> Iterator[tuple[int, Conversation]]:
                 for number, request in enumerate(requests(last)):
@@ -85,10 +85,10 @@ def by_gateway(base_url: str, count: int, in_flight: int) -> tuple[float, float]
 
 def by_adapter(base_url: str, count: int, in_flight: int) -> tuple[float, float]:
     """The adapter alone, with a semaphore."""
-    from benchbuilder.models.providers.openai import OpenAI
+    from benchbuilder.models.providers.openai import OpenAIModel
 
     with tempfile.TemporaryDirectory() as folder:
-        model = OpenAI(spec(base_url, in_flight, Path(folder)))
+        model = OpenAIModel(spec(base_url, in_flight, Path(folder)))
 
         async def ask(request: Request) -> Reply:
             return model.read(await model.send(request))
@@ -163,8 +163,8 @@ def main() -> int:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.one is not None:
-        way, base_url, count, in_flight = given.one
+    if given.first is not None:
+        way, base_url, count, in_flight = given.first
         print(json.dumps(measure(way, base_url, int(count), int(in_flight))))
         return 0
     missed = False
@@ -173,7 +173,7 @@ def main() -> int:
     for latency_s, in_flight, target in SETTINGS:
         count = in_flight * rounds(latency_s, quick=given.quick)
         ideal = count * latency_s / in_flight
-        with running({"latency_s": latency_s, "fixed": REPLY}) as server:
+        with fake_openai_server({"latency_s": latency_s, "fixed": REPLY}) as server:
             for way in given.ways:
                 found = elsewhere(way, server.base_url, count, in_flight)
                 server.reset()

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 
 Value = int | float | str
 """0 or 1, an option of a scale, a scalar from 0 to 1, or a text."""
@@ -42,7 +42,7 @@ class ShownParagraph:
 class Task:
     """One thing to be judged as people see it: named texts, and paragraphs.
 
-    `key` hashes all `fields`; the first of them is what it is about. `about` is never shown to annotators: where it
+    `key` hashes all `fields`; the first of them is what it is about. `subject_kinds` is never shown to annotators: where it
     comes from, which model wrote it. `expected` maps guiding questions to the right answers if the task is gold: it
     is planted to see how well people judge, and decides nothing.
     """
@@ -68,37 +68,37 @@ class Comment(NamedTuple):
 
 
 @dataclass
-class Ballot:
+class Votes:
     """What came back: votes of annotators by subject and person, and decisions of adjudicators.
 
     `stale` counts votes about nothing that is shown now, by where they stand (a file, the app). A ballot holds no
     contradictions: they are errors.
     """
 
-    votes: dict[Subject, dict[str, Value]] = field(default_factory=dict[Subject, dict[str, Value]])
+    by_subject: dict[Subject, dict[str, Value]] = field(default_factory=dict[Subject, dict[str, Value]])
     decisions: dict[Subject, tuple[str, Value]] = field(default_factory=dict[Subject, tuple[str, Value]])
     stale: dict[str, int] = field(default_factory=dict[str, int])
     comments: list[Comment] = field(default_factory=list[Comment])
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MissingJudgements:
     """Judgements that are missing, in the order asked.
 
-    `votes` maps subjects that too few annotators judged to how many more it takes; `decisions` are those in dispute
-    that no adjudicator decided. `about` says of every subject asked whether it is about a claim or about evidence.
+    `by_subject` maps subjects that too few annotators judged to how many more it takes; `decisions` are those in dispute
+    that no adjudicator decided. `subject_kinds` says of every subject asked whether it is about a claim or about evidence.
     """
 
     votes: Mapping[Subject, int]
     decisions: tuple[Subject, ...]
-    about: Mapping[Subject, str]
+    subject_kinds: Mapping[Subject, str]
 
     def __bool__(self) -> bool:
         return bool(self.votes or self.decisions)
 
 
 @dataclass(frozen=True)
-class Instructions:
+class AnnotatorInstructions:
     """What people are told: where the work lies, what to do with it, and what stands in the way (if anything).
 
     `missing` counts the judgements that are missing by ``WHO: claim`` and ``WHO: evidence``.
@@ -110,7 +110,7 @@ class Instructions:
     warning: str = ""
 
 
-class Votes(ABC):
+class AnnotationBackend(ABC):
     """Asks people and collects what they decided. `workplace` is the folder of the build that belongs to people.
 
     `project` tells the work of one step from that of others in the same workplace; it is empty for the candidates of
@@ -127,17 +127,19 @@ class Votes(ABC):
 
     @property
     @abstractmethod
-    def judging(self) -> JudgingSpec | None:
+    def annotation_spec(self) -> AnnotationSpec | None:
         """What people are asked; ``None`` if nobody is asked, and nothing below is called."""
 
     @abstractmethod
-    def observes(self, workplace: Path) -> Mapping[str, str]:
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """Content hashes of all votes so far, by name."""
 
     @abstractmethod
-    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:
         """Every vote on `subjects`; DataError lists all malformed ones with where they stand."""
 
     @abstractmethod
-    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:
-        """Put the `wanted` judgements before people; with none wanted, nothing is left for them to do."""
+    def ask(
+        self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext
+    ) -> AnnotatorInstructions:
+        """Put the `missing_judgements` judgements before people; with none wanted, nothing is left for them to do."""

@@ -13,19 +13,19 @@ import pyarrow.parquet as pq
 
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
-from benchbuilder.annotation.sample import proportional
+from benchbuilder.annotation.sample import proportional_sample
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.review_project import ReviewSpec
+from benchbuilder.config.spec.review_project import ReviewProjectSpec
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.flatten import cells_of
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.row import Row
 
-_SHOWN = 10
+_MAX_SHOWN_PROBLEMS = 10
 _SEVERAL = " | "
 
 
-def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) -> list[Task] | None:
+def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, seed: int) -> list[Task] | None:
     """The tasks of the review `name`; ``None`` if its rows are not there yet (no file named, items not built).
 
     Rows that show the same as a whole are one task, with the paragraphs of both. DataError lists rows that cannot be
@@ -33,9 +33,9 @@ def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) 
     """
     rows = spec.rows
     if rows.file is not None:
-        found = [(f"{rows.file.path}:{line}", row) for line, row in _read(rows.file)]
+        found = [(f"{rows.file.path}:{line}", row) for line, row in _read_rows(rows.file)]
     elif rows.items and items is not None:
-        found = [(str(item.origin.file) + f":{item.origin.line}", _flat(item)) for item in items]
+        found = [(str(item.origin.file) + f":{item.origin.line}", _item_columns(item)) for item in items]
     else:
         return None
     _check_columns(name, spec, [row for _, row in found])
@@ -49,27 +49,29 @@ def work_list(name: str, spec: ReviewSpec, items: Table[Any] | None, seed: int) 
             problems.append(f"{where}: {error}")
             continue
         before = made.get(task.key)
-        made[task.key] = task if before is None else _joined(before, task)
+        made[task.key] = task if before is None else _merge_tasks(before, task)
         groups.setdefault(task.key, _text(row.get(rows.by or "")))
     if problems:
-        more = [f"and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
+        more = [f"and {len(problems) - _MAX_SHOWN_PROBLEMS} more"] if len(problems) > _MAX_SHOWN_PROBLEMS else []
         raise DataError(
             f"{len(problems)} rows of the review {name!r} cannot be used",
             where=problems[0].partition(": ")[0],
-            why="\n         ".join([*problems[:_SHOWN], *more]),
+            why="\n         ".join([*problems[:_MAX_SHOWN_PROBLEMS], *more]),
             next=f"correct the rows, or reviews.{name}.rows",
         )
     tasks = list(made.values())
     if rows.sample is None:
         return tasks
-    return proportional(tasks, rows.sample, name=lambda task: task.key, group=lambda task: groups[task.key], seed=seed)
+    return proportional_sample(
+        tasks, rows.sample, name=lambda task: task.key, group=lambda task: groups[task.key], seed=seed
+    )
 
 
-def _flat(item: Row) -> dict[str, Any]:
+def _item_columns(item: Row) -> dict[str, Any]:
     return {"id": item.id, "source": item.partition, **cells_of(item)}
 
 
-def _read(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
+def _read_rows(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
     """Rows with their lines, of JSON Lines, CSV, TSV or Parquet."""
     suffix = ref.file.suffix.lower()
     try:
@@ -82,11 +84,11 @@ def _read(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
             next="rows are JSON Lines, CSV or TSV in UTF-8, or Parquet",
         ) from error  # fmt: skip
     if suffix in (".csv", ".tsv"):
-        return list(_cells(ref, text, "\t" if suffix == ".tsv" else ","))
-    return list(_lines(ref, text))
+        return list(_table_rows(ref, text, "\t" if suffix == ".tsv" else ","))
+    return list(_json_rows(ref, text))
 
 
-def _cells(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, dict[str, Any]]]:
+def _table_rows(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, dict[str, Any]]]:
     """The rows of a table with a header; DataError for one that has more or fewer cells than that."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     before = csv.field_size_limit(2**27)
@@ -109,7 +111,7 @@ def _cells(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, dict[
         csv.field_size_limit(before)
 
 
-def _lines(ref: FileRef, text: str) -> Iterable[tuple[int, dict[str, Any]]]:
+def _json_rows(ref: FileRef, text: str) -> Iterable[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -124,10 +126,10 @@ def _lines(ref: FileRef, text: str) -> Iterable[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _check_columns(name: str, spec: ReviewSpec, rows: Sequence[Mapping[str, Any]]) -> None:
+def _check_columns(name: str, spec: ReviewProjectSpec, rows: Sequence[Mapping[str, Any]]) -> None:
     """DataError for a column that no row has: it is misspelt, or to be left out."""
     there = {column for row in rows for column, value in row.items() if value not in (None, "", [])}
-    wanted = {f"show.{field}": column for field, column in spec.rows.show.items() if field in spec.shown()}
+    wanted = {f"show.{field}": column for field, column in spec.rows.show.items() if field in spec.display_fields()}
     wanted |= {"paragraphs": spec.rows.paragraphs, "by": spec.rows.by}
     lacking = {key: column for key, column in wanted.items() if column is not None and column not in there}
     if rows and lacking:
@@ -140,15 +142,15 @@ def _check_columns(name: str, spec: ReviewSpec, rows: Sequence[Mapping[str, Any]
         )
 
 
-def _task(spec: ReviewSpec, row: Mapping[str, Any]) -> Task:
+def _task(spec: ReviewProjectSpec, row: Mapping[str, Any]) -> Task:
     """The task that shows a row; ValueError says what it lacks."""
     columns = spec.rows.show
-    fields = [(field, _text(row.get(columns.get(field) or ""))) for field in spec.shown()]
+    fields = [(field, _text(row.get(columns.get(field) or ""))) for field in spec.display_fields()]
     if not fields[0][1]:
         raise ValueError(f"the column {columns.get(fields[0][0])!r} is empty")
     about = [(column, _text(row.get(column))) for column in spec.rows.about]
     paragraphs = [] if spec.rows.paragraphs is None else list(_paragraphs(row.get(spec.rows.paragraphs)))
-    return make_task(fields, paragraphs, about=[pair for pair in about if pair[1]])
+    return make_task(fields, paragraphs, metadata=[pair for pair in about if pair[1]])
 
 
 def _text(value: Any) -> str:
@@ -168,8 +170,8 @@ def _paragraphs(value: Any) -> Iterable[tuple[str, str, str]]:
             raise ValueError("a paragraph is a text, or an object with a `text`")
 
 
-def _joined(first: Task, second: Task) -> Task:
-    """One task for rows that show the same as a whole: with the paragraphs of both, and both remembered in `about`."""
+def _merge_tasks(first: Task, second: Task) -> Task:
+    """One task for rows that show the same as a whole: with the paragraphs of both, and both remembered in `metadata`."""
     about = dict(first.about)
     for name, value in second.about:
         values = about.get(name, "").split(_SEVERAL) if about.get(name) else []

@@ -9,28 +9,28 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def proportional(
-    things: Sequence[T], size: int, *, name: Callable[[T], str], group: Callable[[T], str], seed: int
+def proportional_sample(
+    items: Sequence[T], size: int, *, name: Callable[[T], str], group: Callable[[T], str], seed: int
 ) -> list[T]:
-    """`size` of `things` in their order, as many of each group as its share says (largest remainders first).
+    """`size` of `items` in their order, as many of each group as its share says (largest remainders first).
 
     Which ones depends on `seed` and their names only, and a larger sample of the same seed holds most of a smaller
     one. All of them if there are no more than `size`.
 
-    >>> proportional(range(10), 4, name=str, group=lambda n: "even" if n % 2 == 0 else "odd", seed=1)
+    >>> proportional_sample(range(10), 4, name=str, group=lambda n: "even" if n % 2 == 0 else "odd", seed=1)
     [0, 7, 8, 9]
     """
     groups: dict[str, list[T]] = {}
-    for thing in things:
+    for thing in items:
         groups.setdefault(group(thing), []).append(thing)
     chosen: set[str] = set()
-    for label, count in _shares({label: len(members) for label, members in groups.items()}, size).items():
-        drawn = sorted(groups[label], key=lambda thing: _place(seed, name(thing)))[:count]
+    for label, count in _group_sizes({label: len(members) for label, members in groups.items()}, size).items():
+        drawn = sorted(groups[label], key=lambda thing: _sort_key(seed, name(thing)))[:count]
         chosen |= {name(thing) for thing in drawn}
-    return [thing for thing in things if name(thing) in chosen]
+    return [thing for thing in items if name(thing) in chosen]
 
 
-def _shares(counts: dict[str, int], size: int) -> dict[str, int]:
+def _group_sizes(counts: dict[str, int], size: int) -> dict[str, int]:
     """How many of each group: the whole part of its share, and the largest remainders make up the sum."""
     total = sum(counts.values())
     if total <= size:
@@ -43,5 +43,5 @@ def _shares(counts: dict[str, int], size: int) -> dict[str, int]:
     return shares
 
 
-def _place(seed: int, name: str) -> str:
+def _sort_key(seed: int, name: str) -> str:
     return hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).hexdigest()

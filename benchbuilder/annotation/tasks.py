@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task
-from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
 from benchbuilder.core.records.roles import Candidate, Evidence
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One thing that people are asked: guiding question `question` about `subject`, which belongs to `claim`."""
+class JudgementRequest:
+    """One thing that people are asked: guiding question `question` about `subject`, which belongs to `task_key`."""
 
     subject: Subject
     question: str
-    about: str
-    claim: str
+    subject_kind: str
+    task_key: str
 
 
 @dataclass(frozen=True)
-class Display:
+class CandidateTasks:
     """The tasks in the order of their candidates, and which key stands for each candidate and evidence row.
 
     Candidates that look the same are shown once, and so are paragraphs of one claim that read the same. Evidence
@@ -32,8 +32,8 @@ class Display:
     """
 
     tasks: tuple[Task, ...]
-    claim_of: dict[str, str]
-    paragraph_of: dict[str, str]
+    task_key_of: dict[str, str]
+    paragraph_key_of: dict[str, str]
 
 
 def _hash(prefix: str, *parts: str, size: int = 10) -> str:
@@ -71,7 +71,7 @@ def task_key(fields: Iterable[tuple[str, str]]) -> str:
     return _hash("c", *(text for _, text in fields))
 
 
-def display(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> Display:
+def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> CandidateTasks:
     """What is shown of `candidates` with their `evidence`, paragraphs by base and rank."""
     tasks: dict[str, Task] = {}
     claim_of: dict[str, str] = {}
@@ -88,10 +88,10 @@ def display(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> Di
         key = paragraph_of[row.id] = paragraph_key(claim, row.text)
         paragraphs[claim].setdefault(key, ShownParagraph(key, row.base, row.title, row.text))
     shown = tuple(replace(task, paragraphs=tuple(paragraphs[key].values())) for key, task in tasks.items())
-    return Display(shown, claim_of, paragraph_of)
+    return CandidateTasks(shown, claim_of, paragraph_of)
 
 
-def display_rows(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:
+def make_row_tasks(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:
     """What is shown of rows with a payload: its `fields`, as one task for rows that look the same.
 
     The tasks come in the order of their rows, and with them the key of each row by its id.
@@ -100,24 +100,24 @@ def display_rows(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task
     key_of: dict[str, str] = {}
     names = tuple(fields)
     for row in rows:
-        texts = dict(row.payload.shown())
+        texts = dict(row.payload.display_fields())
         shown = tuple((name, texts.get(name, "")) for name in names)
         key = key_of[row.id] = task_key(shown)
         tasks.setdefault(key, Task(key, shown, about=(("partition", row.partition), ("row", row.id))))
     return tuple(tasks.values()), key_of
 
 
-def everything_asked(tasks: Iterable[Task], judging: JudgingSpec) -> dict[Subject, Asked]:
+def judgement_requests(tasks: Iterable[Task], spec: AnnotationSpec) -> dict[Subject, JudgementRequest]:
     """Every judgement that the recipe wants about `tasks`."""
-    on_claims = [(name, wording_key(question)) for name, question in judging.asked("claim").items()]
-    on_evidence = [(name, wording_key(question)) for name, question in judging.asked("evidence").items()]
-    asked: dict[Subject, Asked] = {}
+    on_claims = [(name, wording_key(question)) for name, question in spec.questions_about("claim").items()]
+    on_evidence = [(name, wording_key(question)) for name, question in spec.questions_about("evidence").items()]
+    asked: dict[Subject, JudgementRequest] = {}
     for task in tasks:
         for name, wording in on_claims:
             subject = Subject(task.key, wording, task.text)
-            asked[subject] = Asked(subject, name, "claim", task.key)
+            asked[subject] = JudgementRequest(subject, name, "claim", task.key)
         for paragraph in task.paragraphs:
             for name, wording in on_evidence:
                 subject = Subject(paragraph.key, wording, paragraph.text)
-                asked[subject] = Asked(subject, name, "evidence", task.key)
+                asked[subject] = JudgementRequest(subject, name, "evidence", task.key)
     return asked

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from benchbuilder.annotation.base import Value
 from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.core.text.normalise import narrow
+from benchbuilder.core.text.normalise import to_half_width
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})?(\.[0-9]{1,18})?(?<=[0-9])", re.ASCII)
 
@@ -23,7 +23,7 @@ def parse_value(question: GuidingQuestion, text: str) -> Value | None:
         if len(text.strip()) > question.max_chars:
             raise ValueError(f"longer than {question.max_chars} characters")
         return text.strip() or None
-    plain = narrow(unicodedata.normalize("NFKC", text)).strip().replace(",", ".")
+    plain = to_half_width(unicodedata.normalize("NFKC", text)).strip().replace(",", ".")
     if not plain:
         return None
     number = _number(plain)
@@ -41,7 +41,7 @@ def _number(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def allowed(question: GuidingQuestion, value: object) -> bool:
+def is_allowed_value(question: GuidingQuestion, value: object) -> bool:
     """Whether `value`, as it came out of JSON, is an answer to `question`."""
     if question.answer == "text":
         return isinstance(value, str) and 0 < len(value) <= question.max_chars
@@ -52,7 +52,7 @@ def allowed(question: GuidingQuestion, value: object) -> bool:
     return value in (question.options or {0: "", 1: ""})
 
 
-def in_dispute(question: GuidingQuestion, values: Sequence[Value]) -> bool:
+def is_disputed(question: GuidingQuestion, values: Sequence[Value]) -> bool:
     """Whether annotators who gave `values` need somebody to decide."""
     numbers = [value for value in values if not isinstance(value, str)]
     if question.answer == "text" or len(numbers) < 2:
@@ -63,10 +63,10 @@ def in_dispute(question: GuidingQuestion, values: Sequence[Value]) -> bool:
     return high - low > question.tolerance + 1e-9 or (low < question.threshold <= high)
 
 
-def mean(question: GuidingQuestion, values: Sequence[Value]) -> float:
+def aggregate_value(question: GuidingQuestion, values: Sequence[Value]) -> float:
     """What `values` decide where no adjudicator does: the one that all gave, or their mean.
 
-    By the rule ``mean`` people may differ: then the mean counts on a scale too, and the majority of binary answers
+    By the rule ``aggregate_value`` people may differ: then the mean counts on a scale too, and the majority of binary answers
     (0 if there is none).
     """
     numbers = [float(value) for value in values if not isinstance(value, str)]
@@ -74,6 +74,6 @@ def mean(question: GuidingQuestion, values: Sequence[Value]) -> float:
     return float(middle > 0.5) if question.answer == "binary" else middle
 
 
-def passes(question: GuidingQuestion, decision: float, required: float) -> bool:
+def passes_gate(question: GuidingQuestion, decision: float, required: float) -> bool:
     """Whether `decision` is what a gate requires: just that if binary, that or more otherwise."""
     return decision == required if question.answer == "binary" else decision >= required - 1e-9

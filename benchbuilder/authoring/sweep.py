@@ -14,13 +14,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core.errors import BenchbuilderError, BudgetReached, DataError, Problem, RecipeError
 from benchbuilder.core.records.arrow.flatten import cells_of
-from benchbuilder.evaluation.plan import asked_words, plan_evaluation
-from benchbuilder.pipeline.build import BuildReport, build
-from benchbuilder.pipeline.check import check
+from benchbuilder.evaluation.plan import chooses_model, plan_evaluation
+from benchbuilder.pipeline.build import BuildReport, build_benchmark
+from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.progress import Watcher
 from benchbuilder.pipeline.store.checksums import Checksums
@@ -34,26 +34,26 @@ _JOURNAL = "replies.sqlite"
 
 
 @dataclass(frozen=True)
-class Run:
+class SweepRun:
     """One run of a sweep: its words, which of them are its own, and the name of its folder, which these give it."""
 
-    words: tuple[str, ...]
-    own: tuple[str, ...]
+    overrides: tuple[str, ...]
+    own_overrides: tuple[str, ...]
     name: str
 
 
 @dataclass
-class Outcome:
-    """What came of a run: rows by type of item, lost tickets, what was paid, the scores of its evaluation."""
+class SweepOutcome:
+    """What came of a run: rows by type of item, lost branches, what was paid, the scores of its evaluation."""
 
-    run: Run
+    run: SweepRun
     state: str = "built"
     units: int = 0
     types: Counter[str] = field(default_factory=Counter[str])
     dropped: int = 0
     failed: int = 0
     usd: float | None = 0.0
-    why: str = ""
+    error: str = ""
     scores: list[tuple[str, str, str, str, Any, Any, Any]] = field(default_factory=list[Any])
     """Task, table, model, column, value, and the bounds of its interval."""
 
@@ -63,15 +63,15 @@ class Outcome:
         return self.types.total()
 
 
-def runs_of(words: Sequence[str]) -> list[Run]:
-    """Every combination of the alternatives in `words` (``key=a,b``; commas within brackets or quotes separate none).
+def sweep_runs(overrides: Sequence[str]) -> list[SweepRun]:
+    """Every combination of the alternatives in `overrides` (``key=a,b``; commas within brackets or quotes separate none).
 
     RecipeError if there are more than `MOST_RUNS`, or if two would build into one folder.
     """
     choices: list[list[str]] = []
-    for word in words:
+    for word in overrides:
         key, equals, value = word.partition("=")
-        values = alternatives(value) if equals else [value]
+        values = split_alternatives(value) if equals else [value]
         choices.append([f"{key}={one}" for one in values] if equals else [word])
     total = 1
     for choice in choices:
@@ -83,29 +83,29 @@ def runs_of(words: Sequence[str]) -> list[Run]:
     owns = [tuple(one[place] for place in varied) for one in product(*choices)]
     if twice := [own for own, count in Counter(owns).items() if count > 1]:
         raise RecipeError([Problem("two runs of this sweep would build into one folder", where="command line",
-                                   found=" ".join(twice[0]), hint="give each value once")])  # fmt: skip
-    slugs = Counter(map(_slug, owns))
+                                   actual=" ".join(twice[0]), hint="give each value once")])  # fmt: skip
+    slugs = Counter(map(_folder_name, owns))
     return [
-        Run(words, own, name if slugs[name := _slug(own)] == 1 else f"{name}-{_mark(own)}")
+        SweepRun(words, own, name if slugs[name := _folder_name(own)] == 1 else f"{name}-{_distinguishing_suffix(own)}")
         for words, own in zip(product(*choices), owns, strict=True)
     ]
 
 
-def _slug(own: Sequence[str]) -> str:
+def _folder_name(own_overrides: Sequence[str]) -> str:
     """The name of a folder, by values: within the folder of the sweep, and visible."""
-    parts = (re.sub(r"[^\w.]+", "_", word.partition("=")[2]).strip("_.") or "empty" for word in own)
+    parts = (re.sub(r"[^\w.]+", "_", word.partition("=")[2]).strip("_.") or "empty" for word in own_overrides)
     return "-".join(parts)[:80] or "run"
 
 
-def _mark(own: Sequence[str]) -> str:
+def _distinguishing_suffix(own_overrides: Sequence[str]) -> str:
     """What tells runs apart whose values read alike."""
-    return hashlib.blake2b("\n".join(own).encode(), digest_size=3).hexdigest()
+    return hashlib.blake2b("\n".join(own_overrides).encode(), digest_size=3).hexdigest()
 
 
-def alternatives(value: str) -> list[str]:
+def split_alternatives(value: str) -> list[str]:
     """The values between the commas of `value` that stand in no brackets or quotes.
 
-    >>> alternatives("1,2"), alternatives("[a,b]"), alternatives("[a],[a,b]"), alternatives("'x,y'")
+    >>> split_alternatives("1,2"), split_alternatives("[a,b]"), split_alternatives("[a],[a,b]"), split_alternatives("'x,y'")
     (['1', '2'], ['[a,b]'], ['[a]', '[a,b]'], ["'x,y'"])
     """
     parts, depth, quote = [""], 0, ""
@@ -130,72 +130,72 @@ class Sweep:
     budget holds for all runs together. A run that cannot be built is told of and the others go on; a cap that is
     reached stops the sweep."""
 
-    def __init__(self, folder: Path, runs: Sequence[Run], recipes: Sequence[str] | None, cwd: Path) -> None:
+    def __init__(self, folder: Path, runs: Sequence[SweepRun], recipes: Sequence[str] | None, cwd: Path) -> None:
         self.folder, self.runs, self.recipes, self.cwd = folder, tuple(runs), recipes, cwd
 
-    def planned(self, run: Run) -> tuple[Loaded, Plan, Store]:
+    def plan_run(self, run: SweepRun) -> tuple[LoadedRecipe, Plan, Store]:
         """The checked recipe of a run, its plan and its store."""
         place = self.folder / run.name
-        loaded = load_recipe([*run.words, f"run.dir='{place}'"], recipes=self.recipes, cwd=self.cwd)
-        check(loaded)
+        loaded = load_recipe([*run.overrides, f"run.dir='{place}'"], recipes=self.recipes, cwd=self.cwd)
+        check_recipe(loaded)
         store = self._store(place)
         return loaded, _plan(loaded.recipe, store), store
 
     def _store(self, place: Path) -> Store:
         return Store(place, journal=self.folder / _JOURNAL)
 
-    def run(self, watcher: Watcher, *, evaluate: bool, told: Callable[[Run], None]) -> list[Outcome]:
+    def run(self, watcher: Watcher, *, evaluate: bool, on_start: Callable[[SweepRun], None]) -> list[SweepOutcome]:
         """Build every run, and evaluate it if wanted; what came out, in order."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        found: list[Outcome] = []
+        found: list[SweepOutcome] = []
         for run in self.runs:
-            told(run)
-            outcome = Outcome(run)
+            on_start(run)
+            outcome = SweepOutcome(run)
             found.append(outcome)
             try:
-                self._one(outcome, watcher, evaluate=evaluate)
+                self._run_one(outcome, watcher, evaluate=evaluate)
             except BudgetReached as error:
-                outcome.state, outcome.why = "stopped", str(error).splitlines()[0]
+                outcome.state, outcome.error = "stopped", str(error).splitlines()[0]
                 break
             except BenchbuilderError as error:
-                outcome.state, outcome.why = "failed", "; ".join(str(error).splitlines()[:2])
+                outcome.state, outcome.error = "failed", "; ".join(str(error).splitlines()[:2])
         return found
 
-    def _one(self, outcome: Outcome, watcher: Watcher, *, evaluate: bool) -> None:
+    def _run_one(self, outcome: SweepOutcome, watcher: Watcher, *, evaluate: bool) -> None:
         run = outcome.run
-        loaded, plan, store = self.planned(run)
-        report = build(plan, store, loaded.yaml, watcher, words=run.words)
-        _fill(outcome, report, plan, store)
+        loaded, plan, store = self.plan_run(run)
+        report = build_benchmark(plan, store, loaded.yaml, watcher, overrides=run.overrides)
+        _record_build(outcome, report, plan, store)
         if not evaluate or report.waiting:
             return
         for part in loaded.by_task():
             if part.recipe.evaluation is None:
                 continue
             evaluation = plan_evaluation(
-                part, self.cwd, with_model=asked_words(run.words), journal=self.folder / _JOURNAL
+                part, self.cwd, with_model=chooses_model(run.overrides), journal=self.folder / _JOURNAL
             )
-            scored = build(evaluation.plan, evaluation.store, part.yaml, watcher, keep=True)
-            for file in scored.written:
+            scored = build_benchmark(evaluation.plan, evaluation.store, part.yaml, watcher, keep_outputs=True)
+            for file in scored.written_files:
                 if file.suffix == ".json":
                     outcome.scores += _scores(part.task, file)
 
 
 def _plan(recipe: Recipe, store: Store) -> Plan:
     checksums = Checksums(store.checksums)
-    plan = make_plan(recipe, store, checksums.of)
+    plan = make_plan(recipe, store, checksums.sha256_of)
     checksums.save()
     return plan
 
 
-def _fill(outcome: Outcome, report: BuildReport, plan: Plan, store: Store) -> None:
+def _record_build(outcome: SweepOutcome, report: BuildReport, plan: Plan, store: Store) -> None:
     """What a build came to."""
     outcome.state = "waits" if report.waiting else "built"
-    outcome.why = "; ".join(str(waiting).splitlines()[0] for waiting in report.waiting.values())
+    outcome.error = "; ".join(str(waiting).splitlines()[0] for waiting in report.waiting.values())
     for name, manifest in report.manifests.items():
         outcome.units += sum(n for *_, n in manifest.units)
         lost = Counter[str]()
-        for _, fate, _, n in manifest.counts:
-            lost[fate] += n
+        for _, row_outcome, _, n in manifest.counts:
+            lost[row_outcome] += n
         outcome.dropped += lost["dropped"] if manifest.inputs else 0
         outcome.failed += lost["failed"]
         for task, part in plan.recipe.by_task().items():
@@ -226,24 +226,24 @@ def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, A
 # --- the table
 
 
-def summary(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
+def sweep_table(outcomes: Sequence[SweepOutcome]) -> tuple[list[str], list[list[str]]]:
     """Headings and lines of the table of runs."""
     types = list(dict.fromkeys(kind for one in outcomes for kind in one.types if kind != "items"))
-    varied = [word.partition("=")[0] for word in outcomes[0].run.own] if outcomes else []
+    varied = [word.partition("=")[0] for word in outcomes[0].run.own_overrides] if outcomes else []
     head = ["run", *varied, "state", "source units", "items", *types, "dropped", "failed", "usd so far", "why"]
     lines: list[list[str]] = []
     for one in outcomes:
-        values = [word.partition("=")[2] for word in one.run.own]
+        values = [word.partition("=")[2] for word in one.run.own_overrides]
         counts = [str(one.types[kind]) for kind in types]
         usd = "unknown" if one.usd is None else f"{one.usd:.4f}"
         lines.append([one.run.name, *values, one.state, str(one.units), str(one.items), *counts, str(one.dropped),
-                      str(one.failed), usd, one.why])  # fmt: skip
+                      str(one.failed), usd, one.error])  # fmt: skip
     return head, lines
 
 
-def write_summary(folder: Path, outcomes: Sequence[Outcome]) -> list[Path]:
+def write_sweep_files(folder: Path, outcomes: Sequence[SweepOutcome]) -> list[Path]:
     """Write ``sweep.csv`` and ``sweep.md``, and ``sweep_scores.csv`` if anything was evaluated."""
-    head, lines = summary(outcomes)
+    head, lines = sweep_table(outcomes)
     files = {"sweep.csv": _csv(head, lines), "sweep.md": _markdown(head, lines)}
     scores = [[one.run.name, *map(_text, score)] for one in outcomes for score in one.scores]
     if scores:
@@ -269,9 +269,9 @@ def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
 
 
-def first_failure(outcomes: Sequence[Outcome]) -> DataError | None:
+def first_sweep_failure(outcomes: Sequence[SweepOutcome]) -> DataError | None:
     """The error to end a sweep with of which no run could be built."""
     if any(one.state != "failed" for one in outcomes):
         return None
-    return DataError("no run of this sweep could be built", why=outcomes[0].why if outcomes else "there are no runs",
+    return DataError("no run of this sweep could be built", why=outcomes[0].error if outcomes else "there are no runs",
                      next="try one of them alone: the same arguments without `sweep`, with one value each")  # fmt: skip

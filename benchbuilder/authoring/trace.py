@@ -15,36 +15,36 @@ import pyarrow.compute as pc
 
 from benchbuilder.core.display import row_text
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.build_rows import column
+from benchbuilder.core.records.arrow.build_rows import combined_column
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.row import Row
 from benchbuilder.core.registry import row_class
-from benchbuilder.pipeline.accounting.shard import FATES
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.shards.files import read_columns, read_part, read_slice
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.steps.base import Stage
+from benchbuilder.steps.base import Step
 
 
 @dataclass(frozen=True)
-class Branch:
+class TracedBranch:
     """One branch of a row's life: the steps it went through and how it ended."""
 
     path: tuple[str, ...]
-    fate: str
+    outcome: str
     reason: str = ""
     detail: str = ""
-    sentence: str = ""
+    meaning: str = ""
 
-    def end(self) -> str:
+    def ending(self) -> str:
         """How it ended, in words."""
-        told = self.fate + (f" ({self.reason})" if self.reason else "")
-        why = ": ".join(part for part in (self.sentence, self.detail) if part)
+        told = self.outcome + (f" ({self.reason})" if self.reason else "")
+        why = ": ".join(part for part in (self.meaning, self.detail) if part)
         return told + (f" - {why}" if why else "")
 
     def __str__(self) -> str:
-        return f"{' > '.join(self.path)}: {self.end()}"
+        return f"{' > '.join(self.path)}: {self.ending()}"
 
 
 class Inspector:
@@ -61,26 +61,26 @@ class Inspector:
                 next="build it first, with the same arguments: benchbuild recipe=... key=value ...",
             )
 
-    def why(self, what: str) -> list[Branch]:
+    def branches_of(self, reference: str) -> list[TracedBranch]:
         """Every branch of a row (by id), or of a source unit (``file:line``), to its end. DataError if unknown."""
-        file, _, line = what.rpartition(":")
+        file, _, line = reference.rpartition(":")
         if file and line.isdigit():
-            return self._unit(file, int(line))
-        for name in self._likely(what):
-            if what in self._ids(name, {what}):
-                return list(self._branches(name, what, (name,)))
-        raise self._unknown(what)
+            return self._branches_of_unit(file, int(line))
+        for name in self._likely_steps(reference):
+            if reference in self._row_positions(name, {reference}):
+                return list(self._branches(name, reference, (name,)))
+        raise self._unknown_row_error(reference)
 
-    def _unit(self, file: str, line: int) -> list[Branch]:
-        branches: list[Branch] = []
+    def _branches_of_unit(self, file: str, line: int) -> list[TracedBranch]:
+        branches: list[TracedBranch] = []
         for name in self.plan.recipe.sources:
             if name not in self.manifests:
                 continue
-            for ticket in self._lines(name, line=line, file=file):
-                if ticket["out"]:
-                    branches += self._branches(name, ticket["out"], (name,))
+            for branch in self._outcome_lines(name, line=line, file=file):
+                if branch["out"]:
+                    branches += self._branches(name, branch["out"], (name,))
                 else:
-                    branches.append(self._end(name, ticket, (name,)))
+                    branches.append(self._ended_branch(name, branch, (name,)))
         if branches:
             return branches
         sources = [name for name in self.plan.recipe.sources if name in self.manifests]
@@ -91,68 +91,68 @@ class Inspector:
             next="name the file as the ledger does",
         )
 
-    def read_at(self, what: str) -> list[str]:
+    def texts_read_at(self, reference: str) -> list[str]:
         """The texts of the rows that were read at ``file:line``; none for a row's id."""
-        file, _, line = what.rpartition(":")
+        file, _, line = reference.rpartition(":")
         names = [name for name in self.plan.recipe.sources if name in self.manifests and file and line.isdigit()]
-        tickets = [ticket for name in names for ticket in self._lines(name, line=int(line), file=file)]
-        found = self._find({ticket["out"] for ticket in tickets if ticket["out"]})
-        return [row_text(found[ticket["out"]][1]) for ticket in tickets if ticket["out"] in found]
+        branches = [branch for name in names for branch in self._outcome_lines(name, line=int(line), file=file)]
+        found = self._rows_by_id({branch["out"] for branch in branches if branch["out"]})
+        return [row_text(found[branch["out"]][1]) for branch in branches if branch["out"] in found]
 
-    def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
+    def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[TracedBranch]:
         if node in {part.items for part in self.plan.recipe.by_task().values()}:
-            yield Branch(path, "item", detail=row)
+            yield TracedBranch(path, "item", detail=row)
             return
         ended, readers = True, list[str]()
         for name, step in self.plan.nodes.items():
             for port, names in step.inputs.items():
-                if node not in names or not isinstance(step.maker, Stage):
+                if node not in names or not isinstance(step.producer, Step):
                     continue
-                mode = step.maker.ports[port].mode
+                mode = step.producer.ports[port].mode
                 if mode in ("parent", "lookup"):
                     readers.append(name)
                     continue
                 ended = False
                 if name not in self.manifests:
-                    yield Branch((*path, name), "not built yet")
+                    yield TracedBranch((*path, name), "not built yet")
                 elif mode == "each":
-                    yield from self._tickets(name, row, (*path, name))
+                    yield from self._branches_at_step(name, row, (*path, name))
                 else:
-                    yield from self._use(name, port, row, (*path, name))
+                    yield from self._branch_of_use(name, port, row, (*path, name))
         if ended:
             end = f"{', '.join(readers)} look{'s' if len(readers) == 1 else ''} it up" if readers else ""
-            yield Branch(path, "kept", detail=f"{row}; {end or 'no step takes it further'}")
+            yield TracedBranch(path, "kept", detail=f"{row}; {end or 'no step takes it further'}")
 
-    def _tickets(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        for ticket in self._lines(name, row=row, port="each"):
-            if ticket["fate"] == "kept":
-                yield from self._branches(name, ticket["out"], path)
+    def _branches_at_step(self, name: str, row: str, path: tuple[str, ...]) -> Iterator[TracedBranch]:
+        for branch in self._outcome_lines(name, row=row, port="each"):
+            if branch["outcome"] == "kept":
+                yield from self._branches(name, branch["out"], path)
             else:
-                yield self._end(name, ticket, path)
+                yield self._ended_branch(name, branch, path)
 
-    def _use(self, name: str, port: str, row: str, path: tuple[str, ...]) -> Iterator[Branch]:
-        tickets = self._lines(name, row=row, port=port)
-        if tickets:
-            yield self._end(name, tickets[0], path)
+    def _branch_of_use(self, name: str, port: str, row: str, path: tuple[str, ...]) -> Iterator[TracedBranch]:
+        branches = self._outcome_lines(name, row=row, port=port)
+        if branches:
+            yield self._ended_branch(name, branches[0], path)
             return
-        children = [child for part in self._parts(name) for child in _children(part, row)]
-        yield Branch(path, "used", detail=f"{port} of {', '.join(children)}")
+        children = [child for part in self._row_files(name) for child in _children(part, row)]
+        yield TracedBranch(path, "used", detail=f"{port} of {', '.join(children)}")
 
-    def _end(self, name: str, ticket: Mapping[str, Any], path: tuple[str, ...]) -> Branch:
-        sentence = self.manifests[name].reasons.get(ticket["reason"], "")
-        return Branch(path, ticket["fate"].replace("_", " "), ticket["reason"], ticket["detail"], sentence)
+    def _ended_branch(self, name: str, branch: Mapping[str, Any], path: tuple[str, ...]) -> TracedBranch:
+        sentence = self.manifests[name].reasons.get(branch["reason"], "")
+        return TracedBranch(path, branch["outcome"].replace("_", " "), branch["reason"], branch["detail"], sentence)
 
     def trace(self, item: str) -> list[tuple[str, Row]]:
         """An item and all rows that it comes from, against the flow, each with the step that made it: sources last."""
-        row = self._find({item}).get(item)
+        row = self._rows_by_id({item}).get(item)
         if row is None:
-            raise self._unknown(item)
-        found = self._find(set(row[1].parents))
+            raise self._unknown_row_error(item)
+        found = self._rows_by_id(set(row[1].parents))
         made = [found[parent] for parent in row[1].parents if parent in found]
         flow = {name: position for position, name in enumerate(self.plan.nodes)}
         return [row, *sorted(made, key=lambda one: -flow[one[0]])]
 
-    def peek(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
+    def first_rows(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
         """The manifest and the first rows of a step."""
         if step not in self.plan.nodes:
             close = get_close_matches(step, self.plan.nodes, n=1)
@@ -165,53 +165,53 @@ class Inspector:
             raise DataError(f"step {step!r} is not built yet", next="build first, with the same arguments")
         cls = row_class(self.manifests[step].row)
         rows: list[Row] = []
-        for part in self._parts(step):
+        for part in self._row_files(step):
             first = read_slice(part, schema_of(cls), 0, count - len(rows))
             rows += [cls.model_validate(data) for data in first.to_pylist()]
             if len(rows) >= count:
                 break
         return self.manifests[step], rows
 
-    def _find(self, rows: Set[str]) -> dict[str, tuple[str, Row]]:
+    def _rows_by_id(self, rows: Set[str]) -> dict[str, tuple[str, Row]]:
         """The rows of these ids, each with the first step that has it; those that there are."""
         found: dict[str, tuple[str, Row]] = {}
-        for name in dict.fromkeys(name for row in sorted(rows) for name in self._likely(row)):
+        for name in dict.fromkeys(name for row in sorted(rows) for name in self._likely_steps(row)):
             if missing := rows - found.keys():
                 cls = row_class(self.manifests[name].row)
-                for row, (part, place) in self._ids(name, missing).items():
+                for row, (part, place) in self._row_positions(name, missing).items():
                     data = read_slice(part, schema_of(cls), place, 1).to_pylist()[0]
                     found[row] = name, cls.model_validate(data)
         return found
 
-    def _likely(self, row: str) -> list[str]:
+    def _likely_steps(self, row: str) -> list[str]:
         """The steps in flow order, those first whose rows are called as the id says."""
         names = {name: row_class(manifest.row).name for name, manifest in self.manifests.items()}
         return sorted(names, key=lambda name: not row.startswith(f"{names[name]}-"))
 
-    def _ids(self, name: str, rows: Set[str]) -> dict[str, tuple[Path, int]]:
+    def _row_positions(self, name: str, rows: Set[str]) -> dict[str, tuple[Path, int]]:
         """Where in the files of a step the rows of these ids stand."""
         found: dict[str, tuple[Path, int]] = {}
         wanted = pa.array(sorted(rows), pa.string())
-        for part in self._parts(name):
-            ids = column(read_columns(part, ["id"]), "id")
-            for place in _places(pc.is_in(ids, value_set=wanted)):
+        for part in self._row_files(name):
+            ids = combined_column(read_columns(part, ["id"]), "id")
+            for place in _true_positions(pc.is_in(ids, value_set=wanted)):
                 found[ids[place].as_py()] = part, place
             if len(found) == len(rows):
                 break
         return found
 
-    def _parts(self, name: str) -> tuple[Path, ...]:
+    def _row_files(self, name: str) -> tuple[Path, ...]:
         return self.store.parts(self.manifests[name])
 
-    def _lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
-        """The tickets of a step whose fates have these values."""
+    def _outcome_lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
+        """The branches of a step whose outcomes have these values."""
         lines: list[dict[str, Any]] = []
-        for part in self.store.fates_parts(self.manifests[name]):
-            if places := _places(_having(read_columns(part, list(values)), values)):
-                lines += read_part(part, FATES).take(places).to_pylist()
+        for part in self.store.outcome_parts(self.manifests[name]):
+            if places := _true_positions(_lines_with_values(read_columns(part, list(values)), values)):
+                lines += read_part(part, OUTCOME_SCHEMA).take(places).to_pylist()
         return lines
 
-    def _unknown(self, row: str) -> DataError:
+    def _unknown_row_error(self, row: str) -> DataError:
         return DataError(
             f"no row of this build has the id {row!r}",
             why=f"looked in {len(self.manifests)} steps of {self.store.folder}",
@@ -219,20 +219,22 @@ class Inspector:
         )
 
 
-def _having(table: pa.Table, values: Mapping[str, str | int]) -> Any:
+def _lines_with_values(table: pa.Table, values: Mapping[str, str | int]) -> Any:
     """Which lines have these values."""
     compute: Any = pc
-    return functools.reduce(compute.and_, (compute.equal(column(table, name), values[name]) for name in values))
+    return functools.reduce(
+        compute.and_, (compute.equal(combined_column(table, name), values[name]) for name in values)
+    )
 
 
-def _places(mask: Any) -> list[int]:
+def _true_positions(mask: Any) -> list[int]:
     return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
 
 
 def _children(part: Path, row: str) -> list[str]:
-    """The ids of the rows in a file that have `row` among their parents."""
+    """The ids of the rows in a file that have `_outcome_lines` among their parents."""
     table, compute = read_columns(part, ["id", "parents"]), pc
-    lists: Any = column(table, "parents")
+    lists: Any = combined_column(table, "parents")
     owners: Any = compute.call_function("list_parent_indices", [lists])
     theirs = owners.filter(compute.call_function("equal", [lists.flatten(), pa.scalar(row)]))
-    return [str(child) for child in column(table, "id").take(theirs.unique()).to_pylist()]
+    return [str(child) for child in combined_column(table, "id").take(theirs.unique()).to_pylist()]

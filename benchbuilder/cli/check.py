@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.leftovers import Leftovers
+from benchbuilder.authoring.clone.leftovers import UnadaptedText
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import find_roots
 from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.pipeline.check import check, require_libraries
+from benchbuilder.pipeline.check import check_recipe, require_libraries
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -24,13 +24,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     name = next((word.partition("=")[2] for word in args.overrides if word.startswith("recipe=")), "")
     try:
         loaded = load_recipe(args.overrides, recipes=args.recipes)
-        leftovers = Leftovers(name, loaded.roots)
-        warnings = check(loaded)
+        leftovers = UnadaptedText(name, loaded.roots)
+        warnings = check_recipe(loaded)
         require_libraries(loaded)
     except (RecipeError, DataError):
-        _warn(Leftovers(name, find_roots(args.recipes or ())).written(), console)
+        _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)
         raise
-    _warn((*warnings, *leftovers.written(), *leftovers.against(loaded)), console)
+    _warn((*warnings, *leftovers.problems_in_files(), *leftovers.problems_with(loaded)), console)
     recipe = loaded.recipe
     told = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
     console.print(f"{recipe.name}: {told}", highlight=False)

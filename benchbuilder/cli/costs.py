@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import Quote, Range, StepQuote
-from benchbuilder.config.spec.recipe import Budget
-from benchbuilder.exporters.render.i18n import dollars
+from benchbuilder.authoring.dry_run.estimate_cost import Quote, QuoteRange, StepQuote
+from benchbuilder.config.spec.recipe import BudgetSpec
+from benchbuilder.exporters.render.i18n import format_dollars
 from benchbuilder.models.base import Receipt
 
 # --- what was paid
@@ -44,7 +44,7 @@ def _paid(receipts: Sequence[Receipt], model: str) -> str:
     if len(known) < len(receipts):
         return f"no price known for {model}"
     dates = sorted({receipt.prices_as_of for receipt in receipts if receipt.prices_as_of})
-    return f"{dollars(sum(known))} USD (prices of {', '.join(dates)})" if dates else "it runs here: no price"
+    return f"{format_dollars(sum(known))} USD (prices of {', '.join(dates)})" if dates else "it runs here: no price"
 
 
 # --- what will be
@@ -63,7 +63,7 @@ def quote_table(quote: Quote) -> Table:
     return table
 
 
-def _add(table: Table, name: str, model: str, counts: Sequence[Range], usd: Range | None) -> None:
+def _add(table: Table, name: str, model: str, counts: Sequence[QuoteRange], usd: QuoteRange | None) -> None:
     table.add_row(
         name, model, *(f"{r.expected:,.0f}" for r in counts), "no price" if usd is None else _usd(usd.expected)
     )
@@ -73,36 +73,36 @@ def _add(table: Table, name: str, model: str, counts: Sequence[Range], usd: Rang
 
 
 def _usd(amount: float | None) -> str:
-    return "no limit" if amount is None else dollars(amount)
+    return "no limit" if amount is None else format_dollars(amount)
 
 
 def quote_notes(quote: Quote) -> Iterator[str]:
     """What a reader must know of the numbers: how they were made and what is not in them."""
-    for step in {(s.model, s.counted): s for s in quote.steps}.values():
-        yield f"{step.model}: tokens {step.counted}{_priced(step)}"
+    for step in {(s.model, s.counting_method): s for s in quote.steps}.values():
+        yield f"{step.model}: tokens {step.counting_method}{_priced(step)}"
     if answered := sum(step.answered for step in quote.steps):
         they = "it costs" if answered == 1 else "they cost"
         yield f"{answered:,} {_replies(answered)} from before will be used again: {they} nothing"
     for step in quote.steps:
         if step.completion_tokens.at_most is None:
             yield f"{step.step}: nothing limits its replies; sampling.max_new_tokens would"
-        if step.unlike:
-            rows, them = ("row goes", "it") if step.unlike == 1 else ("rows go", "them")
-            yield f"{step.step}: {step.unlike:,} {rows} on by a real reply only: later steps are quoted without {them}"
+        if step.refused:
+            rows, them = ("row goes", "it") if step.refused == 1 else ("rows go", "them")
+            yield f"{step.step}: {step.refused:,} {rows} on by a real reply only: later steps are quoted without {them}"
     for name, why in quote.skipped.items():
         yield f"{name} is not in the quote: {why}"
 
 
 def _priced(step: StepQuote) -> str:
-    if step.here:
+    if step.is_local:
         return "; it runs here: no price"
     if step.usd is None:
         return f"; no price known: {step.unpriced}"
-    batch = "" if step.batch is None else f", by the batch at {step.batch:g} of them"
+    batch = "" if step.batch_proportion is None else f", by the batch at {step.batch_proportion:g} of them"
     return f"; prices of {step.prices_as_of}{batch}"
 
 
-def budget_lines(quote: Quote, budget: Budget) -> Iterator[str]:
+def budget_lines(quote: Quote, budget: BudgetSpec) -> Iterator[str]:
     """What was spent, what may be, and whether the quote fits."""
     yield from (f"so far: {line}" for line in receipt_lines(quote.spent))
     if budget.usd is None and budget.tokens is None:
@@ -110,27 +110,31 @@ def budget_lines(quote: Quote, budget: Budget) -> Iterator[str]:
     if budget.usd is not None:
         if unknown := sorted({r.model for r in quote.spent if r.usd is None}):
             yield f"budget.usd does not count what was paid without a known price: {', '.join(unknown)}"
-        spent, aside = sum(r.usd or 0 for r in quote.spent), max((step.aside_usd for step in quote.steps), default=0)
-        yield _fits("budget.usd", budget.usd, (spent, quote.usd, aside), lambda usd: f"{usd:.4f}", "USD")
+        spent, aside = sum(r.usd or 0 for r in quote.spent), max((step.reserve_usd for step in quote.steps), default=0)
+        yield _cap_line("budget.usd", budget.usd, (spent, quote.usd, aside), lambda usd: f"{usd:.4f}", "USD")
     if budget.tokens is not None:
         spent = sum(r.prompt_tokens + r.completion_tokens + r.unanswered_tokens for r in quote.spent)
-        aside = max((step.aside_tokens for step in quote.steps), default=0)
+        aside = max((step.reserve_tokens for step in quote.steps), default=0)
         tokens = quote.prompt_tokens + quote.completion_tokens
-        yield _fits("budget.tokens", budget.tokens, (spent, tokens, aside), lambda n: f"{n:,.0f}", "tokens")
+        yield _cap_line("budget.tokens", budget.tokens, (spent, tokens, aside), lambda n: f"{n:,.0f}", "tokens")
 
 
-def _fits(
-    key: str, cap: float, sums: tuple[float, Range | None, float], said: Callable[[float], str], unit: str
+def _cap_line(
+    key: str,
+    cap: float,
+    amounts: tuple[float, QuoteRange | None, float],
+    format_amount: Callable[[float], str],
+    unit: str,
 ) -> str:
     """Whether a cap leaves room for what is quoted besides what was spent.
 
-    The last of the `sums` must be left for a request before it is sent.
+    The last of the `amounts` must be left for a request before it is sent.
     """
-    spent, wanted, aside = sums
+    spent, wanted, aside = amounts
     if wanted is None:
         return f"{key} needs a price for every model: the build would not ask one without"
     name, stops = f"{key}={cap:g}" if unit == "USD" else f"{key}={cap}", "the build would stop there"
-    sums_up = f"spent {said(spent)} + quote {said(wanted.expected)} of {cap if unit == 'USD' else said(cap)} {unit}"
+    sums_up = f"spent {format_amount(spent)} + quote {format_amount(wanted.expected)} of {cap if unit == 'USD' else format_amount(cap)} {unit}"
     if wanted.expected and spent >= cap:
         return f"{sums_up}: the build stops before its first request"
     if spent + wanted.expected > cap:

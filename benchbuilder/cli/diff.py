@@ -11,11 +11,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.provenance import find_record
-from benchbuilder.authoring.diff import Built, Differences, KeyChange, differences, file_changes, recipe_differences
-from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.authoring.clone.provenance import find_origin_record
+from benchbuilder.authoring.diff import (
+    BenchmarkDifferences,
+    BuiltBenchmark,
+    KeyChange,
+    compare_builds,
+    file_changes,
+    recipe_key_changes,
+)
+from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.config.search_path import find_roots
-from benchbuilder.core.display import clipped, counted, harmless
+from benchbuilder.core.display import count_phrase, head_excerpt, printable_text
 from benchbuilder.core.errors import Problem, RecipeError
 
 _LISTED = 20
@@ -35,84 +42,84 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Compare two of a sort: two builds by item, two recipes by key."""
     if args.right is None:
-        args.left, args.right = _origin(args.left, args), args.left
+        args.left, args.right = _original_recipe(args.left, args), args.left
     built = [Path(text) for text in (args.left, args.right) if (Path(text) / "recipe.yaml").is_file()]
     if len(built) == 1:
         raise RecipeError([Problem(
             "a build can be compared with a build, and a recipe with a recipe", where="command line",
-            found=f"{args.left} {args.right}", hint="name two folders of builds, or two recipes",
+            actual=f"{args.left} {args.right}", hint="name two folders of builds, or two recipes",
         )])  # fmt: skip
     if built:
-        found = differences(Built(built[0]), Built(built[1]))
+        found = compare_builds(BuiltBenchmark(built[0]), BuiltBenchmark(built[1]))
         if args.json:
             console.print_json(json.dumps([asdict(one) for one in found], ensure_ascii=False))
             return 0
         for one in found:
-            _tell_items(one, console, everything=args.all)
-        _tell_keys(found[0].recipe, console, most=None if args.all else _LISTED)
+            _print_item_changes(one, console, everything=args.all)
+        _print_key_changes(found[0].recipe, console, most=None if args.all else _LISTED)
         return 0
-    left, right = _resolved(args.left, args), _resolved(args.right, args)
-    files = file_changes(_files(left), _files(right))
-    keys = [files.get(key.key, key) for key in recipe_differences(left.yaml, right.yaml)]
+    left, right = _load_argument(args.left, args), _load_argument(args.right, args)
+    files = file_changes(_referenced_files(left), _referenced_files(right))
+    keys = [files.get(key.key, key) for key in recipe_key_changes(left.yaml, right.yaml)]
     keys = [key for key in keys if key is not None]
     keys += [one for name, one in files.items() if one is not None and name not in {key.key for key in keys}]
     if args.json:
         console.print_json(json.dumps([asdict(key) for key in keys], ensure_ascii=False))
     else:
-        _tell_keys(keys, console, most=None)
+        _print_key_changes(keys, console, most=None)
     return 0
 
 
-def _origin(name: str, args: argparse.Namespace) -> str:
+def _original_recipe(name: str, args: argparse.Namespace) -> str:
     """The recipe that another one was copied from; RecipeError if it is no copy."""
-    found = find_record(name, find_roots(args.recipes or ()))
+    found = find_origin_record(name, find_roots(args.recipes or ()))
     if found is None:
         hint = "name what to compare it with"
-        raise RecipeError([Problem("this is no copied recipe", where="command line", found=name, hint=hint)])
+        raise RecipeError([Problem("this is no copied recipe", where="command line", actual=name, hint=hint)])
     return found[0].recipe
 
 
-def _resolved(text: str, args: argparse.Namespace) -> Loaded:
+def _load_argument(text: str, args: argparse.Namespace) -> LoadedRecipe:
     """The recipe that a name or words stand for."""
     return load_recipe(shlex.split(text) if "=" in text else [f"recipe={text}"], recipes=args.recipes)
 
 
-def _files(loaded: Loaded) -> dict[str, Path]:
+def _referenced_files(loaded: LoadedRecipe) -> dict[str, Path]:
     """What a recipe refers to by key, without the data of its sources."""
     return {key: ref.file for key, ref in loaded.files if not key.startswith("sources.")}
 
 
-def _tell_keys(keys: Sequence[KeyChange], console: Console, *, most: int | None) -> None:
+def _print_key_changes(keys: Sequence[KeyChange], console: Console, *, most: int | None) -> None:
     def say(text: str) -> None:
-        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
-    say(f"{counted(len(keys), 'key')} of the recipes differ" if len(keys) != 1 else "1 key of the recipes differs")
+    say(f"{count_phrase(len(keys), 'key')} of the recipes differ" if len(keys) != 1 else "1 key of the recipes differs")
     for key in keys[:most]:
         if key.left is None or key.right is None:
             sign, value = ("+", key.right) if key.left is None else ("-", key.left)
-            say(f"  {sign} {key.key}: {clipped(value or '', _WIDTH)}")
+            say(f"  {sign} {key.key}: {head_excerpt(value or '', _WIDTH)}")
         else:
-            say(f"  ~ {key.key}: {clipped(key.left, _WIDTH)} -> {clipped(key.right, _WIDTH)}")
+            say(f"  ~ {key.key}: {head_excerpt(key.left, _WIDTH)} -> {head_excerpt(key.right, _WIDTH)}")
     if most is not None and len(keys) > most:
         say(f"  ... {len(keys) - most} more: --all lists them")
 
 
-def _tell_items(found: Differences, console: Console, *, everything: bool) -> None:
+def _print_item_changes(differences: BenchmarkDifferences, console: Console, *, everything: bool) -> None:
     def say(text: str) -> None:
-        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
-    counts = found.counts()
-    name = f"{found.task}: " if found.task else ""
-    say(f"{name}{counted(found.same, 'item')} in both")
+    counts = differences.counts()
+    name = f"{differences.task}: " if differences.task else ""
+    say(f"{name}{count_phrase(differences.same, 'item')} in both")
     for sort in ("added", "removed", "changed"):
         of_sort = {cause: n for (one, cause), n in counts.items() if one == sort}
         told = ", ".join(f"{cause} {n}" for cause, n in sorted(of_sort.items(), key=lambda pair: -pair[1]))
         say(f"  {sort} {sum(of_sort.values())}" + (f" ({told})" if told else ""))
-    listed = found.changes if everything else found.changes[:_LISTED]
+    listed = differences.changes if everything else differences.changes[:_LISTED]
     signs = {"added": "+", "removed": "-", "changed": "~"}
     for one in listed:
         what = f" [{', '.join(one.fields)}]" if one.fields else ""
-        say(f"  {signs[one.sort]} {one.right or one.left} {one.source} {clipped(one.text, _WIDTH)}{what}")
+        say(f"  {signs[one.sort]} {one.right or one.left} {one.source} {head_excerpt(one.text, _WIDTH)}{what}")
         say(f"      {one.cause} at {one.step}: {one.detail}")
-    if len(listed) < len(found.changes):
-        say(f"  ... {len(found.changes) - len(listed)} more: --all lists them")
+    if len(listed) < len(differences.changes):
+        say(f"  ... {len(differences.changes) - len(listed)} more: --all lists them")

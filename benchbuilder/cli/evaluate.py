@@ -10,20 +10,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote
+from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
 from benchbuilder.cli.session import add_overrides, add_refresh
-from benchbuilder.config.load import Loaded, load_recipe
-from benchbuilder.config.search_path import shown
-from benchbuilder.core.display import counted, harmless
+from benchbuilder.config.load import LoadedRecipe, load_recipe
+from benchbuilder.config.search_path import display_path
+from benchbuilder.core.display import count_phrase, printable_text
 from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures
-from benchbuilder.evaluation.baselines.people import PeopleSpec, sheet_for
-from benchbuilder.evaluation.plan import Evaluation, asked_words, items_of, plan_evaluation, tables_of
-from benchbuilder.evaluation.scorers.ratings import Ratings
+from benchbuilder.evaluation.baselines.people import PeopleSpec, answer_sheet
+from benchbuilder.evaluation.plan import Evaluation, benchmark_items, chooses_model, evaluation_tables, plan_evaluation
+from benchbuilder.evaluation.scorers.ratings import RatingsScorer
 from benchbuilder.evaluation.steps.score import ScoreAnswers
-from benchbuilder.pipeline.build import BuildReport, build, open_gateway
-from benchbuilder.pipeline.check import check
-from benchbuilder.pipeline.progress import Bars, Lines, Watcher
+from benchbuilder.pipeline.build import BuildReport, build_benchmark, open_gateway
+from benchbuilder.pipeline.check import check_recipe
+from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
 
 _SHOWN = 12
 """Files of one folder that are named one by one."""
@@ -33,7 +33,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     add_refresh(parser)
-    add_benchmark(parser)
+    add_benchmark_arguments(parser)
     parser.add_argument(
         "--quote", action="store_true", help="ask no model: say what would be asked, and what that may cost"
     )
@@ -42,9 +42,9 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_benchmark(parser: argparse.ArgumentParser) -> None:
+def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--task NAME`` and ``--benchmark FILE``."""
-    add_task(parser)
+    add_task_argument(parser)
     parser.add_argument(
         "--benchmark", metavar="FILE", help="a benchmark that was not built here: TSV, CSV, JSON Lines or Parquet"
     )
@@ -54,28 +54,28 @@ def add_benchmark(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
+def add_task_argument(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--task NAME``."""
     parser.add_argument("--task", metavar="NAME", help="one task of a benchmark that has several")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Evaluate each task; exit code 0 when every answer is there and scored as far as it can be."""
-    parts = tasks_of(args)
+    parts = recipes_of_tasks(args)
     if args.sheet and len(parts) > 1:
         raise RecipeError([Problem("a sheet is of one task", where=f"command line: --sheet {args.sheet}",
                                    allowed=", ".join(part.task for part in parts), hint="--task NAME")])  # fmt: skip
-    codes = [_run(part, plan_evaluation(part, Path.cwd(), with_model=asked_words(part.words)), args, console)
+    codes = [_run(part, plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides)), args, console)
              for part in parts if part.recipe.evaluation is not None or len(parts) == 1]  # fmt: skip
     return max(codes, default=0)
 
 
-def _run(loaded: Loaded, evaluation: Evaluation, args: argparse.Namespace, console: Console) -> int:
+def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace, console: Console) -> int:
     def say(text: str = "") -> None:
-        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
-    for warning in check(loaded, sources=()):
-        if warning.key.startswith(loaded.key("evaluation")):
+    for warning in check_recipe(loaded, sources=()):
+        if warning.key.startswith(loaded.file_key("evaluation")):
             say(f"warning: {warning}")
     refresh = frozenset(args.refresh or ())
     if args.quote:
@@ -84,24 +84,26 @@ def _run(loaded: Loaded, evaluation: Evaluation, args: argparse.Namespace, conso
         return _quote(evaluation, console, refresh)
     if args.sheet:
         count = _write_sheet(loaded, evaluation, Path(args.sheet))
-        say(f"{counted(count, 'question')} to answer in {args.sheet}")
+        say(f"{count_phrase(count, 'question')} to answer in {args.sheet}")
         say("next: fill in the columns answer and person, and name the file with paths.human_answers=FILE")
         return 0
     with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
+        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
         try:
-            report = build(evaluation.plan, evaluation.store, loaded.yaml, watcher, refresh=refresh, keep=True)
+            report = build_benchmark(
+                evaluation.plan, evaluation.store, loaded.yaml, watcher, refresh=refresh, keep_outputs=True
+            )
         except (ServiceError, TooManyFailures, KeyboardInterrupt):
-            _tell_costs(evaluation, watcher)
+            _print_costs(evaluation, watcher)
             raise
-    return _tell(evaluation, report, console)
+    return _print_report(evaluation, report, console)
 
 
-def benchmark_words(args: argparse.Namespace) -> list[str]:
+def benchmark_overrides(args: argparse.Namespace) -> list[str]:
     """What ``--benchmark`` says, as words of the command line."""
     if args.benchmark:
         key = f"tasks.{args.task}.evaluation.benchmark" if args.task else "evaluation.benchmark"
-        words = [f"{key}.kind=benchmark", f"{key}.path={_quoted(args.benchmark)}"]
+        words = [f"{key}.kind=benchmark", f"{key}.path={_quoted_path(args.benchmark)}"]
         return words + ([f"{key}.expected='{args.expected}'"] if args.expected else [])
     if args.expected:
         raise RecipeError([Problem("--expected speaks of a benchmark that was not built here", hint="--benchmark FILE",
@@ -109,34 +111,37 @@ def benchmark_words(args: argparse.Namespace) -> list[str]:
     return []
 
 
-def tasks_of(args: argparse.Namespace, words: Sequence[str] | None = None) -> list[Loaded]:
+def recipes_of_tasks(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> list[LoadedRecipe]:
     """The recipe of each task that the arguments of a command choose: of all, or of the one that ``--task`` names.
 
-    `words` are those of the command line, where the command has taken some out.
+    `overrides` are those of the command line, where the command has taken some out.
     """
-    given = [*(args.overrides if words is None else words), *(benchmark_words(args) if "benchmark" in args else ())]
+    given = [
+        *(args.overrides if overrides is None else overrides),
+        *(benchmark_overrides(args) if "benchmark" in args else ()),
+    ]
     loaded = load_recipe(given, recipes=args.recipes)
     return [loaded.for_task(args.task)] if args.task else loaded.by_task()
 
 
-def single_task(args: argparse.Namespace, words: Sequence[str] | None = None) -> Loaded:
+def recipe_of_single_task(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> LoadedRecipe:
     """The same, where only one task will do; RecipeError if there are several and ``--task`` names none."""
-    parts = tasks_of(args, words)
+    parts = recipes_of_tasks(args, overrides)
     if len(parts) > 1:
         raise RecipeError([Problem("this benchmark has several tasks", where="command line", hint="--task NAME",
                                    allowed=", ".join(part.task for part in parts))])  # fmt: skip
     return parts[0]
 
 
-def _write_sheet(loaded: Loaded, evaluation: Evaluation, path: Path) -> int:
+def _write_sheet(loaded: LoadedRecipe, evaluation: Evaluation, path: Path) -> int:
     """Write a sheet for people to answer as many questions as the review of the human baseline draws."""
-    found = items_of(evaluation)
+    found = benchmark_items(evaluation)
     baselines = (one for one in evaluation.spec.baselines.values() if isinstance(one, PeopleSpec))
     review = next((loaded.recipe.reviews.get(one.review) for one in baselines), None)
     wanted = (None if review is None else review.rows.sample) or len(found)
     try:
         with path.open("xb") as stream:
-            stream.write(sheet_for(found, wanted, loaded.recipe.seed))
+            stream.write(answer_sheet(found, wanted, loaded.recipe.seed))
     except FileExistsError as error:
         raise DataError(
             f"{path} is there already", where="command line: --sheet", why="people may have filled it in",
@@ -145,15 +150,15 @@ def _write_sheet(loaded: Loaded, evaluation: Evaluation, path: Path) -> int:
     return min(wanted, len(found))
 
 
-def _quoted(text: str) -> str:
+def _quoted_path(text: str) -> str:
     """A path as a value of the command line's grammar."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _quote(evaluation: Evaluation, console: Console, refresh: frozenset[str]) -> int:
     with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
-        quoted = quote(evaluation.plan, evaluation.store, watcher, refresh)
+        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
+        quoted = quote_plan(evaluation.plan, evaluation.store, watcher, refresh)
     if quoted is None:
         console.print("no model would be asked: nothing to pay", highlight=False)
         return 0
@@ -163,7 +168,7 @@ def _quote(evaluation: Evaluation, console: Console, refresh: frozenset[str]) ->
     return 0
 
 
-def _tell_costs(evaluation: Evaluation, watcher: Watcher) -> None:
+def _print_costs(evaluation: Evaluation, watcher: Watcher) -> None:
     """What was paid for so far by an evaluation that stops."""
     with open_gateway(evaluation.plan, evaluation.store, watcher.note) as gateway:
         for line in receipt_lines(() if gateway is None else gateway.receipts()):
@@ -176,55 +181,60 @@ def file_lines(files: Sequence[Path]) -> Iterator[str]:
     told = set[Path]()
     for file in files:
         if folders[file.parent] <= _SHOWN:
-            yield shown(file)
+            yield display_path(file)
         elif file.parent not in told:
             told.add(file.parent)
-            yield f"{shown(file.parent)}/ ({folders[file.parent]} files)"
+            yield f"{display_path(file.parent)}/ ({folders[file.parent]} files)"
 
 
-def _left_over(evaluation: Evaluation) -> Iterator[str]:
+def _unused_ratings(evaluation: Evaluation) -> Iterator[str]:
     """What ratings speak of that is not there."""
-    makers = (node.maker for node in evaluation.plan.nodes.values())
+    makers = (node.producer for node in evaluation.plan.nodes.values())
     scorers = (maker.scorer for maker in makers if isinstance(maker, ScoreAnswers))
-    ratings = {scorer.context.step.partition(".")[0]: scorer for scorer in scorers if isinstance(scorer, Ratings)}
-    models = [name.partition(".")[2] for name in tables_of(evaluation, "answer")]
+    ratings = {scorer.context.step.partition(".")[0]: scorer for scorer in scorers if isinstance(scorer, RatingsScorer)}
+    models = [name.partition(".")[2] for name in evaluation_tables(evaluation, "answer")]
     for scorer in ratings.values():
         scorer.open()
-        yield from scorer.left_over(items_of(evaluation), models)
+        yield from scorer.unused_ratings(benchmark_items(evaluation), models)
 
 
-def _tell(evaluation: Evaluation, report: BuildReport, console: Console) -> int:
+def _print_report(evaluation: Evaluation, report: BuildReport, console: Console) -> int:
     """What there is now, and what to do next."""
 
     def say(text: str = "") -> None:
-        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
     say()
     for note in (*evaluation.notes, *report.notes):
         say(f"note: {note}")
-    for note in _left_over(evaluation):
+    for note in _unused_ratings(evaluation):
         say(f"note: {note}")
     for waiting in report.waiting.values():
         say(str(waiting))
     answers = [name for name in report.manifests if name.startswith("answer.")]
     benchmark = report.manifests[evaluation.plan.recipe.items]
-    items, lost = benchmark.rows, Counter({reason: n for _, fate, reason, n in benchmark.units if fate == "dropped"})
+    items, lost = (
+        benchmark.rows,
+        Counter({reason: n for _, outcome, reason, n in benchmark.units if outcome == "dropped"}),
+    )
     told = ", ".join(f"{reason} {n}" for reason, n in lost.items())
     if not items:
         raise DataError(
             "there is nothing to evaluate on: no row of the benchmark could be used", why=told or "its files hold none",
-            where=shown(evaluation.store.folder / "ledger.tsv"), next="the ledger names file and line of each row",
+            where=display_path(evaluation.store.folder / "ledger.tsv"), next="the ledger names file and line of each row",
         )  # fmt: skip
     if told:
         say(f"note: {lost.total()} of {lost.total() + items} rows of the benchmark were not used: {told}")
     task = f"{evaluation.task}: " if evaluation.task else ""
-    say(f"{task}{counted(len(answers), 'model')} on {counted(items, 'item')}, in {shown(evaluation.store.folder)}:")
-    for line in file_lines(report.written):
+    say(
+        f"{task}{count_phrase(len(answers), 'model')} on {count_phrase(items, 'item')}, in {display_path(evaluation.store.folder)}:"
+    )
+    for line in file_lines(report.written_files):
         say(f"  {line}")
     for line in receipt_lines(report.receipts):
         say(line)
     if evaluation.plan.recipe.card.illustrative and evaluation.spec.benchmark is None:
         say("\nThe benchmark is a bundled sample: illustrative, not checked by experts.")
-    if pages := [file for file in report.written if file.suffix == ".html"]:
-        say(f"next: open {shown(pages[0])} in a browser")
+    if pages := [file for file in report.written_files if file.suffix == ".html"]:
+        say(f"next: open {display_path(pages[0])} in a browser")
     return 75 if report.waiting else 0

@@ -11,30 +11,30 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_task, single_task
+from benchbuilder.cli.evaluate import add_task_argument, recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, rated_tables
-from benchbuilder.config.load import Loaded
+from benchbuilder.config.load import LoadedRecipe
 from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import shown
-from benchbuilder.core.display import counted, harmless
+from benchbuilder.config.search_path import display_path
+from benchbuilder.core.display import count_phrase, printable_text
 from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, Waiting
 from benchbuilder.evaluation.judge_training.finetune import (
-    EVERYTHING,
-    TRIAL,
-    Tuning,
-    adopt,
-    checked,
-    export,
-    tuning_of,
-    wanted_job,
+    ALL_PART,
+    HELD_OUT_PART,
+    FineTuning,
+    adopt_finetuned_model,
+    check_export,
+    export_training_files,
+    job_request,
+    plan_fine_tuning,
 )
-from benchbuilder.evaluation.judge_training.finetune_files import Checked, tokens_of_job
-from benchbuilder.evaluation.judge_training.finetune_jobs import JobBook, JobDesk, Standing, wait_for
+from benchbuilder.evaluation.judge_training.finetune_files import TrainingFileCheck, job_tokens
+from benchbuilder.evaluation.judge_training.finetune_jobs import JobClient, JobLog, JobStatus, wait_for_job
 from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedSpec
 from benchbuilder.evaluation.plan import judges_folder
-from benchbuilder.exporters.render.i18n import dollars
+from benchbuilder.exporters.render.i18n import format_dollars
 from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.providers.openai import OFFICIAL, OpenAI, OpenAISpec
+from benchbuilder.models.providers.openai import OFFICIAL, OpenAIModel, OpenAISpec
 from benchbuilder.models.providers.openai_tuning import CLOSING
 
 _ACTIONS = ("export", "check", "submit", "status", "cancel")
@@ -46,17 +46,17 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class _Bench:
+class _FinetunedJudge:
     """A judge of a recipe that a service fine-tunes, and where its files lie."""
 
     name: str
     spec: OpenAIFinetunedSpec
-    loaded: Loaded
+    loaded: LoadedRecipe
     folder: Path
-    say: Say
+    print_line: Say
 
     @property
-    def files(self) -> Path:
+    def training_folder(self) -> Path:
         """Where its training files and its jobs lie; the judge itself is beside it."""
         return self.folder / f"{self.name}.fine_tuning"
 
@@ -64,7 +64,7 @@ class _Bench:
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", choices=_ACTIONS, help=_HELP)
-    add_task(parser)
+    add_task_argument(parser)
     parser.add_argument(
         "overrides", nargs="*", metavar="judge=NAME key=value", help="the judge, recipe=NAME and any override"
     )
@@ -86,35 +86,35 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Do it; exit code 75 while a job is not through."""
 
     def say(text: str) -> None:
-        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
-    bench = _bench(args, say)
-    place = bench.files / (EVERYTHING if args.everything else TRIAL)
+    bench = _finetuned_judge(args, say)
+    place = bench.training_folder / (ALL_PART if args.everything else HELD_OUT_PART)
     if args.action == "check":
         return _check(bench, place)
-    desk = JobDesk(JobBook(bench.files), _model(bench), say)
+    desk = JobClient(JobLog(bench.training_folder), _model(bench), say)
     if args.action == "cancel":
         return _cancel(bench, desk, place.name)
     tables = rated_tables(bench.loaded, (), console)  # nobody is evaluated here
     tuning = _tuning(bench, tables)
     if args.action == "export":
-        export(tuning, bench.files, everything=args.everything, note=say)
+        export_training_files(tuning, bench.training_folder, everything=args.everything, note=say)
         return _check(bench, place)
     if args.action == "submit":
         return _submit(bench, tuning, place, desk, tables.journal, args)
-    return _status(bench, tuning, desk, _known(bench, place.name), tables.journal, args)
+    return _status(bench, tuning, desk, _last_job(bench, place.name), tables.journal, args)
 
 
-def _bench(args: argparse.Namespace, say: Say) -> _Bench:
+def _finetuned_judge(args: argparse.Namespace, print_line: Say) -> _FinetunedJudge:
     """The judge that the words name; RecipeError if there is none of a fine-tuned kind."""
     where = f"command line: finetune {args.action}"
     named = [word.partition("=")[2] for word in args.overrides if word.startswith("judge=")]
     words = [word for word in args.overrides if not word.startswith("judge=")]
     bare = [word for word in words if "=" not in word and not word.startswith("~")]
     if len(named + bare) > 1:
-        raise RecipeError([Problem("one judge at a time", where=where, found=", ".join(named + bare))])
+        raise RecipeError([Problem("one judge at a time", where=where, actual=", ".join(named + bare))])
     words, named = [word for word in words if word not in bare], named + bare
-    loaded = single_task(args, words)
+    loaded = recipe_of_single_task(args, words)
     spec = loaded.recipe.evaluation
     judges: Mapping[str, Any] = {} if spec is None else spec.judges
     tuned = {name: judge for name, judge in judges.items() if isinstance(judge, OpenAIFinetunedSpec)}
@@ -132,97 +132,105 @@ def _bench(args: argparse.Namespace, say: Say) -> _Bench:
                                    key=f"evaluation.judges.{name}.model", allowed="kind: openai",
                                    hint=f"model@evaluation.judges.{name}.model=openai "
                                    f"evaluation.judges.{name}.model.name=NAME names one")])  # fmt: skip
-    return _Bench(name, tuned[name], loaded, folder, say)
+    return _FinetunedJudge(name, tuned[name], loaded, folder, print_line)
 
 
-def _model(bench: _Bench) -> OpenAI:
-    model = OpenAI(bench.spec.model)
+def _model(judge: _FinetunedJudge) -> OpenAIModel:
+    model = OpenAIModel(judge.spec.model)
     model.ready()
     return model
 
 
-def _tuning(bench: _Bench, tables: RatedTables) -> Tuning:
+def _tuning(judge: _FinetunedJudge, tables: RatedTables) -> FineTuning:
     """What the judge learns from."""
-    recipe = bench.loaded.recipe
+    recipe = judge.loaded.recipe
     assert recipe.evaluation is not None
-    return tuning_of(bench.name, bench.spec, tables, recipe.evaluation, language=recipe.language, seed=recipe.seed)
+    return plan_fine_tuning(
+        judge.name, judge.spec, tables, recipe.evaluation, language=recipe.language, seed=recipe.seed
+    )
 
 
 # --- files
 
 
-def _check(bench: _Bench, place: Path) -> int:
+def _check(judge: _FinetunedJudge, place: Path) -> int:
     """What is in the training files; exit code 3 if a service would not take them."""
-    files, wrong = checked(place, bench.spec)
+    files, wrong = check_export(place, judge.spec)
     for file in files:
-        bench.say(
-            f"  {shown(file.file)}: {counted(file.examples, 'example')}, {file.tokens:,} tokens ({file.how}), "
+        judge.print_line(
+            f"  {display_path(file.file)}: {count_phrase(file.examples, 'example')}, {file.tokens:,} tokens ({file.how}), "
             f"{file.longest:,} in the longest"
         )
-    for line in _cost_lines(files, bench.spec):
-        bench.say(line)
+    for line in _cost_lines(files, judge.spec):
+        judge.print_line(line)
     if wrong:
         raise DataError(
-            f"{counted(len(wrong), 'thing')} in the training files would be refused or teach something else",
-            where=shown(place), why="; ".join(wrong), next="mend them where they come from, and export again",
+            f"{count_phrase(len(wrong), 'thing')} in the training files would be refused or teach something else",
+            where=display_path(place), why="; ".join(wrong), next="mend them where they come from, and export again",
         )  # fmt: skip
-    bench.say("nothing is wrong with them by the rules that are known here; nothing was sent")
+    judge.print_line("nothing is wrong with them by the rules that are known here; nothing was sent")
     return 0
 
 
-def _cost(files: list[Checked], spec: OpenAIFinetunedSpec) -> tuple[int, int, float | None, float | None]:
+def _cost(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[int, int, float | None, float | None]:
     """Tokens expected and at most, and US dollars for these where a price is known."""
-    expected, most = tokens_of_job(files, spec)
+    expected, most = job_tokens(files, spec)
     price = spec.tuning.price
     if price is None:
         return expected, most, None, None
     return expected, most, expected * price.usd / 1e6, most * price.usd / 1e6
 
 
-def _cost_lines(files: list[Checked], spec: OpenAIFinetunedSpec) -> list[str]:
+def _cost_lines(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> list[str]:
     expected, most, usd, most_usd = _cost(files, spec)
-    epochs = counted(spec.tuning.epochs, "epoch")
+    epochs = count_phrase(spec.tuning.epochs, "epoch")
     up_to = "" if most == expected else f", {most:,} at most"
     lines = [f"a job of {epochs} trains on {expected:,} tokens{up_to}"]
     if usd is None or most_usd is None or spec.tuning.price is None:
         lines.append("what that costs is not known: set tuning.price of the judge, {usd: per million, as_of: date}")
     else:
-        at_most = "" if most == expected else f", {dollars(most_usd)} at most"
-        lines.append(f"that is {dollars(usd)} USD{at_most} (price of {spec.tuning.price.as_of}, as the recipe says)")
+        at_most = "" if most == expected else f", {format_dollars(most_usd)} at most"
+        lines.append(
+            f"that is {format_dollars(usd)} USD{at_most} (price of {spec.tuning.price.as_of}, as the recipe says)"
+        )
     return lines
 
 
 # --- jobs
 
 
-def _submit(bench: _Bench, tuning: Tuning, place: Path, desk: JobDesk, journal: Path, args: argparse.Namespace) -> int:
-    files, wrong = checked(place, bench.spec)
-    model = _model(bench)
-    for line in _cost_lines(files, bench.spec):
-        bench.say(line)
+def _submit(
+    judge: _FinetunedJudge, tuning: FineTuning, place: Path, client: JobClient, journal: Path, args: argparse.Namespace
+) -> int:
+    files, wrong = check_export(place, judge.spec)
+    model = _model(judge)
+    for line in _cost_lines(files, judge.spec):
+        judge.print_line(line)
     if model.endpoint == OFFICIAL:
-        bench.say(CLOSING)
+        judge.print_line(CLOSING)
     if wrong:
-        raise DataError("the training files are not right", where=shown(place), why="; ".join(wrong),
+        raise DataError("the training files are not right", where=display_path(place), why="; ".join(wrong),
                         next="benchbuild finetune check says more")  # fmt: skip
-    wanted = wanted_job(tuning, place, files, model.spec.name)
-    if args.everything and not (bench.folder / bench.name / "card.json").exists():
+    wanted = job_request(tuning, place, files, model.spec.name)
+    if args.everything and not (judge.folder / judge.name / "card.json").exists():
         raise DataError(
-            f"the judge {bench.name!r} was not on trial yet", where=shown(bench.folder),
+            f"the judge {judge.name!r} was not on trial yet", where=display_path(judge.folder),
             next="submit the job without --everything first: it says how far the judge can be trusted",
         )  # fmt: skip
     if not args.yes:
-        bench.say(
+        judge.print_line(
             f"nothing was sent. To have {model.spec.name} trained at {model.endpoint}, add --yes and --budget USD"
         )
         return 0
-    _within(files, bench.spec, args)
-    last = desk.submit(wanted, again=args.again)
-    bench.say(f"the job {last.ident} has its place in {shown(bench.files)}; it is never asked for twice")
-    return _status(bench, tuning, desk, last, journal, args)
+    _check_budget(files, judge.spec, args)
+    last = client.submit(wanted, retry=args.again)
+    judge.print_line(
+        f"the job {last.ident} has its place in {display_path(judge.training_folder)}; it is never asked for twice"
+    )
+    return _status(judge, tuning, client, last, journal, args)
 
 
-def _within(files: list[Checked], spec: OpenAIFinetunedSpec, args: argparse.Namespace) -> None:
+def _check_budget(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec, args: argparse.Namespace) -> None:
     """RecipeError unless a budget was given and the job stays below it, whatever the tokens come to."""
     _, most, _, usd = _cost(files, spec)
     where = "command line: finetune submit --yes"
@@ -235,32 +243,39 @@ def _within(files: list[Checked], spec: OpenAIFinetunedSpec, args: argparse.Name
     for cap, need, unit in ((args.budget, usd, "USD"), (args.budget_tokens, most, "tokens")):
         if cap is not None and need is not None and need > cap:
             raise RecipeError([Problem(f"the job may need more than the budget, {need:,.2f} {unit}", where=where,
-                                       found=f"{cap:,} {unit}", hint="a model.token_counter counts exactly; fewer "
+                                       actual=f"{cap:,} {unit}", hint="a model.token_counter counts exactly; fewer "
                                        "tuning.epochs cost less")])  # fmt: skip
 
 
-def _known(bench: _Bench, part: str) -> Standing:
+def _last_job(judge: _FinetunedJudge, part: str) -> JobStatus:
     """The last job of a part; DataError if there is none."""
-    last = JobBook(bench.files).standing(part)
+    last = JobLog(judge.training_folder).last_job(part)
     if last is None:
         raise DataError(
-            f"there is no job of {bench.name!r}", where=shown(bench.files), next="benchbuild finetune submit makes one"
+            f"there is no job of {judge.name!r}",
+            where=display_path(judge.training_folder),
+            next="benchbuild finetune submit makes one",
         )
     return last
 
 
 def _status(
-    bench: _Bench, tuning: Tuning, desk: JobDesk, last: Standing, journal: Path, args: argparse.Namespace
+    judge: _FinetunedJudge,
+    tuning: FineTuning,
+    client: JobClient,
+    last: JobStatus,
+    journal: Path,
+    args: argparse.Namespace,
 ) -> int:
     if not last.ident:
         raise ServiceError(
             "nobody knows whether the service made the job", where=last.endpoint,
             next="give the command with submit again: it looks for the job before it makes one",
         )  # fmt: skip
-    last = wait_for(desk, last, args.every, bench.say, time.sleep) if args.wait else desk.look(last)
-    bench.say(f"job {last.ident}: {last.told}")
-    if not last.ended:
-        event = desk.last_event(last)
+    last = wait_for_job(client, last, args.every, judge.print_line, time.sleep) if args.wait else client.poll(last)
+    judge.print_line(f"job {last.ident}: {last.told}")
+    if not last.has_ended:
+        event = client.last_event(last)
         raise Waiting(
             "the job is not through", missing={"jobs": 1}, where=last.endpoint, why=event,
             next="benchbuild finetune status with the same arguments looks again; --wait until it is through",
@@ -270,16 +285,16 @@ def _status(
             f"the job {last.ident} made no model", where=last.endpoint, why=f"{last.told}",
             next="mend what it says, then submit with --again",
         )  # fmt: skip
-    budget = bench.loaded.recipe.budget
-    with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=bench.say) as gateway:
-        adopt(tuning, last, bench.folder, gateway, bench.say)
-    bench.say(f"the judge {bench.name} asks {last.model}: {shown(bench.folder / bench.name)}")
+    budget = judge.loaded.recipe.budget
+    with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=judge.print_line) as gateway:
+        adopt_finetuned_model(tuning, last, judge.folder, gateway, judge.print_line)
+    judge.print_line(f"the judge {judge.name} asks {last.model}: {display_path(judge.folder / judge.name)}")
     after = "`benchbuild judge report` with the same arguments says how far to trust it; `evaluate` has it score"
-    bench.say(f"next: {after}")
+    judge.print_line(f"next: {after}")
     return 0
 
 
-def _cancel(bench: _Bench, desk: JobDesk, part: str) -> int:
-    last = desk.cancel(_known(bench, part))
-    bench.say(f"job {last.ident}: {last.told}; what it did so far may be billed")
+def _cancel(judge: _FinetunedJudge, client: JobClient, part: str) -> int:
+    last = client.cancel(_last_job(judge, part))
+    judge.print_line(f"job {last.ident}: {last.told}; what it did so far may be billed")
     return 0

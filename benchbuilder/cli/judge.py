@@ -10,36 +10,42 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_benchmark, single_task
-from benchbuilder.cli.rated_answers import RatedTables, gathered, rated_tables
-from benchbuilder.config.load import Loaded
+from benchbuilder.cli.evaluate import add_benchmark_arguments, recipe_of_single_task
+from benchbuilder.cli.rated_answers import RatedTables, completed_tables, rated_tables
+from benchbuilder.config.load import LoadedRecipe
 from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import shown
+from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.core.display import counted, harmless
+from benchbuilder.core.display import count_phrase, printable_text
 from benchbuilder.core.errors import BenchbuilderError, DataError, Problem, RecipeError
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Score
-from benchbuilder.core.registry import create, find
-from benchbuilder.evaluation.judge_training.predictions import Trial
-from benchbuilder.evaluation.judge_training.score_file import SUFFIXES, cases_of, read_records, scored, write_records
-from benchbuilder.evaluation.judge_training.storage import clean, load_trial, spec_of
+from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.evaluation.judge_training.predictions import ValidationRun
+from benchbuilder.evaluation.judge_training.score_file import (
+    SUFFIXES,
+    read_records,
+    record_cases,
+    score_records,
+    write_records,
+)
+from benchbuilder.evaluation.judge_training.storage import clean_judge_folders, judge_spec, load_validation_run
 from benchbuilder.evaluation.judge_training.train import train_judge
-from benchbuilder.evaluation.judge_training.untrained import trial_of_scores
+from benchbuilder.evaluation.judge_training.untrained import validation_run_from_scores
 from benchbuilder.evaluation.judges.base import JudgeSpec, ScoringJudge, TrainedJudge
 from benchbuilder.evaluation.judges.card import (
-    CARD,
     FINAL,
-    misfits,
-    moved_on,
+    JUDGE_CARD,
+    changed_settings,
+    judge_mismatches,
     plain_spec,
-    read_learned,
+    read_learned_hashes,
+    read_trained_judge_card,
     rubric_digest,
-    trained,
-    verify,
+    verify_judge_part,
 )
 from benchbuilder.evaluation.plan import judges_folder, plan_evaluation
-from benchbuilder.exporters.render.i18n import OWN, languages
+from benchbuilder.exporters.render.i18n import DEFAULT_LANGUAGE, text_languages
 from benchbuilder.pipeline.store.folder import Store
 
 _ACTIONS = ("train", "score", "report")
@@ -47,14 +53,14 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class _Bench:
+class _JudgeSession:
     """A recipe that evaluates, and the folder of its judges."""
 
-    loaded: Loaded
+    loaded: LoadedRecipe
     spec: EvaluationSpec
     store: Store
     folder: Path
-    words: list[str]
+    overrides: list[str]
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -67,30 +73,35 @@ def register(parser: argparse.ArgumentParser) -> None:
         "overrides", nargs="*", metavar="NAME [FILE] key=value",
         help="judges of the recipe (train, report: every one that learns), for score the file, and any override",
     )  # fmt: skip
-    add_benchmark(parser)
+    add_benchmark_arguments(parser)
     parser.add_argument("--again", action="store_true", help="train: also where settings and ratings are as before")
     parser.add_argument(
         "--anyway", action="store_true", help="score: although the judge was made for another language or rubric"
     )
     parser.add_argument("--output", metavar="PATH", help="score: the file to write; report: the folder to write into")
-    parser.add_argument("--words", choices=languages(), default=OWN, help=f"report: its language (default: {OWN})")
+    parser.add_argument(
+        "--words",
+        choices=text_languages(),
+        default=DEFAULT_LANGUAGE,
+        help=f"report: its language (default: {DEFAULT_LANGUAGE})",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Do it."""
     names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
-    loaded = single_task(args, [word for word in args.overrides if word not in names])
-    words = list(loaded.words)
+    loaded = recipe_of_single_task(args, [word for word in args.overrides if word not in names])
+    words = list(loaded.overrides)
     if loaded.recipe.evaluation is None:
         raise RecipeError([Problem(
             "this recipe says nothing of evaluating, so it has no judges", key="evaluation",
             hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
         )])  # fmt: skip
-    store = Store(loaded.recipe.folder(Path.cwd()))
-    bench = _Bench(loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()), words)
+    store = Store(loaded.recipe.build_folder(Path.cwd()))
+    bench = _JudgeSession(loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()), words)
 
     def say(text: str) -> None:
-        console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
     if args.action == "train":
         return _train(bench, names, args.again, say, console)
@@ -99,9 +110,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return _report(bench, names, args, say)
 
 
-def _named(bench: _Bench, names: list[str], where: str) -> dict[str, JudgeSpec]:
+def _chosen_judges(session: _JudgeSession, names: list[str], where: str) -> dict[str, JudgeSpec]:
     """The judges of the recipe that were named, or all; RecipeError if there are none."""
-    judges: dict[str, JudgeSpec] = dict(bench.spec.judges)
+    judges: dict[str, JudgeSpec] = dict(session.spec.judges)
     if unknown := [name for name in names if name not in judges]:
         raise RecipeError([
             Problem(f"the recipe has no judge {name!r}", where=where, allowed=", ".join(judges) or "none",
@@ -114,25 +125,25 @@ def _named(bench: _Bench, names: list[str], where: str) -> dict[str, JudgeSpec]:
 # --- train
 
 
-def _train(bench: _Bench, names: list[str], again: bool, say: Say, console: Console) -> int:
-    wanted = _named(bench, names, "command line: judge train")
+def _train(session: _JudgeSession, names: list[str], again: bool, say: Say, console: Console) -> int:
+    wanted = _chosen_judges(session, names, "command line: judge train")
     if not names:
-        kinds = {name: find("judge", spec.kind).load() for name, spec in wanted.items()}
+        kinds = {name: find_kind("judge", spec.kind).load() for name, spec in wanted.items()}
         wanted = {name: wanted[name] for name, cls in kinds.items() if issubclass(cls, TrainedJudge)}
     if not wanted:
         raise RecipeError([Problem("the recipe has no judge that learns", key="evaluation.judges",
                                    hint="add one of a kind that is trained, for instance tfidf_ridge")])  # fmt: skip
     for spec in wanted.values():
-        create("judge", spec).ready()
-    tables = rated_tables(bench.loaded, bench.words, console)
-    recipe = bench.loaded.recipe
-    clean(bench.folder)
+        create_from_spec("judge", spec).ready()
+    tables = rated_tables(session.loaded, session.overrides, console)
+    recipe = session.loaded.recipe
+    clean_judge_folders(session.folder)
     for name, spec in wanted.items():
         train_judge(
-            name, spec, tables, bench.spec, bench.folder, language=recipe.language, seed=recipe.seed, note=say,
-            again=again,
+            name, spec, tables, session.spec, session.folder, language=recipe.language, seed=recipe.seed, note=say,
+            retrain=again,
         )  # fmt: skip
-    say(f"{counted(len(wanted), 'judge')} in {shown(bench.folder)}")
+    say(f"{count_phrase(len(wanted), 'judge')} in {display_path(session.folder)}")
     if recipe.card.illustrative:
         say("The bundled ratings are illustrative: judges that learn from them show how it works and measure nothing.")
     say("next: `benchbuild judge report` with the same arguments says how far to trust them; `evaluate` has them score")
@@ -142,31 +153,33 @@ def _train(bench: _Bench, names: list[str], again: bool, say: Say, console: Cons
 # --- score
 
 
-def _score(bench: _Bench, names: list[str], args: argparse.Namespace, say: Say) -> int:
+def _score(session: _JudgeSession, names: list[str], args: argparse.Namespace, say: Say) -> int:
     where = "command line: judge score"
     if len(names) != 2:
-        raise RecipeError([Problem("a judge and a file are wanted", where=where, found=" ".join(names) or "nothing",
+        raise RecipeError([Problem("a judge and a file are wanted", where=where, actual=" ".join(names) or "nothing",
                                    hint="benchbuild judge score NAME FILE recipe=...")])  # fmt: skip
     name, path = names[0], Path(names[1])
-    judge, half = _ready(bench, name, _named(bench, [name], where)[name], args.anyway, say)
-    learned = read_learned(bench.folder / name) if judge.trains else frozenset[str]()
+    judge, half = _open_judge(session, name, _chosen_judges(session, [name], where)[name], args.anyway, say)
+    learned = read_learned_hashes(session.folder / name) if judge.trains else frozenset[str]()
     records = read_records(path)
-    rows = scored(records, cases_of(records, _items(bench), str(path)), judge, half, learned)
+    rows = score_records(records, record_cases(records, _items(session), str(path)), judge, half, learned)
     target = Path(args.output) if args.output else path.with_name(f"{path.stem}.{name}{path.suffix}")
     if target.resolve() == path.resolve():
         hint = f"name another file, ending in {', '.join(SUFFIXES)}"
         raise RecipeError([Problem("this would write over the file that is read", where="command line: --output",
-                                   found=str(target), hint=hint)])  # fmt: skip
+                                   actual=str(target), hint=hint)])  # fmt: skip
     write_records(target, rows)
     width = "without intervals" if half is None else f"each with an interval of {half:.3f} to either side"
-    say(f"{counted(len(rows), 'answer')} scored by {name}, {width}:")
-    say(f"  {shown(target)}")
+    say(f"{count_phrase(len(rows), 'answer')} scored by {name}, {width}:")
+    say(f"  {display_path(target)}")
     return 0
 
 
-def _ready(bench: _Bench, name: str, spec: JudgeSpec, anyway: bool, say: Say) -> tuple[ScoringJudge, float | None]:
+def _open_judge(
+    session: _JudgeSession, name: str, spec: JudgeSpec, allow_unvalidated: bool, say: Say
+) -> tuple[ScoringJudge, float | None]:
     """A judge that is open, and half the width of its intervals. DataError if it must not score here."""
-    judge = create("judge", spec)
+    judge = create_from_spec("judge", spec)
     if not isinstance(judge, ScoringJudge):
         raise DataError(
             f"the judge {name!r} asks a model", why="what it asks must be counted, paid for once and kept",
@@ -176,122 +189,126 @@ def _ready(bench: _Bench, name: str, spec: JudgeSpec, anyway: bool, say: Say) ->
     if not judge.trains:
         judge.open(None)
         return judge, None
-    card = trained(bench.folder, name)
-    told = misfits(card, language=bench.loaded.recipe.language, rubric=rubric_digest(bench.spec.rubric))
-    if told and not (anyway or bench.spec.any_rubric):
+    card = read_trained_judge_card(session.folder, name)
+    told = judge_mismatches(card, language=session.loaded.recipe.language, rubric=rubric_digest(session.spec.rubric))
+    if told and not (allow_unvalidated or session.spec.any_rubric):
         raise DataError(
             f"the judge {name!r} was not made for this", why="; ".join(told),
             next="train one for it, or give --anyway and do not compare the scores with others",
         )  # fmt: skip
-    _warn(bench, name, spec, card, say)
+    _warn_of_changes(session, name, spec, card, say)
     if plain_spec(spec) != card["spec"]:
-        judge = create("judge", spec_of(card, spec))
-    judge.open(verify(bench.folder / name, FINAL, card))
+        judge = create_from_spec("judge", judge_spec(card, spec))
+    judge.open(verify_judge_part(session.folder / name, FINAL, card))
     return judge, card["conformal"]["half_width"]
 
 
-def _warn(bench: _Bench, name: str, spec: JudgeSpec, card: Mapping[str, Any], say: Say) -> None:
+def _warn_of_changes(session: _JudgeSession, name: str, spec: JudgeSpec, card: Mapping[str, Any], say: Say) -> None:
     """Say by which settings a judge was trained that the recipe has changed since."""
-    if keys := moved_on(card, spec, bench.spec, bench.loaded.recipe.seed):
+    if keys := changed_settings(card, spec, session.spec, session.loaded.recipe.seed):
         say(
             f"warning: {name} was trained by other settings than the recipe has now ({', '.join(keys)}); "
             "it goes by those until trained again"
         )
 
 
-def _items(bench: _Bench) -> dict[str, Item[Any]]:
+def _items(session: _JudgeSession) -> dict[str, Item[Any]]:
     """The items of the build by id; none if it is not there."""
-    manifest = bench.store.latest(bench.loaded.recipe.items)
-    return {} if manifest is None else {item.id: item for item in bench.store.rows(manifest)}
+    manifest = session.store.latest(session.loaded.recipe.items)
+    return {} if manifest is None else {item.id: item for item in session.store.rows(manifest)}
 
 
 # --- report
 
 
-def _report(bench: _Bench, names: list[str], args: argparse.Namespace, say: Say) -> int:
-    from benchbuilder.evaluation.judge_report.report import STEM, write_report
+def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, say: Say) -> int:
+    from benchbuilder.evaluation.judge_report.report import JUDGE_REPORT_STEM, write_judge_report
 
-    wanted = _named(bench, names, "command line: judge report")
-    trials = list(_trials(bench, wanted, bool(names), say))
-    spec = bench.spec
+    wanted = _chosen_judges(session, names, "command line: judge report")
+    trials = list(_validation_runs(session, wanted, bool(names), say))
+    spec = session.spec
     probes, published = (ref.file if ref is not None else None for ref in (spec.probes, spec.published_judges))
-    folder = Path(args.output) if args.output else bench.folder
-    stem = STEM if set(wanted) == set(bench.spec.judges) else f"{STEM}_{'-'.join(wanted)}"
-    files = write_report(
-        trials, spec, folder, language=bench.loaded.recipe.language, probes=probes, published=published,
-        words=args.words, illustrative=bench.loaded.recipe.card.illustrative, stem=stem,
+    folder = Path(args.output) if args.output else session.folder
+    stem = JUDGE_REPORT_STEM if set(wanted) == set(session.spec.judges) else f"{JUDGE_REPORT_STEM}_{'-'.join(wanted)}"
+    files = write_judge_report(
+        trials, spec, folder, language=session.loaded.recipe.language, probes=probes, published=published,
+        texts=args.words, illustrative=session.loaded.recipe.card.illustrative, stem=stem,
     )  # fmt: skip
-    say(f"{counted(len(trials), 'judge')} held to account, {counted(len(files), 'file')} in {shown(folder)}")
+    say(
+        f"{count_phrase(len(trials), 'judge')} held to account, {count_phrase(len(files), 'file')} in {display_path(folder)}"
+    )
     if pages := [file for file in files if file.suffix == ".html"]:
-        say(f"next: open {shown(pages[0])} in a browser")
+        say(f"next: open {display_path(pages[0])} in a browser")
     return 0
 
 
-def _trials(bench: _Bench, wanted: Mapping[str, JudgeSpec], named: bool, say: Say) -> Iterator[Trial]:
+def _validation_runs(
+    session: _JudgeSession, judges: Mapping[str, JudgeSpec], named: bool, say: Say
+) -> Iterator[ValidationRun]:
     """The trials of the judges: of those that are not trained, by their scores in the evaluation.
 
     What one left that cannot be read is told of, and the others are reported on. DataError where one that was `named`,
     or every one, has none.
     """
-    given = _Given(bench)
+    given = _UntrainedScores(session)
     missing: list[str] = []
-    clean(bench.folder)
-    for name, spec in wanted.items():
-        if (bench.folder / name / CARD).exists():
+    clean_judge_folders(session.folder)
+    for name, spec in judges.items():
+        if (session.folder / name / JUDGE_CARD).exists():
             try:
-                trial = _opened(bench, name, spec, say)
+                trial = _trained_validation_run(session, name, spec, say)
             except DataError as error:
-                if len(wanted) == 1:
+                if len(judges) == 1:
                     raise
                 say(f"note: {name} is left out: {error.what}{f' ({error.why})' if error.why else ''}; train it again")
                 continue
             yield trial
-        elif find("judge", spec.kind).load().trains:
+        elif find_kind("judge", spec.kind).load().trains:
             missing.append(name)
             if named:
-                trained(bench.folder, name)
-        elif (trial := given.trial(name, spec)) is not None:
+                read_trained_judge_card(session.folder, name)
+        elif (trial := given.validation_run(name, spec)) is not None:
             yield trial
         else:
             say(f"note: {name} has not scored rated answers yet: `benchbuild evaluate` with the same arguments")
-    if missing and len(missing) == len(wanted):
-        trained(bench.folder, missing[0])
+    if missing and len(missing) == len(judges):
+        read_trained_judge_card(session.folder, missing[0])
     for name in missing:
         say(f"note: {name} is not trained yet: `benchbuild judge train` with the same arguments")
 
 
-def _opened(bench: _Bench, name: str, spec: JudgeSpec, say: Say) -> Trial:
+def _trained_validation_run(session: _JudgeSession, name: str, spec: JudgeSpec, say: Say) -> ValidationRun:
     """The trial of a trained judge; where the judge itself cannot be opened, without it."""
-    closed = load_trial(bench.folder, name, opened=False)
-    _warn(bench, name, spec, closed.card, say)
+    closed = load_validation_run(session.folder, name, open_judge=False)
+    _warn_of_changes(session, name, spec, closed.card, say)
     try:
-        return load_trial(bench.folder, name, spec=spec)
+        return load_validation_run(session.folder, name, spec=spec)
     except BenchbuilderError as error:
         why = f" ({error.why})" if error.why else ""
         say(f"note: {name} cannot be asked, so it gets no bias card: {error.what}{why}")
         return closed
 
 
-class _Given:
+class _UntrainedScores:
     """What judges that are not trained scored in the evaluation, read when it is first asked for."""
 
-    def __init__(self, bench: _Bench) -> None:
-        self._bench = bench
+    def __init__(self, session: _JudgeSession) -> None:
+        self._session = session
         self._rated: RatedTables | None = None
         self._scores: list[Score] = []
 
-    def trial(self, name: str, spec: JudgeSpec) -> Trial | None:
+    def validation_run(self, name: str, spec: JudgeSpec) -> ValidationRun | None:
         """The trial of a judge; ``None`` if it has none yet."""
         if self._rated is None:
             everything, rated = (
-                plan_evaluation(self._bench.loaded, Path.cwd(), rated_only=only) for only in (False, True)
+                plan_evaluation(self._session.loaded, Path.cwd(), rated_only=only) for only in (False, True)
             )
-            self._scores = gathered(everything).scores
-            self._rated = gathered(rated)
+            self._scores = completed_tables(everything).scores
+            self._rated = completed_tables(rated)
         scores = [score for score in self._scores if score.scorer == f"judge_{name}"]
         if not scores:
             return None
-        recipe = self._bench.loaded.recipe
-        return trial_of_scores(
-            name, spec, self._rated, scores, self._bench.spec, language=recipe.language, seed=recipe.seed
+        recipe = self._session.loaded.recipe
+        return validation_run_from_scores(
+            name, spec, self._rated, scores, self._session.spec, language=recipe.language, seed=recipe.seed
         )

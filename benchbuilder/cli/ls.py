@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from yaml.constructor import SafeConstructor
 
-from benchbuilder.config.recipe_index import Library
-from benchbuilder.config.search_path import find_roots, shown
-from benchbuilder.config.yaml_source import tree_of
+from benchbuilder.config.recipe_index import RecipeIndex
+from benchbuilder.config.search_path import display_path, find_roots
+from benchbuilder.config.yaml_source import parse_yaml_tree
 from benchbuilder.core import registry
 
 _UNREADABLE = "(this file cannot be read: benchbuild check says why)"
@@ -26,27 +26,27 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Print a table."""
-    console.print(_kinds() if args.kinds else _recipes(Library(find_roots(args.recipes or ()))))
+    console.print(_kinds_table() if args.kinds else _recipes_table(RecipeIndex(find_roots(args.recipes or ()))))
     return 0
 
 
-def _recipes(library: Library) -> Table:
+def _recipes_table(library: RecipeIndex) -> Table:
     heads = ("recipe", "language", "title", "sources", "variants", "file")
     table = Table(*heads, box=None, pad_edge=False, header_style="bold")
-    for name in library.options("recipe"):
-        for path, _ in library.places(f"recipe/{name}"):
-            data = _read(path)
+    for name in library.option_names("recipe"):
+        for path, _ in library.paths_of(f"recipe/{name}"):
+            data = _read_yaml(path)
             title = _UNREADABLE if data is None else _mapping(_mapping(data).get("card")).get("title", "")
-            language, kinds_read = _mapping(data).get("language", ""), ", ".join(_sources(_mapping(data), library))
-            variants = ", ".join(library.options(f"variant/{name}"))
-            table.add_row(name, str(language), str(title), kinds_read, variants, shown(path))
+            language, kinds_read = _mapping(data).get("language", ""), ", ".join(_source_kinds(_mapping(data), library))
+            variants = ", ".join(library.option_names(f"variant/{name}"))
+            table.add_row(name, str(language), str(title), kinds_read, variants, display_path(path))
     return table
 
 
-def _read(path: Path) -> Any:
+def _read_yaml(path: Path) -> Any:
     """What a file itself says; None if it cannot be read."""
     try:
-        tree = tree_of(path.read_text(encoding="utf-8"))
+        tree = parse_yaml_tree(path.read_text(encoding="utf-8"))
         return {} if tree is None else SafeConstructor().construct_document(tree) or {}
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
         return None
@@ -56,20 +56,20 @@ def _mapping(data: Any) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _sources(data: dict[str, Any], library: Library) -> list[str]:
+def _source_kinds(data: dict[str, Any], library: RecipeIndex) -> list[str]:
     """The kinds of the sources that a recipe chooses, or writes itself."""
     said = [one for one in _mapping(data.get("sources")).values() if isinstance(one, dict)]
     for entry in data.get("defaults") or ():
         for group, names in _mapping(entry).items():
             if str(group).rpartition(" ")[2].strip("/") == "source" and isinstance(names, list):
-                places = (library.places(f"source/{name}") for name in names)
-                said += [_mapping(_read(found[0][0])) for found in places if found]
+                places = (library.paths_of(f"source/{name}") for name in names)
+                said += [_mapping(_read_yaml(found[0][0])) for found in places if found]
     return sorted({str(one["kind"]) for one in said if "kind" in one})
 
 
-def _kinds() -> Table:
+def _kinds_table() -> Table:
     table = Table("slot", "kind", "from", box=None, pad_edge=False, header_style="bold")
     for slot in registry.SLOTS:
-        for name, kind in registry.known(slot).items():
+        for name, kind in registry.kinds_of_slot(slot).items():
             table.add_row(slot, name, f"{kind.distribution} {kind.version}")
     return table

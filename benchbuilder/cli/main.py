@@ -148,43 +148,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(words)
     except BenchbuilderError as error:
-        _complain(f"error: {error}", style="red")
+        _print_error(f"error: {error}", style="red")
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
         return 0
     except OSError as error:
         told = f"error: the system refused: {error}"
-        _complain(f"{told}\n  next:  check space and rights; what was committed is kept", style="red")
+        _print_error(f"{told}\n  next:  check space and rights; what was committed is kept", style="red")
         return 3
     except KeyboardInterrupt:
-        _complain("stopped; what was committed is kept, and the same command goes on")
+        _print_error("stopped; what was committed is kept, and the same command goes on")
         return 130
 
 
-def _complain(text: str, style: str | None = None) -> None:
+def _print_error(text: str, style: str | None = None) -> None:
     from rich.console import Console
 
     Console(stderr=True).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-def _dispatch(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help"):
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(_help())
         return 0
-    if words[0] == "--version":
+    if arguments[0] == "--version":
         sys.stdout.write(f"benchbuild {__version__}\n")
         return 0
-    if words[0] in COMMANDS:
-        name, rest = words[0], words[1:]
-    elif "=" in words[0] or words[0].startswith("-"):
-        name, rest = "build", words
+    if arguments[0] in COMMANDS:
+        name, rest = arguments[0], arguments[1:]
+    elif "=" in arguments[0] or arguments[0].startswith("-"):
+        name, rest = "build", arguments
     else:
         from difflib import get_close_matches
 
-        close = get_close_matches(words[0], COMMANDS, n=1)
+        close = get_close_matches(arguments[0], COMMANDS, n=1)
         raise RecipeError(
-            [Problem(f"{words[0]!r} is neither a command nor key=value", where=f"command line: {words[0]}",
+            [Problem(f"{arguments[0]!r} is neither a command nor key=value", where=f"command line: {arguments[0]}",
                      allowed=", ".join(COMMANDS), hint=f"did you mean {close[0]!r}?" if close else "")]
         )  # fmt: skip
     return _run(name, rest)

@@ -7,9 +7,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.clone import Clone, Wish, clone
-from benchbuilder.authoring.clone.plugin_skeleton import SLOTS, distribution, skeleton, write_skeleton
-from benchbuilder.config.search_path import shown
+from benchbuilder.authoring.clone.clone import Clone, CloneRequest, clone_recipe
+from benchbuilder.authoring.clone.plugin_skeleton import (
+    SKELETON_SLOTS,
+    distribution_name,
+    plugin_skeleton_files,
+    write_plugin_skeleton,
+)
+from benchbuilder.config.search_path import display_path
 from benchbuilder.core.errors import Problem, RecipeError
 
 
@@ -27,50 +32,50 @@ def register(parser: argparse.ArgumentParser) -> None:
         help="copy this option too, for instance annotation/app; may be given more than once",
     )  # fmt: skip
     parser.add_argument("--plugin", metavar="NAME", help="write the skeleton of a plugin instead")
-    parser.add_argument("--kind", metavar="SLOT,...", help=f"what the plugin brings: {', '.join(SLOTS)}")
+    parser.add_argument("--kind", metavar="SLOT,...", help=f"what the plugin brings: {', '.join(SKELETON_SLOTS)}")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write the files and say what to do with them."""
     if args.plugin is not None:
-        _plugin(args, console)
+        _write_plugin(args, console)
         return 0
     if args.name is None or args.origin is None:
         hint = "for instance `benchbuild new my_field --from care_mi`, or `benchbuild new --plugin my_plugin`"
         raise RecipeError([Problem("a name and a recipe to copy are wanted", where="new", hint=hint)])
     if args.kind is not None:
         raise RecipeError([Problem("only a plugin has kinds", where=f"--kind {args.kind}", hint="give --plugin NAME")])
-    wish = Wish(args.name, args.origin, args.language, tuple(args.source), tuple(args.also))
-    made = clone(wish, args.recipes)
+    wish = CloneRequest(args.name, args.origin, args.language, tuple(args.source), tuple(args.also))
+    made = clone_recipe(wish, args.recipes)
     made.write(Path.cwd())
-    _told(made, wish, console)
+    _print_clone(made, wish, console)
     for warning in made.warnings:
         console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 
-def _told(made: Clone, wish: Wish, console: Console) -> None:
-    recipe = f"recipes/recipe/{wish.name}.yaml"
-    lines = [f"{wish.name}: {len(made.files)} files, copied from {wish.origin}"]
-    lines += [f"  {place}" for place in made.files]
+def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:
+    recipe = f"recipes/recipe/{request.name}.yaml"
+    lines = [f"{request.name}: {len(clone.files)} files, copied from {request.origin}"]
+    lines += [f"  {place}" for place in clone.files]
     lines += [
         "next:",
         f"  1. open {recipe}: what holds ??? is yours to say, above all the sources and the card",
-        f"  2. benchbuild check recipe={wish.name}   says what is open, and what is left over of {wish.origin}",
-        f"  3. benchbuild preview n=3 recipe={wish.name}",
+        f"  2. benchbuild check recipe={request.name}   says what is open, and what is left over of {request.origin}",
+        f"  3. benchbuild preview n=3 recipe={request.name}",
     ]
     console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
-def _plugin(args: argparse.Namespace, console: Console) -> None:
+def _write_plugin(args: argparse.Namespace, console: Console) -> None:
     if args.name is not None or args.origin is not None:
         hint = "give --plugin NAME alone, or NAME --from RECIPE"
         raise RecipeError([Problem("a plugin is no copy of a recipe", where=f"--plugin {args.plugin}", hint=hint)])
     wanted = tuple(part.strip() for part in (args.kind or "source").split(",") if part.strip())
-    folder = Path.cwd() / distribution(args.plugin)
-    written = write_skeleton(skeleton(args.plugin, wanted), folder)
-    lines = [f"{shown(folder)}: {len(written)} files"]
-    lines += [f"  {shown(path)}" for path in written]
-    lines += ["next:", f"  pip install -e '{shown(folder)}[dev]' && pytest {shown(folder)}",
+    folder = Path.cwd() / distribution_name(args.plugin)
+    written = write_plugin_skeleton(plugin_skeleton_files(args.plugin, wanted), folder)
+    lines = [f"{display_path(folder)}: {len(written)} files"]
+    lines += [f"  {display_path(path)}" for path in written]
+    lines += ["next:", f"  pip install -e '{display_path(folder)}[dev]' && pytest {display_path(folder)}",
               "  benchbuild ls --kinds   lists its kinds then, and recipes can name them"]  # fmt: skip
     console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)

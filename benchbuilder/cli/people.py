@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.annotation.database.models import Person
-from benchbuilder.cli.annotation_session import app_session, open_desk
-from benchbuilder.core.display import harmless
+from benchbuilder.cli.annotation_session import app_session, open_annotation_session
+from benchbuilder.core.display import printable_text
 from benchbuilder.core.errors import Problem, RecipeError
 
 _ACTIONS = ("invite", "link", "allow", "revoke", "ls")
 _ROLES = ("annotator", "adjudicator", "lead")
 _NAME = re.compile(r"[^\s=/~+][^\s=/]{0,59}")
-ADDRESS = "http://127.0.0.1:8765"
+DEFAULT_ADDRESS = "http://127.0.0.1:8765"
 """Where the app is served unless it is told otherwise."""
 
 
@@ -36,7 +36,9 @@ def register(parser: argparse.ArgumentParser) -> None:
         help="invite, or allow: the only project that they work on (repeatable; default: every project)",
     )  # fmt: skip
     parser.add_argument("--days", type=int, default=30, help="how long a link works (default: 30 days)")
-    parser.add_argument("--url", default=ADDRESS, help=f"where people reach the app (default: {ADDRESS})")
+    parser.add_argument(
+        "--url", default=DEFAULT_ADDRESS, help=f"where people reach the app (default: {DEFAULT_ADDRESS})"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -44,15 +46,15 @@ def run(args: argparse.Namespace, console: Console) -> int:
     names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
     args.overrides = [word for word in args.overrides if word not in names]
     _check(args, names)
-    with open_desk(app_session(args, console)) as desk:
-        ballots, projects = desk.ballots, [desk.project(name) for name in args.project]
+    with open_annotation_session(app_session(args, console)) as desk:
+        ballots, projects = desk.store, [desk.checked_project(name) for name in args.project]
         for name in names:
             if args.action == "revoke":
                 ballots.revoke(name)
                 _say(console, f"{name}: link and sessions end now; votes stay, open work goes to others")
                 continue
             if args.action == "allow":
-                ballots.allow(name, projects)
+                ballots.allow_projects(name, projects)
                 _say(console, f"{name}: works on {', '.join(projects) or 'every project'}")
                 continue
             if args.action == "invite":
@@ -62,8 +64,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             _say(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
             _say(console, f"  {args.url.rstrip('/')}/enter/{token}")
         if args.action in ("invite", "link"):
-            if args.url == ADDRESS:
-                _say(console, f"links lead to {ADDRESS}; where `review` serves elsewhere, say --url")
+            if args.url == DEFAULT_ADDRESS:
+                _say(console, f"links lead to {DEFAULT_ADDRESS}; where `review` serves elsewhere, say --url")
             _say(console, "give each link to its person alone: it is all that is needed to work in their name, and it "
                  "is not shown again (`people link NAME` makes a new one)")  # fmt: skip
         if args.action == "ls":
@@ -79,7 +81,7 @@ def _check(args: argparse.Namespace, names: list[str]) -> None:
         raise RecipeError([Problem(f"{wrong[0]!r} cannot be a name", where=where,
                                    allowed="up to 60 characters without white space, = and /")])  # fmt: skip
     if not 1 <= args.days <= 3650:
-        raise RecipeError([Problem("--days is a number of days", where=where, found=str(args.days),
+        raise RecipeError([Problem("--days is a number of days", where=where, actual=str(args.days),
                                    allowed="1 to 3650")])  # fmt: skip
 
 
@@ -93,9 +95,9 @@ def _list(people: list[Person], console: Console) -> None:
         until = "revoked" if person.revoked else f"{person.expires_at:%Y-%m-%d}"
         seen = f"{person.seen_at:%Y-%m-%d %H:%M}" if person.seen_at else "never"
         works = ", ".join(person.projects) or "every one"
-        table.add_row(harmless(person.name), person.role, person.code, works, until, seen)
+        table.add_row(printable_text(person.name), person.role, person.code, works, until, seen)
     console.print(table)
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)

@@ -8,12 +8,12 @@ import contextlib
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote
+from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
 from benchbuilder.core.errors import InstallationError
 from benchbuilder.pipeline.check import require_libraries
-from benchbuilder.pipeline.progress import Bars, Lines
+from benchbuilder.pipeline.progress import BarProgress, LineProgress
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.print(table)
     reused = sum(status.state == "reused" for status in statuses.values())
     console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
-    asking = [s for s in statuses.values() if s.node.asks is not None and s.state != "reused"]
+    asking = [s for s in statuses.values() if s.node.model_spec is not None and s.state != "reused"]
     if asking:
         try:
             require_libraries(session.loaded)
@@ -46,18 +46,18 @@ def run(args: argparse.Namespace, console: Console) -> int:
             told = f"\nwarning: a build would stop at once: {error}"
             console.print(told, highlight=False, markup=False, soft_wrap=True)
     if asking and not args.no_quote:
-        _quote(session, console, refresh)
+        _print_quote(session, console, refresh)
     return 0
 
 
-def _quote(session: Session, console: Console, refresh: frozenset[str]) -> None:
+def _print_quote(session: Session, console: Console, refresh: frozenset[str]) -> None:
     def say(text: str = "") -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
     say("\nthe free steps are built, so that the quote is made from the real prompts:")
     with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
-        quoted = quote(session.plan, session.store, watcher, refresh)
+        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
+        quoted = quote_plan(session.plan, session.store, watcher, refresh)
     if quoted is None:
         return
     say("\nwhat models would be asked:")

@@ -9,12 +9,12 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.session import watching
-from benchbuilder.config.load import Loaded
+from benchbuilder.cli.session import progress_watcher
+from benchbuilder.config.load import LoadedRecipe
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Score
-from benchbuilder.evaluation.plan import Evaluation, asked_words, plan_evaluation, tables_of
-from benchbuilder.pipeline.build import build
+from benchbuilder.evaluation.plan import Evaluation, chooses_model, evaluation_tables, plan_evaluation
+from benchbuilder.pipeline.build import build_benchmark
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,23 @@ class RatedTables:
     journal: Path
 
 
-def gathered(evaluation: Evaluation) -> RatedTables:
+def completed_tables(evaluation: Evaluation) -> RatedTables:
     """What is sealed of an evaluation."""
     item, answer, score = (
-        [row for table in tables_of(evaluation, role).values() for row in table] for role in ("item", "answer", "score")
+        [row for table in evaluation_tables(evaluation, role).values() for row in table]
+        for role in ("item", "answer", "score")
     )
     return RatedTables(item, answer, score, evaluation.store.journal)
 
 
-def rated_tables(loaded: Loaded, words: Sequence[str], console: Console) -> RatedTables:
+def rated_tables(loaded: LoadedRecipe, overrides: Sequence[str], console: Console) -> RatedTables:
     """The answers that are there and the ratings of the scorer that judges learn from; Waiting if there are none yet.
 
     No model is asked, and the results that an evaluation wrote stay as they are.
     """
-    evaluation = plan_evaluation(loaded, Path.cwd(), with_model=asked_words(words), rated_only=True)
-    with watching(console) as watcher:
-        report = build(evaluation.plan, evaluation.store, loaded.yaml, watcher, outputs=False)
+    evaluation = plan_evaluation(loaded, Path.cwd(), with_model=chooses_model(overrides), rated_only=True)
+    with progress_watcher(console) as watcher:
+        report = build_benchmark(evaluation.plan, evaluation.store, loaded.yaml, watcher, write_outputs=False)
     for waiting in report.waiting.values():
         raise waiting
-    return gathered(evaluation)
+    return completed_tables(evaluation)

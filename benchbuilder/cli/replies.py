@@ -8,13 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.dry_run.record_replies import record
-from benchbuilder.authoring.dry_run.transcripts import looking
-from benchbuilder.cli.session import add_overrides, open_session, watching
-from benchbuilder.core.display import counted
+from benchbuilder.authoring.dry_run.record_replies import collect_replies
+from benchbuilder.authoring.dry_run.transcripts import journal_lookup
+from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
+from benchbuilder.core.display import count_phrase
 from benchbuilder.core.errors import Problem, RecipeError
 from benchbuilder.models.providers.replay import write_replies
-from benchbuilder.pipeline.last_command import former_words
+from benchbuilder.pipeline.last_command import last_command_hint
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -26,29 +26,33 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write the file; nobody is asked for a reply that is missing."""
     session = open_session(args, console)
-    if not any(node.asks for node in session.plan.nodes.values()):
-        hint = former_words(session.store, args.overrides, session.loaded.yaml)
+    if not any(node.model_spec for node in session.plan.nodes.values()):
+        hint = last_command_hint(session.store, args.overrides, session.loaded.yaml)
         raise RecipeError([Problem("this recipe asks no model: give the words that you built with",
                                    where=f"command line: {shlex.join(args.overrides)}", hint=hint)])  # fmt: skip
-    with looking(session.store) as lookup, watching(console) as watcher:
-        found = record(session.plan, session.store, lookup, watcher)
+    with journal_lookup(session.store) as lookup, progress_watcher(console) as watcher:
+        found = collect_replies(session.plan, session.store, lookup, watcher)
     count = write_replies(Path(args.output), found.replies)
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     for step in session.plan.nodes:
-        if found.used[step] or found.missing[step]:
-            without = f", {counted(found.missing[step], 'request')} without one" if found.missing[step] else ""
-            say(f"{step:<20} {_replies(found.used[step])}{without}")
+        if found.used_by_step[step] or found.missing_by_step[step]:
+            without = (
+                f", {count_phrase(found.missing_by_step[step], 'request')} without one"
+                if found.missing_by_step[step]
+                else ""
+            )
+            say(f"{step:<20} {_replies(found.used_by_step[step])}{without}")
         if step in found.skipped:
             say(f"{step:<20} left out: {found.skipped[step]}")
     say(f"{_replies(count)} in {args.output} (equal requests of one model once)")
-    if found.missing:
+    if found.missing_by_step:
         say("what has no reply yet fails in a rebuild; build with the same arguments first")
     elif count:
         words = [word for word in args.overrides if not word.startswith(("model=", "model.", "run.dir="))]
-        beside = f"run.dir={_near(session.store.folder)}_again"
+        beside = f"run.dir={_relative_path(session.store.folder)}_again"
         again = shlex.join([*words, "model=replay", f"model.replies={args.output}", beside])
         say(f"next: benchbuild {again} rebuilds with no key, in a folder of its own")
     return 0
@@ -58,5 +62,5 @@ def _replies(count: int) -> str:
     return "1 reply" if count == 1 else f"{count} replies"
 
 
-def _near(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -7,22 +7,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_benchmark, file_lines, single_task, tasks_of
-from benchbuilder.cli.session import add_overrides, watching
-from benchbuilder.config.load import Loaded
-from benchbuilder.config.search_path import shown
-from benchbuilder.core.display import harmless
+from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipe_of_single_task, recipes_of_tasks
+from benchbuilder.cli.session import add_overrides, progress_watcher
+from benchbuilder.config.load import LoadedRecipe
+from benchbuilder.config.search_path import display_path
+from benchbuilder.core.display import printable_text
 from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.evaluation.plan import Evaluation, asked_words, plan_evaluation
+from benchbuilder.evaluation.plan import Evaluation, chooses_model, plan_evaluation
 from benchbuilder.evaluation.results.exporter import ResultsSpec
-from benchbuilder.evaluation.results.side_by_side import side_by_side
-from benchbuilder.pipeline.build import build
+from benchbuilder.evaluation.results.side_by_side import write_side_by_side
+from benchbuilder.pipeline.build import build_benchmark
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
-    add_benchmark(parser)
+    add_benchmark_arguments(parser)
     parser.add_argument(
         "--beside", metavar="FOLDER", help="the folder of another evaluation, to be shown side by side with this one"
     )
@@ -30,39 +30,39 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write what can be written without asking any model."""
-    parts = tasks_of(args) if not args.beside else [single_task(args)]
+    parts = recipes_of_tasks(args) if not args.beside else [recipe_of_single_task(args)]
     for part in parts:
         if part.recipe.evaluation is not None or len(parts) == 1:
             _write(part, args, console)
     return 0
 
 
-def _write(loaded: Loaded, args: argparse.Namespace, console: Console) -> None:
-    evaluation = plan_evaluation(loaded, Path.cwd(), with_model=asked_words(loaded.words), asking=False)
-    with watching(console) as watcher:
-        report = build(evaluation.plan, evaluation.store, loaded.yaml, watcher)
-    written = list(report.written)
+def _write(loaded: LoadedRecipe, args: argparse.Namespace, console: Console) -> None:
+    evaluation = plan_evaluation(loaded, Path.cwd(), with_model=chooses_model(loaded.overrides), asking=False)
+    with progress_watcher(console) as watcher:
+        report = build_benchmark(evaluation.plan, evaluation.store, loaded.yaml, watcher)
+    written = list(report.written_files)
     if args.beside:
-        written += _beside(evaluation, Path(args.beside))
+        written += _compare_results(evaluation, Path(args.beside))
     for note in (*evaluation.notes, *report.notes):
-        console.print(harmless(f"note: {note}"), highlight=False, markup=False, soft_wrap=True)
+        console.print(printable_text(f"note: {note}"), highlight=False, markup=False, soft_wrap=True)
     for line in file_lines(written):
         console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _beside(evaluation: Evaluation, other: Path) -> list[Path]:
+def _compare_results(evaluation: Evaluation, other_folder: Path) -> list[Path]:
     """The two evaluations side by side; DataError if the other folder holds no results."""
     spec = next((one for one in evaluation.spec.outputs.values() if isinstance(one, ResultsSpec)), None)
     if spec is None:
         raise RecipeError([Problem("this recipe writes no results", key="evaluation.outputs",
                                    hint="add an output of the kind `results`")])  # fmt: skip
-    files = sorted(other.glob("*.json")) if other.is_dir() else [other]
+    files = sorted(other_folder.glob("*.json")) if other_folder.is_dir() else [other_folder]
     own = evaluation.store.folder / f"{spec.file}.json"
-    data = other / own.name if (other / own.name).exists() else next(iter(files), other)
+    data = other_folder / own.name if (other_folder / own.name).exists() else next(iter(files), other_folder)
     if not data.is_file():
         raise DataError(
-            f"{shown(other)} holds no results", where="command line: --beside",
+            f"{display_path(other_folder)} holds no results", where="command line: --beside",
             why=f"there is no {own.name} in it",
             next="name the folder of an evaluation, for instance builds/care_mi/evaluation",
         )  # fmt: skip
-    return side_by_side(data, own, evaluation.store.folder, language=spec.language)
+    return write_side_by_side(data, own, evaluation.store.folder, language=spec.language)

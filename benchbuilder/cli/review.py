@@ -12,23 +12,25 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from benchbuilder.annotation.database.open import needs_review
-from benchbuilder.annotation.database.project_setup import project_of, with_gold
-from benchbuilder.annotation.review_projects import work_list
-from benchbuilder.cli.annotation_session import Desk, app_session, open_desk
-from benchbuilder.cli.session import Session, add_overrides, watching
-from benchbuilder.core.display import counted, harmless
+from benchbuilder.annotation.database.open import missing_review_extra
+from benchbuilder.annotation.database.project_setup import add_gold_tasks, make_project
+from benchbuilder.annotation.review_projects import rating_tasks
+from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
+from benchbuilder.cli.session import Session, add_overrides, progress_watcher
+from benchbuilder.core.display import count_phrase, printable_text
 from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 
-PORT = 8765
+DEFAULT_PORT = 8765
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=PORT, help=f"the port to listen on (default: {PORT})")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help=f"the port to listen on (default: {DEFAULT_PORT})"
+    )
     parser.add_argument(
         "--url", default="",
         help="where people reach the app, if it stands behind a proxy: https://review.example.org",
@@ -38,18 +40,18 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Lay out what there is to judge, and serve until Ctrl-C."""
     address = args.url or f"http://{_bracketed(args.host)}:{args.port}"
-    hosts, secure = _hosts(args, address)
+    hosts, secure = _served_hosts(args, address)
     create_app, serve = _app()
     _check_free(args.host, args.port)
     session = app_session(args, console)
     for warning in session.warnings:
         _say(console, f"warning: {warning}")
     _bring_up_to_date(session, console)
-    with open_desk(session) as desk:
-        _lay_out_reviews(desk, console)
-        _tell(desk, args.overrides, console)
-        strings = {} if desk.annotation is None else {name: ref.file for name, ref in desk.annotation.strings.items()}
-        app = create_app(desk.ballots, strings, secure=secure, hosts=hosts, site_name=address)
+    with open_annotation_session(session) as desk:
+        _create_rating_projects(desk, console)
+        _print_work(desk, args.overrides, console)
+        strings = {} if desk.app_spec is None else {name: ref.file for name, ref in desk.app_spec.strings.items()}
+        app = create_app(desk.store, strings, secure=secure, hosts=hosts, site_name=address)
 
         def told(_: str) -> None:
             _say(console, f"serving at {address} (Ctrl-C stops)")
@@ -62,10 +64,10 @@ def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
     """The app and what serves it; InstallationError without the extra ``review``."""
     try:
         from benchbuilder.annotation.app.app import create_app
-        from benchbuilder.annotation.app.serving import serve
+        from benchbuilder.annotation.app.serving import serve_app
     except ModuleNotFoundError as error:
-        raise needs_review(error) from error
-    return create_app, serve
+        raise missing_review_extra(error) from error
+    return create_app, serve_app
 
 
 def _check_free(host: str, port: int) -> None:
@@ -85,12 +87,12 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], bool]:
+def _served_hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], bool]:
     """The names under which the app answers, and whether it is reached by TLS."""
     if not 1 <= args.port <= 65535:
         raise RecipeError([Problem("--port is a number from 1 to 65535", where="command line: --port",
-                                   found=str(args.port))])  # fmt: skip
-    if _everywhere(args.host) and not args.url:
+                                   actual=str(args.port))])  # fmt: skip
+    if _is_any_address(args.host) and not args.url:
         raise RecipeError([Problem("--url is needed: it says by which name people reach the app",
                                    where=f"command line: --host {args.host}", allowed="http://HOST:PORT",
                                    hint=f"--url http://NAME-OF-THIS-MACHINE:{args.port}")])  # fmt: skip
@@ -99,10 +101,10 @@ def _hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], boo
         raise RecipeError([Problem("--url is an address without a path", where=f"command line: --url {args.url}",
                                    allowed="https://review.example.org")])  # fmt: skip
     own = {parts.hostname, args.host, "127.0.0.1", "localhost", "::1"}
-    return tuple(sorted(host for host in own if not _everywhere(host))), parts.scheme == "https"
+    return tuple(sorted(host for host in own if not _is_any_address(host))), parts.scheme == "https"
 
 
-def _everywhere(host: str) -> bool:
+def _is_any_address(host: str) -> bool:
     """Whether `host` stands for all addresses of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
@@ -114,53 +116,53 @@ def _bring_up_to_date(session: Session, console: Console) -> None:
     """Build what the candidates are made of, unless that would ask a model that has to be paid or waited for."""
     plan, store = session.plan, session.store
     statuses = plan.statuses(store)
-    asking = [name for name, status in statuses.items() if status.state != "reused" and plan.nodes[name].asks]
+    asking = [name for name, status in statuses.items() if status.state != "reused" and plan.nodes[name].model_spec]
     if asking:
         raise DataError(
             f"{', '.join(asking)} would ask a model",
             why="the review app shows what is built, and asks no model itself",
             next="build first, with the same arguments and annotation=app; `benchbuild plan` says what it costs",
         )
-    with watching(console) as watcher:
-        report = build(plan, store, session.loaded.yaml, watcher, outputs=False)
+    with progress_watcher(console) as watcher:
+        report = build_benchmark(plan, store, session.loaded.yaml, watcher, write_outputs=False)
     for waiting in report.waiting.values():
         if waiting.why:
             _say(console, f"warning: {waiting.why}")
 
 
-def _lay_out_reviews(desk: Desk, console: Console) -> None:
-    recipe, store = desk.session.plan.recipe, desk.session.store
+def _create_rating_projects(annotation: AnnotationSession, console: Console) -> None:
+    recipe, store = annotation.session.plan.recipe, annotation.session.store
     for name, spec in recipe.reviews.items():
         part = recipe.for_task(spec.rows.task) if spec.rows.task else recipe
-        node = desk.session.plan.nodes.get(part.items)
+        node = annotation.session.plan.nodes.get(part.items)
         sealed = None if node is None else store.manifest(node.name, node.key)
         items = None if sealed is None else store.rows(sealed)
-        tasks = work_list(name, spec, items, recipe.seed)
+        tasks = rating_tasks(name, spec, items, recipe.seed)
         if tasks is None:
             wants = "the items are not built yet" if spec.rows.items else "no file of rows is named"
             _say(console, f"{name}: left out, {wants}")
             continue
-        project = project_of(name, spec, recipe.language, recipe.seed, recipe.benchmark)
-        desk.ballots.lay_out(project, with_gold(tasks, spec))
-    for project in desk.ballots.projects():
-        if project.name not in desk.specs():
-            desk.ballots.retire(project.name)
+        project = make_project(name, spec, recipe.language, recipe.seed, recipe.benchmark_name)
+        annotation.store.sync_project(project, add_gold_tasks(tasks, spec))
+    for project in annotation.store.projects():
+        if project.name not in annotation.project_specs():
+            annotation.store.retire_project(project.name)
             _say(console, f"{project.name}: no longer in the recipe; nothing of it is asked, its votes stay")
 
 
-def _tell(desk: Desk, words: list[str], console: Console) -> None:
+def _print_work(annotation: AnnotationSession, overrides: list[str], console: Console) -> None:
     """What there is to judge, and who is there to do it."""
-    for project in desk.ballots.projects():
-        _say(console, f"{project.name}: {counted(len(desk.ballots.tasks(project.name)), 'task')}")
-    people = [person for person in desk.ballots.people() if not person.revoked]
+    for project in annotation.store.projects():
+        _say(console, f"{project.name}: {count_phrase(len(annotation.store.tasks(project.name)), 'task')}")
+    people = [person for person in annotation.store.people() if not person.revoked]
     roles = ("annotator", "adjudicator", "lead")
     there = {role: sum(person.role == role for person in people) for role in roles}
-    _say(console, "people: " + ", ".join(counted(n, role) for role, n in there.items()))
-    need = max((project.spec.per_task for project in desk.ballots.projects()), default=0)
+    _say(console, "people: " + ", ".join(count_phrase(n, role) for role, n in there.items()))
+    need = max((project.spec.per_task for project in annotation.store.projects()), default=0)
     if there["annotator"] < need:
-        invite = f"benchbuild people invite NAME {shlex.join(words)}"
-        _say(console, f"{counted(need, 'annotator')} {'is' if need == 1 else 'are'} needed: {invite}")
+        invite = f"benchbuild people invite NAME {shlex.join(overrides)}"
+        _say(console, f"{count_phrase(need, 'annotator')} {'is' if need == 1 else 'are'} needed: {invite}")
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.core.errors import Problem
-from benchbuilder.pipeline.check import check
-from benchbuilder.pipeline.plan import Plan, make_plan, unread
-from benchbuilder.pipeline.progress import Bars, Lines, Watcher
+from benchbuilder.pipeline.check import check_recipe
+from benchbuilder.pipeline.plan import Plan, make_plan, unread_sources
+from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
@@ -23,7 +23,7 @@ from benchbuilder.pipeline.store.folder import Store
 class Session:
     """A loaded and checked recipe with its plan and store."""
 
-    loaded: Loaded
+    loaded: LoadedRecipe
     plan: Plan
     store: Store
     console: Console
@@ -49,25 +49,25 @@ def add_refresh(parser: argparse.ArgumentParser) -> None:
 def open_session(args: argparse.Namespace, console: Console) -> Session:
     """Compose, validate and check the recipe, and plan it. RecipeError with every problem at once."""
     loaded = load_recipe(args.overrides, recipes=args.recipes)
-    store = Store(loaded.recipe.folder(Path.cwd()))
+    store = Store(loaded.recipe.build_folder(Path.cwd()))
     checksums = Checksums(store.checksums, verify=getattr(args, "verify", False))
-    warnings = check(loaded, sources=unread(loaded.recipe, store, checksums))
-    plan = make_plan(loaded.recipe, store, checksums.of)
+    warnings = check_recipe(loaded, sources=unread_sources(loaded.recipe, store, checksums))
+    plan = make_plan(loaded.recipe, store, checksums.sha256_of)
     checksums.save()
     return Session(loaded, plan, store, console, warnings)
 
 
 @contextlib.contextmanager
-def watching(console: Console) -> Generator[Watcher]:
+def progress_watcher(console: Console) -> Generator[Watcher]:
     """Bars in a terminal that go when the work is done; elsewhere only what a user may want to know."""
     if console.is_terminal:
-        with _Passing(console) as bars:
+        with _TransientBars(console) as bars:
             yield bars
     else:
-        yield _Notes(console)
+        yield _NotesOnly(console)
 
 
-class _Passing(Bars):
+class _TransientBars(BarProgress):
     """Bars that leave no line."""
 
     def end(self, step: str, summary: str) -> None:  # noqa: ARG002
@@ -75,7 +75,7 @@ class _Passing(Bars):
         self.drop(step)
 
 
-class _Notes(Lines):
+class _NotesOnly(LineProgress):
     """Notes alone."""
 
     def end(self, step: str, summary: str) -> None:

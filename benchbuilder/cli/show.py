@@ -8,7 +8,7 @@ import sys
 from rich.console import Console
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.render import annotate, render
+from benchbuilder.config.render import annotate_with_origins, render_recipe
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +20,10 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
     """Print YAML that can be read back; nothing is checked but the recipe itself."""
     loaded = load_recipe(args.overrides, recipes=args.recipes)
-    text = loaded.yaml if args.plain else annotate(render(loaded.recipe, knobs=True), loaded.origins)
+    text = (
+        loaded.yaml
+        if args.plain
+        else annotate_with_origins(render_recipe(loaded.recipe, runtime_options=True), loaded.origins)
+    )
     sys.stdout.write(text)
     return 0

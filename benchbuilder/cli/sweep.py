@@ -10,13 +10,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote
-from benchbuilder.authoring.sweep import Run, Sweep, first_failure, runs_of, summary, write_summary
+from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
+from benchbuilder.authoring.sweep import (
+    Sweep,
+    SweepRun,
+    first_sweep_failure,
+    sweep_runs,
+    sweep_table,
+    write_sweep_files,
+)
 from benchbuilder.cli.costs import quote_table
-from benchbuilder.cli.session import watching
-from benchbuilder.config.search_path import shown
-from benchbuilder.core.display import counted, harmless
-from benchbuilder.pipeline.progress import Bars, Lines
+from benchbuilder.cli.session import progress_watcher
+from benchbuilder.config.search_path import display_path
+from benchbuilder.core.display import count_phrase, printable_text
+from benchbuilder.pipeline.progress import BarProgress, LineProgress
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -31,43 +38,45 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Run them all; 0 if every one was built, 75 if one waits for people, 3 if one failed."""
-    runs = runs_of(args.overrides)
+    runs = sweep_runs(args.overrides)
     folder = Path(args.output)
     sweep = Sweep(folder, runs, args.recipes, Path.cwd())
     if args.quote:
-        return _quote(sweep, console)
+        return _print_quotes(sweep, console)
 
-    def told(one: Run) -> None:
-        words = " ".join(map(shlex.quote, one.own)) or "one run"
-        console.print(harmless(f"run {runs.index(one) + 1} of {len(runs)}: {words}"), highlight=False, markup=False)
+    def told(one: SweepRun) -> None:
+        words = " ".join(map(shlex.quote, one.own_overrides)) or "one run"
+        console.print(
+            printable_text(f"run {runs.index(one) + 1} of {len(runs)}: {words}"), highlight=False, markup=False
+        )
 
-    with watching(console) as watcher:
-        outcomes = sweep.run(watcher, evaluate=args.evaluate, told=told)
-    files = write_summary(folder, outcomes)
-    head, lines = summary(outcomes)
+    with progress_watcher(console) as watcher:
+        outcomes = sweep.run(watcher, evaluate=args.evaluate, on_start=told)
+    files = write_sweep_files(folder, outcomes)
+    head, lines = sweep_table(outcomes)
     table = Table(*head, box=None, pad_edge=False, header_style="bold")
     for line in lines:
-        table.add_row(*map(harmless, line))
+        table.add_row(*map(printable_text, line))
     console.print()
     console.print(table)
     for file in files:
-        console.print(f"  {shown(file)}", highlight=False, markup=False)
-    if (error := first_failure(outcomes)) is not None:
+        console.print(f"  {display_path(file)}", highlight=False, markup=False)
+    if (error := first_sweep_failure(outcomes)) is not None:
         raise error
     states = {one.state for one in outcomes}
     if "stopped" in states:
-        console.print(f"stopped after {counted(len(outcomes), 'run')} of {len(runs)}", highlight=False)
+        console.print(f"stopped after {count_phrase(len(outcomes), 'run')} of {len(runs)}", highlight=False)
         return 4
     return 3 if "failed" in states else 75 if "waits" in states else 0
 
 
-def _quote(sweep: Sweep, console: Console) -> int:
+def _print_quotes(sweep: Sweep, console: Console) -> int:
     """What each run would ask; equal requests of several runs count in each, and are paid for once."""
     for one in sweep.runs:
-        _, plan, store = sweep.planned(one)
-        console.print(harmless(one.name), highlight=False, markup=False, style="bold")
+        _, plan, store = sweep.plan_run(one)
+        console.print(printable_text(one.name), highlight=False, markup=False, style="bold")
         with contextlib.ExitStack() as stack:
-            watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
-            quoted = quote(plan, store, watcher, frozenset())
+            watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
+            quoted = quote_plan(plan, store, watcher, frozenset())
         console.print("no model would be asked" if quoted is None else quote_table(quoted))
     return 0

@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.annotation.database.models import Project
-from benchbuilder.annotation.database.project_setup import CLAIMS
-from benchbuilder.annotation.formats.build_export import material_of
-from benchbuilder.annotation.formats.models import Brought, Material, Rater
-from benchbuilder.annotation.formats.registry import FORMATS
-from benchbuilder.annotation.formats.user_table import Users, read_users
-from benchbuilder.cli.annotation_session import Desk, app_session, open_desk
+from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT
+from benchbuilder.annotation.formats.build_export import build_export_input
+from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, Rater
+from benchbuilder.annotation.formats.registry import VOTE_FORMATS
+from benchbuilder.annotation.formats.user_table import UserTable, read_user_table
+from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
 from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import shown
-from benchbuilder.core.display import counted, harmless
+from benchbuilder.config.search_path import display_path
+from benchbuilder.core.display import count_phrase, printable_text
 from benchbuilder.core.errors import DataError, Problem, RecipeError
 
 _ACTIONS = ("export", "import", "formats")
@@ -31,7 +31,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         "overrides", nargs="*", metavar="FORMAT [FILE ...] key=value",
         help="a format, for import the files, recipe=NAME and any override",
     )  # fmt: skip
-    parser.add_argument("--project", default=CLAIMS, help=f"whose votes (default: {CLAIMS})")
+    parser.add_argument("--project", default=CLAIMS_PROJECT, help=f"whose votes (default: {CLAIMS_PROJECT})")
     parser.add_argument("--output", metavar="DIR", help="where to write (default: annotation/export of the build)")
     parser.add_argument("--users", metavar="FILE", help="the table of users of the other tool: who is who here (CSV)")
     parser.add_argument(
@@ -42,27 +42,27 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write or read files; what a format cannot carry is said each time."""
     if args.action == "formats":
-        _list(console)
+        _print_formats(console)
         return 0
     names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
     args.overrides = [word for word in args.overrides if word not in names]
     where = f"command line: votes {args.action}"
-    if not names or names[0] not in FORMATS:
-        hint = did_you_mean(names[0], list(FORMATS)) if names else ""
+    if not names or names[0] not in VOTE_FORMATS:
+        hint = did_you_mean(names[0], list(VOTE_FORMATS)) if names else ""
         told = f"there is no format {names[0]!r}" if names else "no format was named"
-        raise RecipeError([Problem(told, where=where, allowed=", ".join(FORMATS), hint=hint)])
+        raise RecipeError([Problem(told, where=where, allowed=", ".join(VOTE_FORMATS), hint=hint)])
     files = [Path(name) for name in names[1:]]
     if bool(files) != (args.action == "import"):
         told = "no file was named" if args.action == "import" else f"{files[0]} is one word too many"
         hint = "benchbuild votes import FORMAT FILE ..." if args.action == "import" else "--output says where to write"
         raise RecipeError([Problem(told, where=where, hint=hint)])
-    with open_desk(app_session(args, console)) as desk:
-        name = desk.project(args.project)
-        project = desk.ballots.project(name)
+    with open_annotation_session(app_session(args, console)) as desk:
+        name = desk.checked_project(args.project)
+        project = desk.store.project(name)
         if project is None:
             hint = "`benchbuild review` with the same arguments lays them out"
             raise DataError(f"the project {name!r} has no tasks yet", next=hint)
-        users = None if args.users is None else _users(Path(args.users))
+        users = None if args.users is None else _read_users(Path(args.users))
         if args.action == "export":
             _export(desk, project, names[0], users, args, console)
         else:
@@ -70,25 +70,25 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _material(desk: Desk, project: Project) -> Material:
-    ballots = desk.ballots
+def _export_material(annotation: AnnotationSession, project: Project) -> ExportInput:
+    ballots = annotation.store
     people = [Rater(person.name, person.code, person.role) for person in ballots.people()]
-    live = ballots.live_tasks(project.name)
-    everything = ballots.tasks(project.name, retired=True)
-    return material_of(
-        project, [task for number, task in everything if number in live], people, ballots.votes(project.name),
+    live = ballots.live_task_ids(project.name)
+    everything = ballots.tasks(project.name, include_retired=True)
+    return build_export_input(
+        project, [task for number, task in everything if number in live], people, ballots.vote_events(project.name),
         ballots.events(project.name), retired=[task for number, task in everything if number not in live],
         wordings=ballots.wordings(project.name),
     )  # fmt: skip
 
 
-def _users(path: Path) -> Users:
-    users, problems = read_users(path.name, _bytes(path))
-    Brought(problems=problems).votes_or_refusal()
+def _read_users(path: Path) -> UserTable:
+    users, problems = read_user_table(path.name, _read_bytes(path))
+    ParsedVotes(problems=problems).votes_or_raise()
     return users
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -96,18 +96,23 @@ def _bytes(path: Path) -> bytes:
 
 
 def _export(
-    desk: Desk, project: Project, name: str, users: Users | None, args: argparse.Namespace, console: Console
+    annotation: AnnotationSession,
+    project: Project,
+    name: str,
+    users: UserTable | None,
+    args: argparse.Namespace,
+    console: Console,
 ) -> None:
-    folder = Path(args.output) if args.output else desk.session.store.workplace / "export" / project.name / name
-    writes = FORMATS[name].writes
+    folder = Path(args.output) if args.output else annotation.session.store.workplace / "export" / project.name / name
+    writes = VOTE_FORMATS[name].writer
     if writes is None:
         raise RecipeError([Problem(f"{name} is only read", where="command line: votes export",
-                                   hint="the build with annotation=files writes packets")])  # fmt: skip
-    export = writes(_material(desk, project), users)
+                                   hint="the build with annotation=sheets writes packets")])  # fmt: skip
+    export = writes(_export_material(annotation, project), users)
     folder.mkdir(parents=True, exist_ok=True)
     for file, data in export.files.items():
         (folder / file).write_bytes(data)
-        _say(console, f"  {shown(folder / file)}")
+        _say(console, f"  {display_path(folder / file)}")
     lost = [str(loss) for loss in export.losses if loss.count != 0]
     if lost:
         _say(console, f"what {name} does not carry:")
@@ -116,30 +121,30 @@ def _export(
 
 
 def _import(
-    desk: Desk, project: Project, name: str, files: list[Path], users: Users | None, args: argparse.Namespace,
+    annotation: AnnotationSession, project: Project, name: str, files: list[Path], users: UserTable | None, args: argparse.Namespace,
     console: Console,
 ) -> None:  # fmt: skip
-    material, reads = _material(desk, project), FORMATS[name].reads
-    read = [reads(path.name, _bytes(path), material, users) for path in files]
-    together = Brought(problems=[problem for brought in read for problem in brought.problems])
-    together.votes_or_refusal()
+    material, reads = _export_material(annotation, project), VOTE_FORMATS[name].reader
+    read = [reads(path.name, _read_bytes(path), material, users) for path in files]
+    together = ParsedVotes(problems=[problem for brought in read for problem in brought.problems])
+    together.votes_or_raise()
     votes = [vote for brought in read for vote in brought.votes]
-    report = desk.ballots.bring_in(project.name, votes, name, strict=args.strict)
+    report = annotation.store.import_votes(project.name, votes, name, strict=args.strict)
     stale = report.stale + sum(brought.stale for brought in read)
-    _say(console, f"{counted(report.new, 'new vote')}, {report.changed} changed, {report.same} as before")
+    _say(console, f"{count_phrase(report.new, 'new vote')}, {report.changed} changed, {report.same} as before")
     if stale:
-        _say(console, f"{counted(stale, 'vote')} left out: about nothing that is shown now")
+        _say(console, f"{count_phrase(stale, 'vote')} left out: about nothing that is shown now")
     for brought in read:
-        for what, count in brought.left_out.items():
+        for what, count in brought.omitted.items():
             _say(console, f"left out, {what}: {count}")
 
 
-def _list(console: Console) -> None:
+def _print_formats(console: Console) -> None:
     table = Table("format", "file read back", "cannot carry", box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name, form in FORMATS.items():
-        table.add_row(name, form.suffix, "; ".join(form.cannot))
+    for name, form in VOTE_FORMATS.items():
+        table.add_row(name, form.suffix, "; ".join(form.limitations))
     console.print(table)
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)

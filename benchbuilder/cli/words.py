@@ -13,29 +13,29 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote
-from benchbuilder.authoring.wordlists.accept import write_list
-from benchbuilder.authoring.wordlists.count_hits import Hits, look_for
-from benchbuilder.authoring.wordlists.lists import list_specs, read_settings, told_apart
-from benchbuilder.authoring.wordlists.plan import FOLDER, Making, Searched, plan_words
-from benchbuilder.authoring.wordlists.provenance import facts_of, made_terms
+from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
+from benchbuilder.authoring.wordlists.accept import write_word_list
+from benchbuilder.authoring.wordlists.count_hits import MatchCounts, count_matches
+from benchbuilder.authoring.wordlists.lists import read_word_list_settings, split_arguments, word_list_sources
+from benchbuilder.authoring.wordlists.plan import WORD_LIST_FOLDER, TopicStep, WordListPlan, plan_word_list
+from benchbuilder.authoring.wordlists.provenance import list_provenance, planned_terms
 from benchbuilder.authoring.wordlists.sheet import (
-    Decided,
-    decisions,
-    find_shown,
-    keep_shown,
-    read_sheet,
-    sheet_bytes,
-    shown_rows,
+    WordDecision,
+    decisions_by_word,
+    find_sheet_content,
+    read_word_sheet,
+    render_word_sheet,
+    save_sheet_content,
+    sheet_content,
 )
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
-from benchbuilder.config.load import Loaded, load_recipe
-from benchbuilder.config.search_path import shown as shown_path
-from benchbuilder.core.display import counted, harmless
+from benchbuilder.config.load import LoadedRecipe, load_recipe
+from benchbuilder.config.search_path import display_path as shown_path
+from benchbuilder.core.display import count_phrase, printable_text
 from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures, Waiting
 from benchbuilder.core.text.wordlist import load_words
-from benchbuilder.pipeline.build import BuildReport, build, open_gateway
-from benchbuilder.pipeline.progress import Bars, Lines, Watcher
+from benchbuilder.pipeline.build import BuildReport, build_benchmark, open_gateway
+from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
 
 _MOST = 20
 """Words that are shown of a list."""
@@ -61,7 +61,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Do what is asked; exit code 0 when it is done."""
-    files, making, words = told_apart(args.overrides)
+    files, making, words = split_arguments(args.overrides)
     loaded = load_recipe(words, recipes=args.recipes)
     if args.action == "collect":
         return _collect(args, loaded, (files, making), console)
@@ -73,57 +73,61 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if files:
         raise RecipeError([Problem("what is shown is the list of the recipe", where=f"command line: {files[0]}",
                                    hint="set the key of its word list, paths.words=FILE")])  # fmt: skip
-    return _show(loaded, console)
+    return _print_matches(loaded, console)
 
 
 def _say(console: Console, text: str = "") -> None:
-    console.print(harmless(text), highlight=False, markup=False, soft_wrap=True)
+    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
 
 
-def _collect(args: argparse.Namespace, loaded: Loaded, given: tuple[list[str], list[str]], console: Console) -> int:
-    files, changes = given
+def _collect(
+    args: argparse.Namespace, loaded: LoadedRecipe, arguments: tuple[list[str], list[str]], console: Console
+) -> int:
+    files, changes = arguments
     if not files:
         hint = "benchbuild words collect FILE[:COLUMN][@LANGUAGE] ... recipe=NAME"
         raise RecipeError([Problem("no list is named", where="command line", hint=hint)])
-    settings = read_settings(loaded, changes, Path(args.settings) if args.settings else None)
-    making = plan_words(loaded, list_specs(files, settings, loaded.recipe), settings, Path.cwd())
+    settings = read_word_list_settings(loaded, changes, Path(args.settings) if args.settings else None)
+    making = plan_word_list(loaded, word_list_sources(files, settings, loaded.recipe), settings, Path.cwd())
     assert making is not None, "there are lists"
     if args.quote:
-        return _quote(making, console)
-    former = _former(args.former)
-    report = _built(making, loaded, console)
+        return _print_quote(making, console)
+    former = _earlier_decisions(args.former)
+    report = _build_word_list(making, loaded, console)
     if report.waiting:
         _say(console, "; ".join(str(waits) for waits in report.waiting.values()))
         return Waiting.exit_code
-    terms = made_terms(making)
-    hits = look_for([term.text for term in terms], making.searched, making.plan, making.store, loaded.recipe.seed)
-    facts = facts_of(making, loaded.recipe)
-    seen = shown_rows(terms, hits, facts, args.least_hits)
-    keep_shown(seen, making.store.folder / "sheets")
+    terms = planned_terms(making)
+    hits = count_matches(
+        [term.text for term in terms], making.topic_steps, making.plan, making.store, loaded.recipe.seed
+    )
+    facts = list_provenance(making, loaded.recipe)
+    seen = sheet_content(terms, hits, facts, args.least_hits)
+    save_sheet_content(seen, making.store.folder / "sheets")
     sheet = Path(args.output) if args.output else making.store.folder / "sheet.csv"
-    _write_sheet(sheet, sheet_bytes(seen, sheet.suffix.lower() == ".xlsx", former))
-    for line in (*_account(making, report), *_hits_lines(hits, making.searched)):
+    _write_sheet(sheet, render_word_sheet(seen, sheet.suffix.lower() == ".xlsx", former))
+    for line in (*_list_account_lines(making, report), *_match_lines(hits, making.topic_steps)):
         _say(console, line)
     if left_out := seen.facts.get("left_out"):
-        _say(console, f"{counted(len(left_out), 'word')} in fewer than {args.least_hits} rows are left out")
-    _say(console, f"{counted(len(seen.rows), 'word')} to review in {shown_path(sheet.absolute())}")
+        _say(console, f"{count_phrase(len(left_out), 'word')} in fewer than {args.least_hits} rows are left out")
+    _say(console, f"{count_phrase(len(seen.rows), 'word')} to review in {shown_path(sheet.absolute())}")
     _say(console, "next: write keep or drop into the column keep of every row, and a better word into correction, then")
-    _say(console, f"      benchbuild words accept {shlex.join([str(sheet), *loaded.words])} --output words.txt")
+    _say(console, f"      benchbuild words accept {shlex.join([str(sheet), *loaded.overrides])} --output words.txt")
     return 0
 
 
-def _former(path: str | None) -> dict[str, Decided]:
+def _earlier_decisions(path: str | None) -> dict[str, WordDecision]:
     """What a former sheet says, by word."""
     if path is None:
         return {}
-    answers = read_sheet(Path(path))
+    answers = read_word_sheet(Path(path))
     return {said.word: said for said in answers.rows.values()}
 
 
 def _write_sheet(path: Path, data: bytes) -> None:
     """Write a sheet, but not over one in which people decided."""
     if path.exists() and path.read_bytes() != data:
-        answers = read_sheet(path)
+        answers = read_word_sheet(path)
         if any(said.decision or said.correction or said.comment for said in answers.rows.values()):
             raise DataError(
                 f"{path} is there already", where=str(path), why="people have filled it in",
@@ -133,16 +137,22 @@ def _write_sheet(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _built(making: Making, loaded: Loaded, console: Console) -> BuildReport:
+def _build_word_list(plan: WordListPlan, loaded: LoadedRecipe, console: Console) -> BuildReport:
     with contextlib.ExitStack() as stack:
-        watcher: Watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
+        watcher: Watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
         try:
-            outputs = bool(making.words)  # without lists, the ledger stays that of the last collection
-            report = build(
-                making.plan, making.store, loaded.yaml, watcher, words=loaded.words, outputs=outputs, keep=True
+            outputs = bool(plan.words_node)  # without lists, the ledger stays that of the last collection
+            report = build_benchmark(
+                plan.plan,
+                plan.store,
+                loaded.yaml,
+                watcher,
+                overrides=loaded.overrides,
+                write_outputs=outputs,
+                keep_outputs=True,
             )
         except (ServiceError, TooManyFailures, KeyboardInterrupt):
-            with open_gateway(making.plan, making.store, watcher.note) as gateway:
+            with open_gateway(plan.plan, plan.store, watcher.note) as gateway:
                 for line in receipt_lines(() if gateway is None else gateway.receipts()):
                     watcher.note(line)
             raise
@@ -151,67 +161,73 @@ def _built(making: Making, loaded: Loaded, console: Console) -> BuildReport:
     return report
 
 
-def _quote(making: Making, console: Console) -> int:
+def _print_quote(plan: WordListPlan, console: Console) -> int:
     with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(Bars(console)) if console.is_terminal else Lines(console)
-        quoted = quote(making.plan, making.store, watcher)
+        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
+        quoted = quote_plan(plan.plan, plan.store, watcher)
     if quoted is None:
         _say(console, "no model would be asked: nothing to pay")
         return 0
     console.print(quote_table(quoted))
-    for line in (*quote_notes(quoted), *budget_lines(quoted, making.plan.recipe.budget)):
+    for line in (*quote_notes(quoted), *budget_lines(quoted, plan.plan.recipe.budget)):
         _say(console, line)
     return 0
 
 
-def _account(making: Making, report: BuildReport) -> Iterator[str]:
+def _list_account_lines(plan: WordListPlan, report: BuildReport) -> Iterator[str]:
     """What became of the words of each list."""
-    for name, spec in making.lists.items():
-        fates = Counter[str]()
+    for name, spec in plan.lists.items():
+        outcomes = Counter[str]()
         for step, manifest in report.manifests.items():
-            node = making.plan.nodes[step]
+            node = plan.plan.nodes[step]
             if step != name and node.kind not in ("translate", "tidy_term", "merge_terms"):
                 continue
-            for partition, fate, reason, count in manifest.counts:
-                if partition == name and fate in ("dropped", "failed"):
-                    fates[reason or fate] += count
+            for partition, outcome, reason, count in manifest.counts:
+                if partition == name and outcome in ("dropped", "failed"):
+                    outcomes[reason or outcome] += count
         read = sum(n for _, _, _, n in report.manifests[name].counts)
-        told = ", ".join(f"{reason} {count}" for reason, count in fates.most_common())
-        language = spec.language or making.plan.recipe.language
-        yield f"{name} ({language}): {counted(read, 'unit')} read" + (f"; dropped: {told}" if told else "")
-    translated = [one for name, one in report.manifests.items() if making.plan.nodes[name].kind == "translate"]
+        told = ", ".join(f"{reason} {count}" for reason, count in outcomes.most_common())
+        language = spec.language or plan.plan.recipe.language
+        yield f"{name} ({language}): {count_phrase(read, 'unit')} read" + (f"; dropped: {told}" if told else "")
+    translated = [one for name, one in report.manifests.items() if plan.plan.nodes[name].kind == "translate"]
     if any(reason == "needs_model" for one in translated for _, _, reason, _ in one.counts):
         yield "note: words that no dictionary translates were dropped: give a model, or words.translate.dictionary=FILE"
-    yield f"every unit and its fate: {shown_path((making.store.folder / 'ledger.tsv').absolute())}"
+    yield f"every unit and its outcome: {shown_path((plan.store.folder / 'ledger.tsv').absolute())}"
 
 
-def _hits_lines(hits: Hits, searched: Sequence[Searched]) -> Iterator[str]:
-    if not searched:
+def _match_lines(match_counts: MatchCounts, topic_steps: Sequence[TopicStep]) -> Iterator[str]:
+    if not topic_steps:
         yield "note: this recipe has no step of kind `topic`: nothing says where its words are looked for"
         return
-    none = sum(int(count) == 0 for count in hits.in_all()) if hits.words else 0
-    yield (f"{counted(hits.rows, 'row')} searched as the recipe does ({', '.join(one.step for one in searched)}): "
-           f"{hits.kept} on topic by these words; {counted(none, 'word')} hit nothing")  # fmt: skip
+    none = sum(int(count) == 0 for count in match_counts.totals()) if match_counts.words else 0
+    yield (f"{count_phrase(match_counts.rows, 'row')} searched as the recipe does ({', '.join(one.step for one in topic_steps)}): "
+           f"{match_counts.rows_on_topic} on topic by these words; {count_phrase(none, 'word')} hit nothing")  # fmt: skip
 
 
-def _accept(args: argparse.Namespace, loaded: Loaded, files: Sequence[str], console: Console) -> int:
+def _accept(args: argparse.Namespace, loaded: LoadedRecipe, files: Sequence[str], console: Console) -> int:
     if len(files) != 1:
         raise RecipeError([Problem("one sheet is taken at a time", where="command line",
                                    hint="benchbuild words accept SHEET recipe=NAME --output words.txt")])  # fmt: skip
     sheet, path = Path(files[0]), Path(args.output or "words.txt")
-    answers = read_sheet(sheet)
-    seen = find_shown(answers, loaded.recipe.folder(Path.cwd()) / FOLDER / "sheets", sheet)
-    decided = decisions(seen, answers, args.undecided, args.by, sheet)
-    written = write_list(seen, decided, sheet, path)
-    _say(console, f"{counted(written.kept, 'word')} kept ({written.corrected} corrected), {written.dropped} dropped")
+    answers = read_word_sheet(sheet)
+    seen = find_sheet_content(answers, loaded.recipe.build_folder(Path.cwd()) / WORD_LIST_FOLDER / "sheets", sheet)
+    decided = decisions_by_word(seen, answers, args.undecided, args.by, sheet)
+    written = write_word_list(seen, decided, sheet, path)
+    _say(
+        console,
+        f"{count_phrase(written.kept_count, 'word')} kept ({written.corrected_count} corrected), {written.dropped_count} dropped",
+    )
     for file in written.files:
         _say(console, shown_path(file.absolute()))
-    _say(console, f"next: build with it: benchbuild {shlex.join([*loaded.words, f'{_key_of(loaded)}={path}'])}")
+    _say(
+        console,
+        f"next: build with it: benchbuild {shlex.join([*loaded.overrides, f'{_word_list_key(loaded)}={path}'])}",
+    )
     _say(console, "      (or write that key into the recipe)")
     return 0
 
 
-def _key_of(loaded: Loaded) -> str:
+def _word_list_key(loaded: LoadedRecipe) -> str:
     """The key that names the word list of the recipe."""
     steps = {name: spec for name, spec in loaded.recipe.steps.items() if spec.kind == "topic"}
     for spec in steps.values():
@@ -221,36 +237,39 @@ def _key_of(loaded: Loaded) -> str:
     return f"steps.{next(iter(steps), 'NAME')}.words"
 
 
-def _show(loaded: Loaded, console: Console) -> int:
-    making = plan_words(loaded, {}, None, Path.cwd())
-    if making is None or not making.searched:
+def _print_matches(loaded: LoadedRecipe, console: Console) -> int:
+    making = plan_word_list(loaded, {}, None, Path.cwd())
+    if making is None or not making.topic_steps:
         raise RecipeError([Problem("this recipe looks for no words", key="steps",
                                    hint="a step of kind `topic` does that")])  # fmt: skip
-    by_file: dict[Path, list[Searched]] = {}
-    for one in making.searched:
+    by_file: dict[Path, list[TopicStep]] = {}
+    for one in making.topic_steps:
         by_file.setdefault(one.spec.words.file, []).append(one)
     found = {file: load_words(file) for file in by_file}
-    _built(making, loaded, console)
+    _build_word_list(making, loaded, console)
     for file, searched in by_file.items():
-        hits = look_for(found[file], searched, making.plan, making.store, loaded.recipe.seed)
+        hits = count_matches(found[file], searched, making.plan, making.store, loaded.recipe.seed)
         _say(console)
-        _say(console, f"{shown_path(file)}: {counted(len(hits.words), 'word')}")
-        for line in _hits_lines(hits, searched):
+        _say(console, f"{shown_path(file)}: {count_phrase(len(hits.words), 'word')}")
+        for line in _match_lines(hits, searched):
             _say(console, line)
-        console.print(_table(hits))
-        idle = [word for word, count in zip(hits.words, hits.in_all(), strict=True) if not count]
+        console.print(_match_table(hits))
+        idle = [word for word, count in zip(hits.words, hits.totals(), strict=True) if not count]
         if idle:
             _say(console, f"hit nothing: {', '.join(idle)}")
     return 0
 
 
-def _table(hits: Hits) -> Table:
+def _match_table(match_counts: MatchCounts) -> Table:
     """The words that bring most rows that no other word brings."""
-    table = Table("word", *(f"hits {name}" for name in hits.counts), "alone", "for instance", box=None)
-    order = sorted(range(len(hits.words)), key=lambda at: (-int(hits.alone[at]), -int(hits.in_all()[at])))
+    table = Table("word", *(f"hits {name}" for name in match_counts.counts), "alone", "for instance", box=None)
+    order = sorted(
+        range(len(match_counts.words)),
+        key=lambda at: (-int(match_counts.only_match_counts[at]), -int(match_counts.totals()[at])),
+    )
     for at in order[:_MOST]:
-        samples: list[Any] = hits.samples[at]
-        if hits.in_all()[at]:
-            table.add_row(harmless(hits.words[at]), *(str(int(counts[at])) for counts in hits.counts.values()),
-                          str(int(hits.alone[at])), harmless(samples[0].text) if samples else "")  # fmt: skip
+        samples: list[Any] = match_counts.samples[at]
+        if match_counts.totals()[at]:
+            table.add_row(printable_text(match_counts.words[at]), *(str(int(counts[at])) for counts in match_counts.counts.values()),
+                          str(int(match_counts.only_match_counts[at])), printable_text(samples[0].text) if samples else "")  # fmt: skip
     return table

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from benchbuilder.config.origins import parse_key
-from benchbuilder.config.recipe_index import Library, did_you_mean
-from benchbuilder.config.yaml_source import Key, Mark, RecipeFile, dotted, shape
+from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
+from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile, describe_value, dotted_key
 from benchbuilder.core.errors import Problem
 
 _HOSTED = "openai"
@@ -19,31 +19,34 @@ _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 OPEN_CHOICE = "one must be chosen here (`???`)"
 
 
-def where_word(word: str) -> str:
+def override_location(override: str) -> str:
     """The place of a command-line word."""
-    return f"command line: {word}"
+    return f"command line: {override}"
 
 
-def no_recipe(words: Sequence[str], library: Library) -> Problem:
+def no_recipe_problem(overrides: Sequence[str], library: RecipeIndex) -> Problem:
     """No ``recipe=NAME`` was given."""
-    names = [word.lstrip("+").partition("=")[0] for word in words]
+    names = [word.lstrip("+").partition("=")[0] for word in overrides]
     typo = next((name for name in names if did_you_mean(name, ["recipe"])), "")
-    known = ", ".join(library.options("recipe"))
+    known = ", ".join(library.option_names("recipe"))
     hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "for instance `benchbuild recipe=NAME`"
     return Problem(
-        "no recipe was named", where=where_word(" ".join(words)), allowed=f"recipe=NAME with {known}", hint=hint
+        "no recipe was named",
+        where=override_location(" ".join(overrides)),
+        allowed=f"recipe=NAME with {known}",
+        hint=hint,
     )
 
 
-def torn_word(words: Sequence[str]) -> tuple[int, Problem] | None:
+def split_override_problem(overrides: Sequence[str]) -> tuple[int, Problem] | None:
     """How many of the first words the shell made of one, and what to say; None if the first one is whole.
 
     Torn are ``key = value``, and a list with spaces: ``key=[a, b]``.
     """
-    count, joined = _joined(words)
+    count, joined = _join_split_override(overrides)
     spaced = count > 1
     if "=[" in joined and "]" not in joined:
-        for word in words[count:]:
+        for word in overrides[count:]:
             if "=" in word:
                 break
             count, joined = count + 1, f"{joined}{',' * (joined[-1] not in ',[' and word[:1] not in ',]')}{word}"
@@ -54,11 +57,11 @@ def torn_word(words: Sequence[str]) -> tuple[int, Problem] | None:
     advice = ["no spaces around `=`"] if spaced else []
     advice += ["quote the whole word for the shell"] if "[" in joined else []
     hint = f"{', and '.join(advice)}: {shlex.quote(joined)}"
-    key, where = joined.partition("=")[0].lstrip("+~"), where_word(" ".join(words[:count]))
+    key, where = joined.partition("=")[0].lstrip("+~"), override_location(" ".join(overrides[:count]))
     return count, Problem(f"the shell makes {count} words of this", key=key, where=where, hint=hint)
 
 
-def _joined(words: Sequence[str]) -> tuple[int, str]:
+def _join_split_override(words: Sequence[str]) -> tuple[int, str]:
     """How many of the first words are one ``key=value`` with spaces around the sign, and that without them."""
     first, second, third = (*words[:3], "", "")[:3]
     if "=" not in first and second == "=" and third:
@@ -75,17 +78,21 @@ def _joined(words: Sequence[str]) -> tuple[int, str]:
     return 1, first
 
 
-def unreadable_word(word: str) -> Problem:
+def unreadable_override_problem(override: str) -> Problem:
     """A word that the grammar of overrides cannot read."""
-    key, sign, value = word.partition("=")
+    key, sign, value = override.partition("=")
     if not sign:
         hint = f"did you mean recipe={key}?" if re.fullmatch(r"\w+", key) else "write key=value"
-        return Problem("this word is no `key=value`", where=where_word(word), found=word, hint=hint)
+        return Problem("this word is no `key=value`", where=override_location(override), actual=override, hint=hint)
     if not key.isascii():
-        return Problem("keys are ASCII", where=where_word(word), found=key, allowed="letters, digits, _, - and .")
+        return Problem(
+            "keys are ASCII", where=override_location(override), actual=key, allowed="letters, digits, _, - and ."
+        )
     if value.startswith("[") and "]" not in value:
         hint = f"close the bracket, and quote the whole word for the shell: '{key}=[...]'"
-        return Problem("a bracket is not closed", key=key.lstrip("+~"), where=where_word(word), found=value, hint=hint)
+        return Problem(
+            "a bracket is not closed", key=key.lstrip("+~"), where=override_location(override), actual=value, hint=hint
+        )
     if value.startswith("["):
         texts = (text.strip().strip("'\"") for text in value.strip("[]").split(","))
         quoted = "[" + ",".join(f'"{text}"' for text in texts) + "]"
@@ -93,97 +100,99 @@ def unreadable_word(word: str) -> Problem:
         quoted = '"' + value.strip("'\"").replace('"', '\\"') + '"'
     message = "a value that is not plain ASCII must be quoted" if not value.isascii() else "this value cannot be read"
     hint = f"quote it twice, once for the shell and once for us: '{key}={quoted}'"
-    return Problem(message, key=key.lstrip("+~"), where=where_word(word), found=value, hint=hint)
+    return Problem(message, key=key.lstrip("+~"), where=override_location(override), actual=value, hint=hint)
 
 
-def refused_word(word: str, key: str, choices: Sequence[str]) -> Problem | None:
+def refused_override_problem(override: str, key: str, choices: Sequence[str]) -> Problem | None:
     """A word that may not stand there whatever it means; `choices` are the names chosen if the key is a group."""
-    where = where_word(word)
+    where = override_location(override)
     if re.match(r"hydra\b", key):
         return Problem("Hydra itself cannot be configured", key=key, where=where, hint="leave this word out")
-    if (match := _RESOLVER.search(word)) and match.group(1) != "oc.select":
+    if (match := _RESOLVER.search(override)) and match.group(1) != "oc.select":
         return Problem(
-            "functions in ${...} are not available", key=key, where=where, found=f"${{{match.group(1)}:...}}",
+            "functions in ${...} are not available", key=key, where=where, actual=f"${{{match.group(1)}:...}}",
             hint="let the shell fill in the value",
         )  # fmt: skip
     bad = next((name for name in choices if ".." in name or name.startswith(("/", "~")) or "\\" in name), None)
     if bad is not None:
         return Problem(
-            "the name of a choice cannot lead out of the recipes", key=key, where=where, found=bad,
+            "the name of a choice cannot lead out of the recipes", key=key, where=where, actual=bad,
             hint="use --recipes DIR to add a folder of recipes",
         )  # fmt: skip
     return None
 
 
-def sweep_word(word: str, key: str) -> Problem:
+def several_values_problem(override: str, key: str) -> Problem:
     """Several values for one key."""
-    value = word.partition("=")[2]
+    value = override.partition("=")[2]
     hint = f"a list: '{key}=[{value}]'; a text: '{key}=\"{value}\"'"
-    return Problem("one key takes one value", key=key, where=where_word(word), found=value, hint=hint)
+    return Problem("one key takes one value", key=key, where=override_location(override), actual=value, hint=hint)
 
 
-def foreign_variant(word: str, recipe: str) -> Problem:
+def foreign_variant_problem(word: str, recipe: str) -> Problem:
     """``variant=OTHER/name``."""
     return Problem(
-        f"a variant belongs to its recipe, and this one is not of {recipe!r}", key="variant", where=where_word(word),
-        found=word.partition("=")[2], hint=f"write variant=NAME for {recipe}/NAME",
+        f"a variant belongs to its recipe, and this one is not of {recipe!r}", key="variant", where=override_location(word),
+        actual=word.partition("=")[2], hint=f"write variant=NAME for {recipe}/NAME",
     )  # fmt: skip
 
 
-def not_a_name(word: str, key: str) -> Problem:
+def invalid_name_problem(word: str, key: str) -> Problem:
     """A group choice that is no name."""
     found = word.partition("=")[2]
-    return Problem("this key takes the name of a file", key=key, where=where_word(word), found=found)
+    return Problem("this key takes the name of a file", key=key, where=override_location(word), actual=found)
 
 
-def unknown_option(path: str, words: Sequence[str], library: Library) -> Problem:
+def unknown_option_problem(path: str, overrides: Sequence[str], library: RecipeIndex) -> Problem:
     """``group/name`` was chosen and is not there."""
     group, _, name = path.rpartition("/")
-    options = library.options(group)
+    options = library.option_names(group)
     what = f"there is no {group} {name!r}"
     if group.startswith("variant/"):
         what = f"the recipe {group.removeprefix('variant/')!r} has no variant {name!r}"
-    where = _chosen_at(group.split("/")[0], name, words, library)
+    where = _chosen_at(group.split("/")[0], name, overrides, library)
     hint = did_you_mean(name, options) or ("benchbuild ls lists them" if group == "recipe" else "")
     if not hint and group == "model" and _HOSTED in options:
         hint = f"model={_HOSTED} model.name={name}"
     return Problem(
-        what, key=group.split("/")[0], where=where, found=name, allowed=", ".join(options) or "none", hint=hint
+        what, key=group.split("/")[0], where=where, actual=name, allowed=", ".join(options) or "none", hint=hint
     )
 
 
-def _chosen_at(group: str, name: str, words: Sequence[str], library: Library) -> str:
+def _chosen_at(group: str, name: str, words: Sequence[str], library: RecipeIndex) -> str:
     for word in words:
         key, _, value = word.partition("=")
         if key.partition("@")[0] == group and name in re.split(r"[\[\],\s/]+", value):
-            return where_word(word)
-    for file in library.read.values():
+            return override_location(word)
+    for file in library.opened_files.values():
         for choice in file.choices:
             if name in [text.rpartition("/")[2] for text in choice.names]:
-                return file.at(choice.line)
+                return file.location(choice.line)
     return ""
 
 
-def explain_composition(text: str, missing: str, words: Sequence[str], library: Library) -> Problem:
+def explain_composition(text: str, missing: str, overrides: Sequence[str], library: RecipeIndex) -> Problem:
     """Hydra's message `text`, translated; `missing` is the file that it did not find."""
     if missing:
-        return unknown_option(missing, words, library)
-    return _Translator(text, words, library).problem()
+        return unknown_option_problem(missing, overrides, library)
+    return _HydraMessage(text, overrides, library).problem()
 
 
-def open_choice(key: str, library: Library) -> str:
+def open_choice_key(key: str, library: RecipeIndex) -> str:
     """Where a recipe that was read leaves a choice open with ``???``; empty if none does."""
-    choices = ((file, choice) for file in library.read.values() if file.group for choice in file.choices)
-    return next((f.at(one.line) for f, one in choices if _bare(one.group) == key and "???" in one.names), "")
+    choices = ((file, choice) for file in library.opened_files.values() if file.group for choice in file.choices)
+    return next(
+        (f.location(one.line) for f, one in choices if _bare_group(one.group) == key and "???" in one.names), ""
+    )
 
 
-class _Translator:
+class _HydraMessage:
     """One message of Hydra's, with what is known of its place."""
 
-    def __init__(self, text: str, words: Sequence[str], library: Library) -> None:
+    def __init__(self, text: str, words: Sequence[str], library: RecipeIndex) -> None:
         self.text, self.words, self.library = text, words, library
         parent = re.search(r"In '?([\w/-]+)'?:", text)
-        self.file = library.read.get(parent.group(1)) if parent else None
+        self.file = library.opened_files.get(parent.group(1)) if parent else None
 
     def problem(self) -> Problem:
         """The message in our words; one that is not known keeps its first line."""
@@ -202,31 +211,31 @@ class _Translator:
         if clash := self._clash():
             return clash
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
-        where = self.file.at(1) if self.file else ""
-        return Problem("the files of this recipe do not fit together", where=where, found=first)
+        where = self.file.location(1) if self.file else ""
+        return Problem("the files of this recipe do not fit together", where=where, actual=first)
 
     def _clash(self) -> Problem | None:
         """A list where another file has a mapping: the one thing that does not merge."""
-        own = _placed(self.file) if self.file else []
+        own = _nested_keys(self.file) if self.file else []
         for key, mark in own:
-            for other in self.library.read.values():
-                there = dict(_placed(other)).get(key)
-                if there is not None and self.file and there.mapping and not mark.mapping:
+            for other in self.library.opened_files.values():
+                there = dict(_nested_keys(other)).get(key)
+                if there is not None and self.file and there.is_mapping and not mark.is_mapping:
                     entries = [below.text or "..." for name, below in own if name[:-1] == key and name != key]
                     return Problem(
-                        "a mapping is wanted", key=dotted(key), where=self.file.at(mark.line),
-                        found=mark.text or shape(entries), hint=f"it adds to the mapping at {other.at(there.line)}",
+                        "a mapping is wanted", key=dotted_key(key), where=self.file.location(mark.line),
+                        actual=mark.text or describe_value(entries), hint=f"it adds to the mapping at {other.location(there.line)}",
                     )  # fmt: skip
         return None
 
     def _choices(self, key: str) -> list[str]:
         """Where the read files choose for `key`, ``group`` or ``group@package``."""
-        files = (self.file,) if self.file else self.library.read.values()
-        names = {file: [(choice, _bare(choice.group)) for choice in file.choices] for file in files}
-        exact = [file.at(choice.line) for file, found in names.items() for choice, name in found if name == key]
+        files = (self.file,) if self.file else self.library.opened_files.values()
+        names = {file: [(choice, _bare_group(choice.group)) for choice in file.choices] for file in files}
+        exact = [file.location(choice.line) for file, found in names.items() for choice, name in found if name == key]
         group = key.partition("@")[0]
         loose = [
-            file.at(choice.line)
+            file.location(choice.line)
             for file, found in names.items()
             for choice, name in found
             if name.partition("@")[0] == group
@@ -234,12 +243,12 @@ class _Translator:
         return exact or loose
 
     def _word(self, start: str) -> str:
-        return next((where_word(word) for word in self.words if word.lstrip("+~").startswith(start)), "")
+        return next((override_location(word) for word in self.words if word.lstrip("+~").startswith(start)), "")
 
     def _no_such_choice(self, key: str) -> Problem:
         near = re.search(r"Did you mean to override (?:one of )?([^?\n]+)\?", self.text)
         options = near.group(1).split(", ") if near else []
-        where = (self._choices(key) or [self.file.at(1)])[0] if self.file else self._word(f"{key}=")
+        where = (self._choices(key) or [self.file.location(1)])[0] if self.file else self._word(f"{key}=")
         return Problem(
             "nothing to choose here: the recipe's `defaults` have no such entry", key=key, where=where,
             allowed=", ".join(options), hint=did_you_mean(key, options),
@@ -253,14 +262,14 @@ class _Translator:
         )  # fmt: skip
 
     def _not_chosen(self, key: str) -> Problem:
-        if place := open_choice(key, self.library):
+        if place := open_choice_key(key, self.library):
             hint = f"write one of these in the place of ???, or {key}=NAME on the command line"
-            allowed = ", ".join(self.library.options(key))
+            allowed = ", ".join(self.library.option_names(key))
             return Problem(OPEN_CHOICE, key=key, where=place, allowed=allowed, hint=hint)
-        recipe = next((file for name, file in self.library.read.items() if name.startswith("recipe/")), None)
+        recipe = next((file for name, file in self.library.opened_files.items() if name.startswith("recipe/")), None)
         return Problem(
-            f"the recipe does not choose a {key}", key=key, where=recipe.at(1) if recipe else "",
-            allowed=", ".join(self.library.options(key)), hint=f"write `- override /{key}: NAME` in its `defaults`",
+            f"the recipe does not choose a {key}", key=key, where=recipe.location(1) if recipe else "",
+            allowed=", ".join(self.library.option_names(key)), hint=f"write `- override /{key}: NAME` in its `defaults`",
         )  # fmt: skip
 
     def _chosen_twice(self, key: str) -> Problem:
@@ -272,23 +281,23 @@ class _Translator:
 
     def _unmergeable_word(self, word: str) -> Problem:
         hint = "look at what stands there with `benchbuild show`"
-        where = where_word(word.lstrip("+"))
+        where = override_location(word.lstrip("+"))
         return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
 
 
-def _placed(file: RecipeFile) -> list[tuple[Key, Mark]]:
+def _nested_keys(file: RecipeFile) -> list[tuple[KeyPath, KeyPosition]]:
     """The keys of a file as they stand in the whole."""
     package = parse_key(file.package.removeprefix("_global_")) if file.package else file.group
     return [((*package, *key), mark) for key, mark in file.marks.items()]
 
 
-def explain_circle(library: Library) -> Problem:
+def explain_cycle(library: RecipeIndex) -> Problem:
     """``defaults`` that lead back to their own file."""
     links = {
         name: {
             _sibling(name, text): choice.line for choice in file.choices if not choice.group for text in choice.names
         }
-        for name, file in library.read.items()
+        for name, file in library.opened_files.items()
     }
 
     def walk(path: list[str]) -> list[str]:
@@ -300,9 +309,9 @@ def explain_circle(library: Library) -> Problem:
         return []
 
     circle = next((found for name in links if (found := walk([name]))), [])
-    places = [library.read[a].at(links[a][b]) for a, b in pairwise(circle)]
+    places = [library.opened_files[a].location(links[a][b]) for a, b in pairwise(circle)]
     message = "the `defaults` of these files refer to each other in a circle"
-    return Problem(message, key="defaults", where=" and ".join(places), found=" -> ".join(circle))
+    return Problem(message, key="defaults", where=" and ".join(places), actual=" -> ".join(circle))
 
 
 def _sibling(name: str, text: str) -> str:
@@ -311,7 +320,7 @@ def _sibling(name: str, text: str) -> str:
     return text.lstrip("/") if text.startswith("/") or not folder else f"{folder}/{text}"
 
 
-def _bare(group: str) -> str:
+def _bare_group(group: str) -> str:
     """A group of a defaults list without keywords and leading slash."""
     return group.rpartition(" ")[2].lstrip("/")
 
@@ -324,12 +333,12 @@ def explain_reference(kind: str, text: str, key: str, where: str, known: Sequenc
         hint = f"write it there, or {key}=VALUE" if own else way
         return Problem("a value must be given here (`???`)", key=key, where=where, hint=hint)
     if kind == "InterpolationToMissingValueError":
-        return Problem("this refers to a key that still is `???`", key=key, where=where, found=text)
+        return Problem("this refers to a key that still is `???`", key=key, where=where, actual=text)
     if kind == "InterpolationKeyError":
         hint = did_you_mean(text.strip("${ }"), known)
-        return Problem("this refers to a key that is not there", key=key, where=where, found=text, hint=hint)
+        return Problem("this refers to a key that is not there", key=key, where=where, actual=text, hint=hint)
     if kind == "GrammarParseError":
-        return Problem("this reference cannot be read", key=key, where=where, found=text, allowed="${another.key}")
+        return Problem("this reference cannot be read", key=key, where=where, actual=text, allowed="${another.key}")
     if kind == "circle":
-        return Problem("this reference leads back to itself", key=key, where=where, found=text)
-    return Problem("this reference cannot be resolved", key=key, where=where, found=text, allowed="${another.key}")
+        return Problem("this reference leads back to itself", key=key, where=where, actual=text)
+    return Problem("this reference cannot be resolved", key=key, where=where, actual=text, allowed="${another.key}")

@@ -9,132 +9,134 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
-from benchbuilder.config.origins import Origin, Origins
+from benchbuilder.config.origins import ValueOrigin, ValueOrigins
 from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import PRIMARY, shown
+from benchbuilder.config.search_path import PRIMARY_FILE, display_path
 from benchbuilder.config.spec.base import FileRef, PromptRef
-from benchbuilder.config.yaml_source import Key, dotted
+from benchbuilder.config.yaml_source import KeyPath, dotted_key
 from benchbuilder.core.errors import Problem
 
-_OWN = re.compile(
+_USER_ONLY = re.compile(
     r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|database_env|dsn|endpoint)"
 )
-_PAYING = ("prices", "token_counter", "extra_body")
+_COST_KEYS = ("prices", "token_counter", "extra_body")
 """Of a model: what says how much it costs, or what else is asked of the service that is paid."""
-_ELSEWHERE = ("address", "storage", "storage_options")
+_WRITE_PLACES = ("address", "storage", "storage_options")
 """Of an executor: where the work and the data of a build go."""
 _ALLOWED = "the command line, recipes/local/ of the current folder, or your own configuration folder"
 
 
-def leads_out(path: str) -> bool:
+def leads_outside(path: str) -> bool:
     """Whether a path is absolute, starts at a home folder, or climbs with ``..``."""
     return path.startswith(("/", "~", "\\")) or bool(re.match(r"[A-Za-z]:", path)) or ".." in PurePath(path).parts
 
 
-class References:
+class FileResolver:
     """Fills `at` of every FileRef and PromptRef; `problems` and `files` collect on the way."""
 
-    def __init__(self, origins: Origins, cwd: Path, prompts: Sequence[Path]) -> None:
+    def __init__(self, origins: ValueOrigins, cwd: Path, prompts: Sequence[Path]) -> None:
         self.origins, self.cwd, self.prompts = origins, cwd, tuple(prompts)
         self.problems: list[Problem] = []
         self.files: list[tuple[str, FileRef]] = []
 
-    def placed(self, ref: FileRef, key: Key) -> FileRef:
+    def resolve_ref(self, ref: FileRef, key: KeyPath) -> FileRef:
         """`ref` with the place of its file; whether there is a file is not looked at."""
         at = self._prompt(ref.path, key) if isinstance(ref, PromptRef) else self._file(ref.path, key)
-        placed = ref.model_copy(update={"at": at})
-        self.files.append((dotted(key), placed))
+        placed = ref.model_copy(update={"resolved_path": at})
+        self.files.append((dotted_key(key), placed))
         return placed
 
-    def _file(self, path: str, key: Key) -> str:
-        origin = self.origins.of(key)
+    def _file(self, path: str, key: KeyPath) -> str:
+        origin = self.origins.origin_of(key)
         at = Path(os.path.abspath(origin.folder(self.cwd) / Path(path).expanduser()))  # noqa: PTH100 - keeps links
         if not path:
             self._report("the path of a file is wanted", key, origin, "nothing")
         elif not origin.trusted and (path.startswith(("~", "\\")) or PurePath(path).is_absolute() or path[1:2] == ":"):
             self._report("a recipe cannot name absolute paths", key, origin, path, allowed=f"only from {_ALLOWED}")
         elif not origin.trusted and origin.root and not at.resolve().is_relative_to(origin.root.path):
-            inside = f"files below {shown(origin.root.path)}; others only from {_ALLOWED}"
+            inside = f"files below {display_path(origin.root.path)}; others only from {_ALLOWED}"
             self._report("this path leads out of the folder of recipes", key, origin, path, allowed=inside)
-        elif not origin.trusted and origin.root and (link := _link_out(at, origin.root.path)):
-            self._report("a link in this folder leads out of the folder of recipes", key, origin, shown(link))
+        elif not origin.trusted and origin.root and (link := _outward_link(at, origin.root.path)):
+            self._report("a link in this folder leads out of the folder of recipes", key, origin, display_path(link))
         return str(at)
 
-    def _prompt(self, path: str, key: Key) -> str:
-        origin = self.origins.of(key)
-        if leads_out(path) or not path:
+    def _prompt(self, path: str, key: KeyPath) -> str:
+        origin = self.origins.origin_of(key)
+        if leads_outside(path) or not path:
             allowed = "a path below a folder of prompts, for instance xx/name.j2"
             self._report("a prompt is named by its place below a folder of prompts", key, origin, path, allowed=allowed)
             return ""
         found = [folder / path for folder in self.prompts if (folder / path).is_file()]
         if len(found) > 1:
-            places = " and ".join(map(shown, found))
+            places = " and ".join(map(display_path, found))
             self._report("this prompt stands in several places", key, origin, places, hint="rename one of them")
         for place in found[:1]:
             if not any(place.resolve().is_relative_to(folder) for folder in self.prompts):
                 self._report("a link leads this prompt out of its folder", key, origin, path)
         return str(found[0] if found else (*self.prompts, self.cwd)[0] / path)
 
-    def _report(self, message: str, key: Key, origin: Origin, found: str, **more: str) -> None:
-        self.problems.append(Problem(message, key=dotted(key), where=str(origin), found=found, **more))
+    def _report(self, message: str, key: KeyPath, origin: ValueOrigin, actual: str, **more: str) -> None:
+        self.problems.append(Problem(message, key=dotted_key(key), where=str(origin), actual=actual, **more))
 
 
-def _link_out(folder: Path, root: Path) -> Path | None:
+def _outward_link(folder: Path, root: Path) -> Path | None:
     """A link below `folder` whose target is not below `root`."""
     links = (path for path in folder.rglob("*") if path.is_symlink()) if folder.is_dir() else ()
     return next((path for path in links if not path.resolve().is_relative_to(root)), None)
 
 
-def missing_file(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) -> Problem | None:
+def missing_file_problem(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) -> Problem | None:
     """The problem if the file of `ref` is not there."""
     if ref.file.exists():
         return None
     if isinstance(ref, PromptRef):
         known = sorted({p.relative_to(root).as_posix() for root in prompts for p in root.rglob("*.j2")})
-        places = ", ".join(map(shown, prompts)) or "no folder of prompts was found"
+        places = ", ".join(map(display_path, prompts)) or "no folder of prompts was found"
         if (Path.cwd() / "prompts").resolve() not in prompts:
             places += ", or ./prompts beside your ./recipes"
         hint = did_you_mean(ref.path, known) or "name a file below one of these folders"
         return Problem(
-            "this prompt is not there", key=key, where=where, found=ref.path, allowed=f"below {places}", hint=hint
+            "this prompt is not there", key=key, where=where, actual=ref.path, allowed=f"below {places}", hint=hint
         )
     folder = ref.file.parent
     near = did_you_mean(ref.file.name, sorted(p.name for p in folder.iterdir())) if folder.is_dir() else ""
     hint = near or "relative paths hang on the file that wrote them; on the command line, on the current folder"
-    return Problem("this file is not there", key=key, where=where, found=f"{ref.path} ({shown(ref.file)})", hint=hint)
+    return Problem(
+        "this file is not there", key=key, where=where, actual=f"{ref.path} ({display_path(ref.file)})", hint=hint
+    )
 
 
-def own_keys(data: Mapping[str, Any], origins: Origins) -> Iterable[Problem]:
+def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> Iterable[Problem]:
     """Problems for what only the user may set: addresses, names of secrets, prices, places to write to."""
     for key, value in _leaves(data, ()):
-        if value is None or (origin := origins.of(key)).trusted:
+        if value is None or (origin := origins.origin_of(key)).trusted:
             continue
-        away = key[:2] == ("run", "executor") and key[2:3] and key[2] in _ELSEWHERE
-        if away or any(isinstance(part, str) and _OWN.fullmatch(part) for part in key[-1:]):
+        away = key[:2] == ("run", "executor") and key[2:3] and key[2] in _WRITE_PLACES
+        if away or any(isinstance(part, str) and _USER_ONLY.fullmatch(part) for part in key[-1:]):
             message = "a recipe cannot set addresses, databases or secrets"
-            yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
-        elif _pays(key) and not _of_the_program(origin):
+            yield Problem(message, key=dotted_key(key), where=str(origin), allowed=f"only from {_ALLOWED}")
+        elif _is_cost_key(key) and not _is_program_model(origin):
             message = "a recipe cannot say what a model costs, or ask its service for more than the text"
-            yield Problem(message, key=dotted(key), where=str(origin), allowed=f"only from {_ALLOWED}")
-        elif _names_a_place(key) and isinstance(value, str) and leads_out(value):
+            yield Problem(message, key=dotted_key(key), where=str(origin), allowed=f"only from {_ALLOWED}")
+        elif _is_plain_path(key) and isinstance(value, str) and leads_outside(value):
             reads = key[0] == "sources" or key[:2] == ("evaluation", "scorers")
             verb = "read files outside its sources" if reads else "write outside the build's folder"
             message, allowed = f"a recipe cannot {verb}", f"only from {_ALLOWED}"
-            yield Problem(message, key=dotted(key), where=str(origin), found=value, allowed=allowed)
+            yield Problem(message, key=dotted_key(key), where=str(origin), actual=value, allowed=allowed)
 
 
-def _of_the_program(origin: Origin) -> bool:
+def _is_program_model(origin: ValueOrigin) -> bool:
     """Whether the value stands among the models of a complete folder of recipes: the bundled one, or a checkout's."""
-    return origin.root is not None and origin.group == "model" and (origin.root.path / PRIMARY).is_file()
+    return origin.root is not None and origin.group == "model" and (origin.root.path / PRIMARY_FILE).is_file()
 
 
-def _pays(key: Key) -> bool:
+def _is_cost_key(key: KeyPath) -> bool:
     """Whether `key` is, or stands below, a field of a model that says what its calls cost."""
-    paying = any(above == "model" and part in _PAYING for above, part in pairwise(key))
-    return paying or (key[:2] == ("evaluation", "models") and any(part in _PAYING for part in key[3:4]))
+    paying = any(above == "model" and part in _COST_KEYS for above, part in pairwise(key))
+    return paying or (key[:2] == ("evaluation", "models") and any(part in _COST_KEYS for part in key[3:4]))
 
 
-def _names_a_place(key: Key) -> bool:
+def _is_plain_path(key: KeyPath) -> bool:
     """Whether a plain text under `key` is a path that is not a FileRef."""
     if key in (("run", "dir"), ("evaluation", "dir")) or key[:2] == ("evaluation", "outputs"):
         return True
@@ -143,7 +145,7 @@ def _names_a_place(key: Key) -> bool:
     return key[0] == "outputs" or (key[0] == "sources" and key[-1] in ("file", "files"))
 
 
-def _leaves(value: Any, key: Key) -> Iterable[tuple[Key, Any]]:
+def _leaves(value: Any, key: KeyPath) -> Iterable[tuple[KeyPath, Any]]:
     if isinstance(value, dict):
         for name, child in value.items():  # pyright: ignore[reportUnknownVariableType]
             yield from _leaves(child, (*key, str(name)))

@@ -14,21 +14,21 @@ from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core import registry
 from benchbuilder.core.errors import InstallationError
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
-_REFERENCE: Schema = {"type": "string", "pattern": r"\$\{.+\}|^\?\?\?$"}
-_WIRED: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_REFERENCE: JsonSchema = {"type": "string", "pattern": r"\$\{.+\}|^\?\?\?$"}
+_PORT_REFS: JsonSchema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
-def recipe_schema() -> Schema:
+def recipe_schema() -> JsonSchema:
     """The schema. A recipe file is partial, so nothing is required; every value may be ``${...}`` or ``???``.
 
     A node that names its `kind` is checked against the keys of that kind; a kind that cannot be imported (an extra
     is missing) is named and its keys are left open.
     """
-    definitions: Schema = {slot: _nodes(slot) for slot in registry.SLOTS if slot != "payload"}
+    definitions: JsonSchema = {slot: _nodes(slot) for slot in registry.SLOTS if slot != "payload"}
     for slot in tuple(definitions):
-        for name, kind in registry.known(slot).items():
+        for name, kind in registry.kinds_of_slot(slot).items():
             try:
                 cls = kind.load().spec_class
             except InstallationError:
@@ -49,9 +49,9 @@ def recipe_schema() -> Schema:
     }
 
 
-def _nodes(slot: str) -> Schema:
+def _nodes(slot: str) -> JsonSchema:
     """A node of any kind of `slot`, told apart by its `kind`."""
-    names = list(registry.known(slot))
+    names = list(registry.kinds_of_slot(slot))
     cases = [
         {
             "if": {"type": "object", "properties": {"kind": {"const": name}}, "required": ["kind"]},
@@ -62,15 +62,15 @@ def _nodes(slot: str) -> Schema:
     return {"type": ["object", "null", "string"], "properties": {"kind": {"enum": names}}, "allOf": cases}
 
 
-def _object(cls: type[BaseModel], definitions: Schema) -> Schema:
+def _object(cls: type[BaseModel], definitions: JsonSchema) -> JsonSchema:
     """The keys of a spec, none required."""
-    properties: Schema = {}
+    properties: JsonSchema = {}
     for name, info in cls.model_fields.items():
         slot = next((mark.slot for mark in info.metadata if isinstance(mark, Slot)), "")
         if name == "kind":
-            schema: Schema = {"type": "string"}
+            schema: JsonSchema = {"type": "string"}
         elif name == "from_":
-            schema = {"anyOf": [*_WIRED["anyOf"], {"type": "object", "additionalProperties": _WIRED}]}
+            schema = {"anyOf": [*_PORT_REFS["anyOf"], {"type": "object", "additionalProperties": _PORT_REFS}]}
         elif slot:
             schema = {"$ref": f"#/$defs/{slot}"}
             if get_origin(info.annotation) is dict:
@@ -84,7 +84,7 @@ def _object(cls: type[BaseModel], definitions: Schema) -> Schema:
     return {"type": "object", **described, "properties": properties, "additionalProperties": False}
 
 
-def _value(annotation: Any, definitions: Schema) -> Schema:
+def _value(annotation: Any, definitions: JsonSchema) -> JsonSchema:
     """What may stand for a value of this type."""
     if get_origin(annotation) is Annotated:
         return _value(get_args(annotation)[0], definitions)
@@ -97,7 +97,7 @@ def _value(annotation: Any, definitions: Schema) -> Schema:
     if isinstance(annotation, type) and issubclass(annotation, FileRef):
         return {"type": "string"}
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return _named(annotation, definitions)
+        return _definition_ref(annotation, definitions)
     if get_origin(annotation) in (dict, Mapping):
         return {"type": "object", "additionalProperties": _value(get_args(annotation)[1], definitions)}
     if get_origin(annotation) in (tuple, list, frozenset):
@@ -105,7 +105,7 @@ def _value(annotation: Any, definitions: Schema) -> Schema:
     return {"anyOf": [_scalar(annotation), _REFERENCE]}
 
 
-def _named(cls: type[BaseModel], definitions: Schema) -> Schema:
+def _definition_ref(cls: type[BaseModel], definitions: JsonSchema) -> JsonSchema:
     """A reference to the schema of a nested spec; texts are let through, for specs that may be written short."""
     name = cls.__name__
     if name not in definitions:
@@ -114,7 +114,7 @@ def _named(cls: type[BaseModel], definitions: Schema) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _scalar(annotation: Any) -> Schema:
+def _scalar(annotation: Any) -> JsonSchema:
     from pydantic import TypeAdapter
 
     return TypeAdapter(annotation).json_schema(schema_generator=GenerateJsonSchema)

@@ -14,70 +14,70 @@ from typing import Any, get_args, get_origin
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ValidationError
 
-from benchbuilder.config.compose import Composed, compose
+from benchbuilder.config.compose import ComposedRecipe, compose_recipe
 from benchbuilder.config.compose_errors import OPEN_CHOICE
-from benchbuilder.config.file_refs import References, own_keys
-from benchbuilder.config.origins import Origins
-from benchbuilder.config.recipe_index import Library, did_you_mean
-from benchbuilder.config.render import render
-from benchbuilder.config.search_path import Root, find_roots, prompt_roots, shown
+from benchbuilder.config.file_refs import FileResolver, user_only_key_problems
+from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
+from benchbuilder.config.render import render_recipe
+from benchbuilder.config.search_path import RecipeRoot, display_path, find_roots, prompt_roots
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
-from benchbuilder.config.validation_errors import explain
-from benchbuilder.config.yaml_source import Key, dotted, shape
+from benchbuilder.config.validation_errors import explain_validation
+from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
 from benchbuilder.core import registry
 from benchbuilder.core.errors import InstallationError, Problem, RecipeError
 
-_FIRST = ("tokenizer", "model", "retriever", "annotation")
+_SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
 """What other nodes inherit, in an order in which each may inherit from the ones before."""
 _NAME = r"[a-z][a-z0-9_]*"
-_UNSHOWN = (("base_url",), ("extra_body",))
+_HIDDEN_KEYS = (("base_url",), ("extra_body",))
 """Keys whose values are not repeated in messages: people put secrets there by mistake."""
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedRecipe:
     """A validated recipe.
 
     `yaml` is the resolved recipe as text, the same on every machine: paths as written, knobs left out. `files` holds
-    every file and prompt that it refers to, by key. `origins` says where each value was written. `words` and `searched`
+    every file and prompt that it refers to, by key. `origins` says where each value was written. `overrides` and `search_paths`
     are what it was loaded by: the words of the command line, and further folders of recipes.
     """
 
     recipe: Recipe
-    origins: Origins
+    origins: ValueOrigins
     yaml: str
     files: tuple[tuple[str, FileRef], ...]
-    roots: tuple[Root, ...]
-    prompts: tuple[Path, ...]
-    words: tuple[str, ...] = ()
-    searched: tuple[str, ...] = ()
+    roots: tuple[RecipeRoot, ...]
+    prompt_roots: tuple[Path, ...]
+    overrides: tuple[str, ...] = ()
+    search_paths: tuple[str, ...] = ()
     task: str = ""
     """Which task of the benchmark this is the recipe of, if it is that of one task alone."""
 
-    def for_task(self, name: str) -> Loaded:
+    def for_task(self, name: str) -> LoadedRecipe:
         """The recipe of one task alone; RecipeError if there is no such task."""
         recipe, own = self.recipe.for_task(name), f"tasks.{name}."
         files = tuple((key, ref) for key, ref in self.files if key.startswith(own) or not key.startswith("tasks."))
         return replace(self, recipe=recipe, files=files, task=name)
 
-    def by_task(self) -> list[Loaded]:
+    def by_task(self) -> list[LoadedRecipe]:
         """The recipe of each task; itself, if it has no tasks."""
         return [self.for_task(name) for name in self.recipe.tasks] or [self]
 
-    def key(self, text: str) -> str:
+    def file_key(self, text: str) -> str:
         """A key of the recipe as it stands in its files: below ``tasks.NAME``, where it is one of a task."""
         return f"tasks.{self.task}.{text}" if self.task else text
 
 
 def load_recipe(
-    words: Sequence[str],
+    overrides: Sequence[str],
     *,
     recipes: Sequence[str] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
-) -> Loaded:
+) -> LoadedRecipe:
     """Compose and validate ``recipe=NAME key=value ...``; `recipes` are further folders to search (``--recipes``).
 
     RecipeError holds all problems at once. Files are not opened: `benchbuilder.pipeline.check` does that.
@@ -85,31 +85,35 @@ def load_recipe(
     here = cwd or Path.cwd()
     roots = find_roots(recipes or (), cwd=here, environ=environ)
     try:
-        composed = compose(words, roots)
+        composed = compose_recipe(overrides, roots)
     except RecipeError as error:
-        raise _all_that_is_open(error, words, roots, lambda more: load_recipe(
+        raise _with_open_choices(error, overrides, roots, lambda more: load_recipe(
             more, recipes=recipes, cwd=cwd, environ=environ)) from None  # fmt: skip
     prompts = prompt_roots(roots)
-    builder = _Builder(composed.origins, References(composed.origins, here, prompts))
+    builder = _SpecBuilder(composed.origins, FileResolver(composed.origins, here, prompts))
     for problem in composed.problems:
         builder.problems[problem.key] = problem
-    recipe = builder.recipe(_without_idle(composed))
-    builder.name(composed.data.get("name"), Library(roots).places(f"recipe/{composed.name}")[0][0])
-    problems = [*builder.problems.values(), *builder.references.problems, *own_keys(composed.data, composed.origins)]
+    recipe = builder.recipe(_without_idle_sources(composed))
+    builder.name(composed.data.get("name"), RecipeIndex(roots).paths_of(f"recipe/{composed.name}")[0][0])
+    problems = [
+        *builder.problems.values(),
+        *builder.references.problems,
+        *user_only_key_problems(composed.data, composed.origins),
+    ]
     if recipe is None or problems:
         raise RecipeError(list(dict.fromkeys(problems)), next="correct these and give the same command again")
     files = tuple(builder.references.files)
-    recipe = _own_data(recipe, files, roots)
-    found = (recipe, composed.origins, render(recipe), files, roots, prompts)
-    return Loaded(*found, words=tuple(words), searched=tuple(recipes or ()))
+    recipe = _without_illustrative(recipe, files, roots)
+    found = (recipe, composed.origins, render_recipe(recipe), files, roots, prompts)
+    return LoadedRecipe(*found, overrides=tuple(overrides), search_paths=tuple(recipes or ()))
 
 
-def _all_that_is_open(
-    error: RecipeError, words: Sequence[str], roots: Sequence[Root], load: Callable[[Sequence[str]], Loaded]
+def _with_open_choices(
+    error: RecipeError, words: Sequence[str], roots: Sequence[RecipeRoot], load: Callable[[Sequence[str]], LoadedRecipe]
 ) -> RecipeError:
     """The error of a recipe that leaves a choice open, with what else is wrong whichever is chosen."""
     (first, *rest) = error.problems
-    options = [] if rest or first.message != OPEN_CHOICE else Library(roots).options(first.key)
+    options = [] if rest or first.message != OPEN_CHOICE else RecipeIndex(roots).option_names(first.key)
     if not options:
         return error
     try:
@@ -119,7 +123,7 @@ def _all_that_is_open(
     return error
 
 
-def _own_data(recipe: Recipe, files: Sequence[tuple[str, FileRef]], roots: Sequence[Root]) -> Recipe:
+def _without_illustrative(recipe: Recipe, files: Sequence[tuple[str, FileRef]], roots: Sequence[RecipeRoot]) -> Recipe:
     """The recipe, no longer called illustrative if none of its sources is one that came with it."""
     sources = [ref.file for key, ref in files if key.startswith("sources.")]
     if not sources or any(file.is_relative_to(root.path) for file in sources for root in roots):
@@ -127,7 +131,7 @@ def _own_data(recipe: Recipe, files: Sequence[tuple[str, FileRef]], roots: Seque
     return recipe.model_copy(update={"card": recipe.card.model_copy(update={"illustrative": False})})
 
 
-def _without_idle(composed: Composed) -> dict[str, Any]:
+def _without_idle_sources(composed: ComposedRecipe) -> dict[str, Any]:
     """The data without what a recipe says of sources that were not chosen (``source=[medqa]`` leaves the others out).
 
     What the command line says of such a source stays, and is reported: it cannot have been meant.
@@ -140,18 +144,18 @@ def _without_idle(composed: Composed) -> dict[str, Any]:
     kept = {
         name: node
         for name, node in nodes.items()
-        if name not in composed.idle
+        if name not in composed.idle_sources
         or not isinstance(node, dict)
         or "kind" in node
-        or any(origin.word for key, origin in origins.entries.items() if key[:2] == ("sources", name))
+        or any(origin.override for key, origin in origins.entries.items() if key[:2] == ("sources", name))
     }
     return {**composed.data, "sources": kept}
 
 
-class _Builder:
+class _SpecBuilder:
     """Hands every node that names a kind to the spec of that kind."""
 
-    def __init__(self, origins: Origins, references: References) -> None:
+    def __init__(self, origins: ValueOrigins, references: FileResolver) -> None:
         self.origins, self.references = origins, references
         self.problems: dict[str, Problem] = {}
         self.top: dict[str, Any] = {}
@@ -163,9 +167,9 @@ class _Builder:
         self._requires(data.get("requires"))
         self._shared_names(data)
         slots = _slots(Recipe)
-        for name in (*_FIRST, *(name for name in slots if name not in _FIRST)):
+        for name in (*_SHARED_SLOTS, *(name for name in slots if name not in _SHARED_SLOTS)):
             if name in data:
-                data[name] = _without_null(data[name]) if name in ("outputs", "steps") else data[name]
+                data[name] = _drop_null_entries(data[name]) if name in ("outputs", "steps") else data[name]
                 data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
                 self.top[name] = data[name]
         if isinstance(data.get("evaluation"), dict):
@@ -179,7 +183,7 @@ class _Builder:
         built = self._validated(Recipe, data, ())
         return built if isinstance(built, Recipe) else None
 
-    def _task(self, raw: Any, key: Key) -> Any:
+    def _task(self, raw: Any, key: KeyPath) -> Any:
         """What the recipe says of a task, its kinds made."""
         if not isinstance(raw, dict):
             return raw
@@ -189,22 +193,22 @@ class _Builder:
         if isinstance(data.get("outputs"), dict):
             slot, annotation = _slots(TaskSpec)["outputs"], TaskSpec.model_fields["outputs"].annotation
             given: dict[str, Any] = data["outputs"]
-            made = self._slot(slot, annotation, _without_null(given), (*key, "outputs"))
+            made = self._slot(slot, annotation, _drop_null_entries(given), (*key, "outputs"))
             data["outputs"] = {name: made.get(name) for name in given}
         return data
 
-    def _evaluation(self, raw: Mapping[str, Any], key: Key) -> dict[str, Any]:
+    def _evaluation(self, raw: Mapping[str, Any], key: KeyPath) -> dict[str, Any]:
         """What the recipe says of evaluating, its kinds made; one that is ``null``, or all of them, was taken out."""
         data = dict(raw)
         for name, slot in _slots(EvaluationSpec).items():
             annotation, given = EvaluationSpec.model_fields[name].annotation, data.get(name)
             if get_origin(annotation) is dict and name in data:
-                given = _without_null(given or {})
+                given = _drop_null_entries(given or {})
             if given is not None:
                 data[name] = self._slot(slot, annotation, given, (*key, name))
         return data
 
-    def _slot(self, slot: Slot, annotation: Any, raw: Any, key: Key) -> Any:
+    def _slot(self, slot: Slot, annotation: Any, raw: Any, key: KeyPath) -> Any:
         """What a field marked `slot` holds: a spec, a mapping or list of specs, or what it inherits."""
         if raw is None and slot.inherit:
             return self.top.get(slot.inherit)
@@ -221,27 +225,27 @@ class _Builder:
             return [self._node(slot.slot, child, (*key, index)) for index, child in enumerate(children)]
         return self._node(slot.slot, raw, key)
 
-    def _node(self, slot: str, raw: Any, key: Key) -> KindSpec:
+    def _node(self, slot: str, raw: Any, key: KeyPath) -> KindSpec:
         """The spec of a node that names a kind; a stand-in if it is wrong."""
         if not isinstance(raw, dict):
             self._report(f"a mapping with the `kind` of a {slot} is wanted", key, raw)
             return KindSpec(kind="?")
         node: dict[str, Any] = raw
         name = node.get("kind")
-        known = registry.known(slot)
+        known = registry.kinds_of_slot(slot)
         if not isinstance(name, str) or name not in known:
             what = f"there is no {slot} kind {name!r}" if isinstance(name, str) else f"a {slot} needs its `kind`"
             place = (*key, "kind")
-            self.problems.setdefault(dotted(place), Problem(
-                what, key=dotted(place), where=str(self.origins.of(place)), found=str(name or ""),
+            self.problems.setdefault(dotted_key(place), Problem(
+                what, key=dotted_key(place), where=str(self.origins.origin_of(place)), actual=str(name or ""),
                 allowed=", ".join(known), hint=did_you_mean(str(name), list(known)),
             ))  # fmt: skip
             return KindSpec(kind="?")
         try:
             cls: type[BaseModel] = known[name].load().spec_class
         except InstallationError as error:
-            where = str(self.origins.of((*key, "kind")))
-            self.problems[dotted(key)] = Problem(error.what, dotted(key), where, error.why, hint=error.next)
+            where = str(self.origins.origin_of((*key, "kind")))
+            self.problems[dotted_key(key)] = Problem(error.what, dotted_key(key), where, error.why, hint=error.next)
             return KindSpec(kind="?")
         data = dict(node)
         for field, inner in _slots(cls).items():
@@ -251,34 +255,34 @@ class _Builder:
         built = self._validated(cls, data, key)
         return built if isinstance(built, KindSpec) else KindSpec(kind="?")
 
-    def _validated(self, cls: type[BaseModel], data: Mapping[str, Any], key: Key) -> Any:
+    def _validated(self, cls: type[BaseModel], data: Mapping[str, Any], key: KeyPath) -> Any:
         try:
-            return self._placed(cls.model_validate(data), key)
+            return self._resolve_refs(cls.model_validate(data), key)
         except ValidationError as error:
-            for path, problem in explain(error, cls, data, key, self.origins):
-                if path[-1:] in _UNSHOWN:
+            for path, problem in explain_validation(error, cls, data, key, self.origins):
+                if path[-1:] in _HIDDEN_KEYS:
                     problem = replace(problem, found="", where=problem.where.partition("=")[0])  # noqa: PLW2901
                 self._add(path, problem)
         return None
 
-    def _add(self, path: Key, problem: Problem) -> None:
+    def _add(self, path: KeyPath, problem: Problem) -> None:
         """Keep a problem unless its key, one above or one below is known to be wrong already."""
-        text = dotted(path)
+        text = dotted_key(path)
         related = [other for other in self.problems if text.startswith(other) or other.startswith(text)]
-        if not any(_nested(text, other) for other in related):
+        if not any(_is_nested_key(text, other) for other in related):
             self.problems[text] = problem
 
-    def _placed(self, value: Any, key: Key) -> Any:
+    def _resolve_refs(self, value: Any, key: KeyPath) -> Any:
         """`value` with every file reference placed; specs that were placed before are left alone."""
         if id(value) in self.done:
             return value
         if isinstance(value, FileRef):
-            return self.references.placed(value, key)
+            return self.references.resolve_ref(value, key)
         if isinstance(value, Spec):
             changed: dict[str, Any] = {}
             for name, info in type(value).model_fields.items():
                 old = getattr(value, name)
-                new = self._placed(old, (*key, info.alias or name))
+                new = self._resolve_refs(old, (*key, info.alias or name))
                 if new is not old:
                     changed[name] = new
             value = value.model_copy(update=changed) if changed else value
@@ -286,30 +290,33 @@ class _Builder:
             return value
         if isinstance(value, tuple):
             children: tuple[Any, ...] = value
-            placed = tuple(self._placed(child, (*key, index)) for index, child in enumerate(children))
+            placed = tuple(self._resolve_refs(child, (*key, index)) for index, child in enumerate(children))
             return placed if any(new is not old for new, old in zip(placed, children, strict=True)) else value
         if isinstance(value, dict):
             items: dict[Any, Any] = value
-            return {name: self._placed(child, (*key, str(name))) for name, child in items.items()}
+            return {name: self._resolve_refs(child, (*key, str(name))) for name, child in items.items()}
         return value
 
-    def _report(self, message: str, key: Key, raw: Any) -> None:
-        self._add(key, Problem(message, key=dotted(key), where=str(self.origins.of(key)), found=shape(raw)))
+    def _report(self, message: str, key: KeyPath, raw: Any) -> None:
+        self._add(
+            key,
+            Problem(message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=describe_value(raw)),
+        )
 
     def name(self, name: Any, chosen: Path) -> None:
         """A recipe whose `name` is not that of its file, and which would build into the folder of another."""
-        origin = self.origins.of(("name",))
+        origin = self.origins.origin_of(("name",))
         if not isinstance(name, str) or name == chosen.stem:
             return
         where, found, hint = str(origin), name, f"write `name: {chosen.stem}`"
-        if origin.word:
+        if origin.override:
             hint = "leave this word out; to build into another folder, give run.dir=FOLDER"
         elif origin.group != "recipe":
             hint = "take this line out; to build into another folder, give run.dir=FOLDER"
         elif not re.fullmatch(_NAME, chosen.stem):
             hint = "a name is of a-z, 0-9 and _: rename the file, and give it this name"
         if origin.group == "recipe" and origin.file != chosen:
-            where, found = f"{shown(chosen)}:1", f"{name} (inherited from {origin})"
+            where, found = f"{display_path(chosen)}:1", f"{name} (inherited from {origin})"
         message = "the name of a recipe is that of its file"
         self._add(("name",), Problem(message, "name", where, found, allowed=chosen.stem, hint=hint))
 
@@ -318,10 +325,10 @@ class _Builder:
         sources, steps = data.get("sources"), data.get("steps")
         if isinstance(sources, dict) and isinstance(steps, dict):
             for name in sorted(set(sources) & set(steps)):  # pyright: ignore[reportUnknownArgumentType]
-                key, other = ("steps", str(name)), self.origins.written(("sources", str(name)))
-                self.problems[dotted(key)] = Problem(
-                    "a source has this name too", key=dotted(key), where=str(self.origins.written(key)),
-                    found=f"sources.{name} at {other}", hint="rename one of them",
+                key, other = ("steps", str(name)), self.origins.written_origin(("sources", str(name)))
+                self.problems[dotted_key(key)] = Problem(
+                    "a source has this name too", key=dotted_key(key), where=str(self.origins.written_origin(key)),
+                    actual=f"sources.{name} at {other}", hint="rename one of them",
                 )  # fmt: skip
 
     def _requires(self, requires: Any) -> None:
@@ -340,25 +347,25 @@ class _Builder:
                 message, found = "this is no version range", str(wants)
             except PackageNotFoundError:
                 message, found = "this package is needed and not installed", ""
-            self.problems[dotted(key)] = Problem(
-                message, key=dotted(key), where=str(self.origins.of(key)), found=found, allowed=str(wants),
+            self.problems[dotted_key(key)] = Problem(
+                message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=found, allowed=str(wants),
                 hint=f"pip install '{name}{wants}'",
             )  # fmt: skip
 
 
-def _without_null(given: Any) -> Any:
+def _drop_null_entries(mapping: Any) -> Any:
     """A mapping without what is ``null`` there: a recipe takes out so what it inherits."""
-    if not isinstance(given, dict):
-        return given
-    nodes: dict[str, Any] = given
+    if not isinstance(mapping, dict):
+        return mapping
+    nodes: dict[str, Any] = mapping
     return {name: node for name, node in nodes.items() if node is not None}
 
 
-def _nested(one: str, other: str) -> bool:
+def _is_nested_key(first: str, second: str) -> bool:
     """Whether one dotted key is the other, or above or below it."""
-    if not one or not other:
+    if not first or not second:
         return True
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, second), key=len)
     return long == short or long[len(short)] in ".["
 
 

@@ -8,29 +8,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.search_path import Root, shown
-from benchbuilder.config.yaml_source import Key, Mark, RecipeFile
+from benchbuilder.config.search_path import RecipeRoot, display_path
+from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile
 
 _LINK = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*(?:,[^{}]*)?\}")
 
 
 @dataclass(frozen=True)
-class Origin:
+class ValueOrigin:
     """The place that wrote a value: a line of a file, or a word of the command line.
 
-    `text` is the scalar as written, `plain` whether without quotes. `trusted` says that the user wrote it.
+    `text` is the scalar as written, `is_plain` whether without quotes. `trusted` says that the user wrote it.
     """
 
     file: Path | None = None
     line: int = 0
-    word: str = ""
+    override: str = ""
     text: str = ""
-    plain: bool = False
-    root: Root | None = None
+    is_plain: bool = False
+    root: RecipeRoot | None = None
     trusted: bool = False
 
     def __str__(self) -> str:
-        return f"{shown(self.file)}:{self.line}" if self.file else f"command line: {self.word}"
+        return f"{display_path(self.file)}:{self.line}" if self.file else f"command line: {self.override}"
 
     @property
     def group(self) -> str:
@@ -42,7 +42,7 @@ class Origin:
         return self.file.parent if self.file else cwd
 
 
-def parse_key(text: str) -> Key:
+def parse_key(text: str) -> KeyPath:
     """A dotted key as a tuple.
 
     >>> parse_key("steps.ask.from[0]")
@@ -53,39 +53,39 @@ def parse_key(text: str) -> Key:
 
 
 @dataclass
-class Origins:
-    """Key -> origin. `of` always answers: for a key that stands nowhere with the nearest one above it."""
+class ValueOrigins:
+    """Key -> origin. `origin_of` always answers: for a key that stands nowhere with the nearest one above it."""
 
-    entries: dict[Key, Origin] = field(default_factory=dict[Key, Origin])
-    above: set[Key] = field(default_factory=set[Key])
+    entries: dict[KeyPath, ValueOrigin] = field(default_factory=dict[KeyPath, ValueOrigin])
+    above: set[KeyPath] = field(default_factory=set[KeyPath])
     """Keys that have, or once had, entries below them."""
-    links: dict[Key, tuple[Key, str]] = field(default_factory=dict[Key, tuple[Key, str]])
-    fallback: Origin = field(default_factory=Origin)
+    links: dict[KeyPath, tuple[KeyPath, str]] = field(default_factory=dict[KeyPath, tuple[KeyPath, str]])
+    fallback: ValueOrigin = field(default_factory=ValueOrigin)
 
-    def copy(self) -> Origins:
+    def copy(self) -> ValueOrigins:
         """The same origins, free to change."""
-        return Origins(dict(self.entries), set(self.above), dict(self.links), self.fallback)
+        return ValueOrigins(dict(self.entries), set(self.above), dict(self.links), self.fallback)
 
-    def exact(self, key: Key) -> Origin | None:
+    def exact_origin(self, key: KeyPath) -> ValueOrigin | None:
         """Where just this key was written; None for a default."""
         return self.entries.get(key)
 
-    def of(self, key: Key) -> Origin:
+    def origin_of(self, key: KeyPath) -> ValueOrigin:
         """Where the value of `key` was written; of an interpolated value, where its target was."""
-        target, rest = self._followed(key)
+        target, rest = self._follow_link(key)
         for end in range(len(target), 0, -1):
             if (origin := self.entries.get(target[:end])) is not None:
-                return origin if _harmless(rest) else replace(origin, trusted=False)
+                return origin if _stays_below(rest) else replace(origin, trusted=False)
         return self.fallback
 
-    def written(self, key: Key) -> Origin:
+    def written_origin(self, key: KeyPath) -> ValueOrigin:
         """Where `key` itself stands, links not followed; else the nearest key above."""
         for end in range(len(key), 0, -1):
             if (origin := self.entries.get(key[:end])) is not None:
                 return origin
         return self.fallback
 
-    def _followed(self, key: Key) -> tuple[Key, str]:
+    def _follow_link(self, key: KeyPath) -> tuple[KeyPath, str]:
         rest = ""
         for _ in range(20):
             for end in range(1, len(key) + 1):
@@ -97,25 +97,25 @@ class Origins:
         return key, rest
 
 
-def collect_origins(
-    layers: Iterable[tuple[RecipeFile, str]], words: Iterable[tuple[str, Any, str]], raw: Mapping[str, Any]
-) -> Origins:
+def collect_value_origins(
+    layers: Iterable[tuple[RecipeFile, str]], overrides: Iterable[tuple[str, Any, str]], raw: Mapping[str, Any]
+) -> ValueOrigins:
     """Origins of a composed recipe.
 
-    `layers` are its files in the order of merging, each with the package that its keys were put under; `words` the
+    `layers` are its files in the order of merging, each with the package that its keys were put under; `overrides` the
     command line's (key, value, text); `raw` the composed data before interpolation.
     """
-    origins = Origins()
+    origins = ValueOrigins()
     for file, package in layers:
         prefix = parse_key(package)
         if origins.fallback.file is None:
-            origins.fallback = Origin(file.path, 1, root=file.root, trusted=file.root.trusts(file.path))
+            origins.fallback = ValueOrigin(file.path, 1, root=file.root, trusted=file.root.trusts(file.path))
         for end in range(1, len(prefix) + 1):
-            origins.entries.setdefault(prefix[:end], _origin(file, Mark(1, mapping=True)))
+            origins.entries.setdefault(prefix[:end], _origin(file, KeyPosition(1, is_mapping=True)))
         for key, mark in file.marks.items():
-            _lay(origins, (*prefix, *key), _origin(file, mark), mark.mapping)
-    for key, value, text in words:
-        _lay_word(origins, parse_key(key), value, Origin(word=text, trusted=True))
+            _record_origin(origins, (*prefix, *key), _origin(file, mark), mark.is_mapping)
+    for key, value, text in overrides:
+        _record_override(origins, parse_key(key), value, ValueOrigin(override=text, trusted=True))
     for key, text in _strings(raw, ()):
         if (match := _LINK.match(text)) is not None:
             target = _target(key, match)
@@ -124,12 +124,12 @@ def collect_origins(
     return origins
 
 
-def _origin(file: RecipeFile, mark: Mark) -> Origin:
+def _origin(file: RecipeFile, mark: KeyPosition) -> ValueOrigin:
     trusted = file.root.trusts(file.path)
-    return Origin(file.path, mark.line, text=mark.text, plain=mark.plain, root=file.root, trusted=trusted)
+    return ValueOrigin(file.path, mark.line, text=mark.text, is_plain=mark.is_plain, root=file.root, trusted=trusted)
 
 
-def _lay(origins: Origins, key: Key, origin: Origin, mapping: bool) -> None:
+def _record_origin(origins: ValueOrigins, key: KeyPath, origin: ValueOrigin, mapping: bool) -> None:
     if not mapping and key in origins.above:
         for below in [other for other in origins.entries if len(other) > len(key) and other[: len(key)] == key]:
             del origins.entries[below]
@@ -137,16 +137,16 @@ def _lay(origins: Origins, key: Key, origin: Origin, mapping: bool) -> None:
     origins.above.update(key[:end] for end in range(1, len(key)))
 
 
-def _lay_word(origins: Origins, key: Key, value: Any, origin: Origin) -> None:
+def _record_override(origins: ValueOrigins, key: KeyPath, value: Any, origin: ValueOrigin) -> None:
     for end in range(1, len(key)):
         origins.entries.setdefault(key[:end], origin)
-    _lay(origins, key, origin, isinstance(value, dict))
+    _record_origin(origins, key, origin, isinstance(value, dict))
     if isinstance(value, dict):
         for name, child in value.items():  # pyright: ignore[reportUnknownVariableType]
-            _lay_word(origins, (*key, str(name)), child, origin)
+            _record_override(origins, (*key, str(name)), child, origin)
 
 
-def _strings(value: Any, key: Key) -> Iterable[tuple[Key, str]]:
+def _strings(value: Any, key: KeyPath) -> Iterable[tuple[KeyPath, str]]:
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -157,11 +157,11 @@ def _strings(value: Any, key: Key) -> Iterable[tuple[Key, str]]:
             yield from _strings(child, (*key, index))
 
 
-def _harmless(rest: str) -> bool:
+def _stays_below(rest: str) -> bool:
     """Whether what a recipe appends to a value of the user's goes no further than below it."""
     return not rest or (rest.startswith("/") and ".." not in rest and "${" not in rest)
 
 
-def _target(key: Key, match: re.Match[str]) -> Key:
+def _target(key: KeyPath, match: re.Match[str]) -> KeyPath:
     dots, name = len(match.group(2)), parse_key(match.group(3))
     return (*key[: len(key) - dots], *name) if dots else name

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from benchbuilder.config.search_path import Root, shown
-from benchbuilder.config.yaml_source import Choice, RecipeFile, excerpt, read_recipe_file
+from benchbuilder.config.search_path import RecipeRoot, display_path
+from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile, excerpt_of, read_recipe_file
 from benchbuilder.core.errors import Problem, RecipeError
 
 
@@ -17,49 +17,49 @@ def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-class Library:
-    """Files are named as Hydra names them: ``group/name`` without ``.yaml``. `read` holds those that were opened."""
+class RecipeIndex:
+    """Files are named as Hydra names them: ``group/name`` without ``.yaml``. `opened_files` holds those that were opened."""
 
-    def __init__(self, roots: Sequence[Root]) -> None:
+    def __init__(self, roots: Sequence[RecipeRoot]) -> None:
         self.roots = tuple(roots)
-        self.read: dict[str, RecipeFile] = {}
+        self.opened_files: dict[str, RecipeFile] = {}
 
-    def places(self, name: str) -> list[tuple[Path, Root]]:
+    def paths_of(self, name: str) -> list[tuple[Path, RecipeRoot]]:
         """Every file of this name, in the order of the roots."""
         found = [(root.path / f"{name}.yaml", root) for root in self.roots]
         return [(path, root) for path, root in found if path.is_file()]
 
-    def open(self, name: str) -> RecipeFile | None:
+    def open_file(self, name: str) -> RecipeFile | None:
         """The file, parsed and checked; None if there is none. RecipeError if it stands in two roots."""
-        if name in self.read:
-            return self.read[name]
+        if name in self.opened_files:
+            return self.opened_files[name]
         if ".." in name or "\\" in name:
-            raise RecipeError([Problem("`..` is not allowed in the name of a recipe file", found=name)])
-        places = self.places(name)
+            raise RecipeError([Problem("`..` is not allowed in the name of a recipe file", actual=name)])
+        places = self.paths_of(name)
         if len(places) > 1:
-            found = " and ".join(f"{shown(path)} ({root.label})" for path, root in places)
+            found = " and ".join(f"{display_path(path)} ({root.label})" for path, root in places)
             message = f"`{name}` stands in {len(places)} places, and which one counts is not for us to guess"
-            raise RecipeError([Problem(message, found=found, hint="rename or remove one of them")])
+            raise RecipeError([Problem(message, actual=found, hint="rename or remove one of them")])
         if not places:
             return None
         path, root = places[0]
         if not root.trusts(path) and not path.resolve().is_relative_to(root.path):
             message = "a link leads this file out of its folder of recipes"
-            raise RecipeError([Problem(message, where=shown(path), found=str(path.resolve()))])
+            raise RecipeError([Problem(message, where=display_path(path), actual=str(path.resolve()))])
         file = read_recipe_file(path, root)
         if problems := [problem for choice in file.choices if (problem := self._misplaced(choice, file))]:
             raise RecipeError(problems)
-        self.read[name] = file
+        self.opened_files[name] = file
         return file
 
-    def _misplaced(self, choice: Choice, file: RecipeFile) -> Problem | None:
+    def _misplaced(self, choice: DefaultsChoice, file: RecipeFile) -> Problem | None:
         """What is wrong with an entry of `defaults` that Hydra would refuse for another reason, or take silently."""
         group = choice.group.rpartition(" ")[2]
         name = (choice.names or ("",))[0]
         folder = "/".join(map(str, file.group))
-        if not group and name.strip("_") == "self" and name != "_self_" and not self.places(f"{folder}/{name}"):
+        if not group and name.strip("_") == "self" and name != "_self_" and not self.paths_of(f"{folder}/{name}"):
             return Problem(
-                "there is no such file", key="defaults", where=file.at(choice.line), found=f"- {name}",
+                "there is no such file", key="defaults", where=file.location(choice.line), actual=f"- {name}",
                 hint="did you mean `_self_`?",
             )  # fmt: skip
         override = choice.group.startswith("override ")
@@ -75,17 +75,20 @@ class Library:
             return None
         return Problem(
             "`override` stands above another entry", key=above.group.rpartition(" ")[2].removeprefix("/"),
-            where=file.at(above.line), found=f"above line {choice.line}",
+            where=file.location(above.line), actual=f"above line {choice.line}",
             hint="move the `override` lines below the others, `_self_` last",
         )  # fmt: skip
 
     def _chosen(self) -> set[str]:
         """The groups that the first file chooses from, for every recipe."""
         return {
-            choice.group.rpartition(" ")[2] for file in self.read.values() if not file.group for choice in file.choices
+            choice.group.rpartition(" ")[2]
+            for file in self.opened_files.values()
+            if not file.group
+            for choice in file.choices
         }
 
-    def options(self, group: str) -> list[str]:
+    def option_names(self, group: str) -> list[str]:
         """The names in a group."""
         folders = [root.path / group for root in self.roots]
         return sorted({path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.yaml")})
@@ -100,13 +103,13 @@ class Library:
         return bool(name) and any((root.path / name).is_dir() for root in self.roots)
 
 
-def _without_override(choice: Choice, group: str, file: RecipeFile) -> Problem:
+def _without_override(choice: DefaultsChoice, group: str, file: RecipeFile) -> Problem:
     """``- /group: name`` or ``- group: name``, where the group is chosen already."""
     message, hint = (
         "this is chosen already: another choice is written with `override` and a slash",
-        f"write `- override /{group}: {choice.written}`",
+        f"write `- override /{group}: {choice.written_form}`",
     )
     if group == file.group[0]:
-        message, hint = "a file of the same group is named alone", f"write `- {choice.written}`"
-    found = excerpt(f"- {choice.group}: {choice.written}")
-    return Problem(message, key=group, where=file.at(choice.line), found=found, hint=hint)
+        message, hint = "a file of the same group is named alone", f"write `- {choice.written_form}`"
+    found = excerpt_of(f"- {choice.group}: {choice.written_form}")
+    return Problem(message, key=group, where=file.location(choice.line), actual=found, hint=hint)

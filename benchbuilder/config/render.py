@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from benchbuilder.config.origins import Origins
-from benchbuilder.config.spec.base import FileRef, Knob, Label
+from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.spec.base import DescriptiveField, FileRef, RuntimeOption
 from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.config.yaml_source import Key, dotted
-from benchbuilder.core.text.paths import public_name
+from benchbuilder.config.yaml_source import KeyPath, dotted_key
+from benchbuilder.core.text.paths import public_path
 
 
 class _Dumper(yaml.SafeDumper):
@@ -29,50 +29,52 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
 _Dumper.add_representer(str, _text)
 
 
-def render(recipe: Recipe, *, knobs: bool = False) -> str:
+def render_recipe(recipe: Recipe, *, runtime_options: bool = False) -> str:
     """The resolved recipe, defaults filled in, in a stable order; paths as they were written.
 
-    A node that a kind inherits is ``null``, as it may be written. Without `knobs`, what does not change the output
+    A node that a kind inherits is ``null``, as it may be written. Without `runtime_options`, what does not change the output
     is left out, and of a path that names a place on this machine only the last part is shown, so that the text is
     the same wherever the recipe is built.
     """
     shared = {id(recipe.tokenizer), id(recipe.model), id(recipe.retriever), id(recipe.annotation)}
-    data = _plain(recipe, shared, knobs, 0)
-    if not knobs:
-        data["paths"] = {name: path and public_name(path) for name, path in recipe.paths.items()}
+    data = _plain(recipe, shared, runtime_options, 0)
+    if not runtime_options:
+        data["paths"] = {name: path and public_path(path) for name, path in recipe.paths.items()}
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
 
 
-def _plain(value: Any, shared: set[int], knobs: bool, depth: int) -> Any:
+def _plain(value: Any, shared: set[int], runtime_options: bool, depth: int) -> Any:
     if isinstance(value, FileRef):
-        return value.path if knobs else public_name(value.path)
+        return value.path if runtime_options else public_path(value.path)
     if isinstance(value, BaseModel):
         if depth > 1 and id(value) in shared:
             return None
         data: dict[str, Any] = {}
         for name, info in type(value).model_fields.items():
-            if knobs or not any(isinstance(mark, Knob) and not isinstance(mark, Label) for mark in info.metadata):
-                data[info.alias or name] = _plain(getattr(value, name), shared, knobs, depth + 1)
+            if runtime_options or not any(
+                isinstance(mark, RuntimeOption) and not isinstance(mark, DescriptiveField) for mark in info.metadata
+            ):
+                data[info.alias or name] = _plain(getattr(value, name), shared, runtime_options, depth + 1)
         return {name: child for name, child in data.items() if child != {} or name != "run"}
     if isinstance(value, tuple | list | frozenset):
         items: Any = value
-        return [_plain(child, shared, knobs, depth + 1) for child in items]
+        return [_plain(child, shared, runtime_options, depth + 1) for child in items]
     if isinstance(value, dict):
         mapping: dict[Any, Any] = value
-        return {str(name): _plain(child, shared, knobs, depth + 1) for name, child in mapping.items()}
+        return {str(name): _plain(child, shared, runtime_options, depth + 1) for name, child in mapping.items()}
     return value
 
 
-def annotate(text: str, origins: Origins) -> str:
-    """`text` (as of `render`) with the origin of each value as a comment."""
+def annotate_with_origins(text: str, origins: ValueOrigins) -> str:
+    """`text` (as of `render_recipe`) with the origin of each value as a comment."""
     lines = text.splitlines()
     tree = yaml.compose(text, Loader=yaml.SafeLoader)
-    notes = {line: _note(key, origins) for key, line in _leaves(tree, ())} if tree else {}
+    notes = {line: _origin_comment(key, origins) for key, line in _leaves(tree, ())} if tree else {}
     width = min(72, max((len(lines[line]) for line in notes), default=0))
     return "\n".join(f"{line:<{width}}  # {notes[i]}" if i in notes else line for i, line in enumerate(lines)) + "\n"
 
 
-def _leaves(node: yaml.Node, key: Key) -> Iterator[tuple[Key, int]]:
+def _leaves(node: yaml.Node, key: KeyPath) -> Iterator[tuple[KeyPath, int]]:
     """Keys that hold a scalar or a list, with their lines counted from 0."""
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:
@@ -83,9 +85,9 @@ def _leaves(node: yaml.Node, key: Key) -> Iterator[tuple[Key, int]]:
                 yield path, name.start_mark.line
 
 
-def _note(key: Key, origins: Origins) -> str:
+def _origin_comment(key: KeyPath, origins: ValueOrigins) -> str:
     if (link := origins.links.get(key)) is not None:
-        return f"{origins.of(key)} (${{{dotted(link[0])}}})"
-    if origins.exact(key) is not None:
-        return str(origins.exact(key))
+        return f"{origins.origin_of(key)} (${{{dotted_key(link[0])}}})"
+    if origins.exact_origin(key) is not None:
+        return str(origins.exact_origin(key))
     return "default"

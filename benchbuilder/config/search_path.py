@@ -11,13 +11,13 @@ from pathlib import Path
 
 from benchbuilder.core.errors import Problem, RecipeError
 
-ENV = "BENCHBUILDER_RECIPES"
-PRIMARY = "benchbuild.yaml"
+RECIPES_ENV = "BENCHBUILDER_RECIPES"
+PRIMARY_FILE = "benchbuild.yaml"
 """The file that makes a folder of recipes complete: it needs no other."""
 
 
 @dataclass(frozen=True)
-class Root:
+class RecipeRoot:
     """A folder that is searched for recipes.
 
     `label` says how it was found. `trusted` names what below it is the user's own: ``local`` a subfolder, the empty
@@ -33,7 +33,7 @@ class Root:
         return any(file.is_relative_to(self.path / part) for part in self.trusted)
 
 
-def bundled(name: str) -> Path:
+def bundled_folder(name: str) -> Path:
     """The bundled folder `name` (``recipes`` or ``prompts``): inside an installed wheel, else beside the package."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "bundled" / name
@@ -42,7 +42,7 @@ def bundled(name: str) -> Path:
 
 def find_roots(
     explicit: Sequence[str] = (), *, cwd: Path | None = None, environ: Mapping[str, str] | None = None
-) -> tuple[Root, ...]:
+) -> tuple[RecipeRoot, ...]:
     """Every folder with recipes: `explicit` (``--recipes``), the environment variable, ``./recipes``, the user's own
     configuration, installed packages with a ``benchbuilder.recipes`` entry point, the bundled ones.
 
@@ -52,23 +52,23 @@ def find_roots(
     here = cwd or Path.cwd()
     env = os.environ if environ is None else environ
     asked = [(text, f"--recipes {text}") for text in explicit]
-    asked += [(text, f"{ENV}={text}") for text in env.get(ENV, "").split(os.pathsep) if text]
-    roots = [_asked(here, text, label) for text, label in asked]
-    roots.insert(len(explicit), Root((here / "recipes").resolve(), "./recipes", ("local",)))
-    roots.append(Root(_user_folder(env), "your own configuration", ("",)))
-    roots += _packaged()
-    if not any((root.path / PRIMARY).is_file() for root in roots):
-        roots.append(Root(bundled("recipes").resolve(), "bundled with benchbuilder"))
-    return _merged(root for root in roots if root.path.is_dir())
+    asked += [(text, f"{RECIPES_ENV}={text}") for text in env.get(RECIPES_ENV, "").split(os.pathsep) if text]
+    roots = [_explicit_root(here, text, label) for text, label in asked]
+    roots.insert(len(explicit), RecipeRoot((here / "recipes").resolve(), "./recipes", ("local",)))
+    roots.append(RecipeRoot(_user_folder(env), "your own configuration", ("",)))
+    roots += _packaged_folder()
+    if not any((root.path / PRIMARY_FILE).is_file() for root in roots):
+        roots.append(RecipeRoot(bundled_folder("recipes").resolve(), "bundled with benchbuilder"))
+    return _merge_roots(root for root in roots if root.path.is_dir())
 
 
-def _asked(here: Path, text: str, label: str) -> Root:
+def _explicit_root(here: Path, text: str, label: str) -> RecipeRoot:
     path = (here / Path(text).expanduser()).resolve()
     if not path.is_dir():
         raise RecipeError(
-            [Problem("this folder of recipes does not exist", where=label, found=str(path), hint="check the path")]
+            [Problem("this folder of recipes does not exist", where=label, actual=str(path), hint="check the path")]
         )
-    return Root(path, label)
+    return RecipeRoot(path, label)
 
 
 def _user_folder(env: Mapping[str, str]) -> Path:
@@ -76,34 +76,34 @@ def _user_folder(env: Mapping[str, str]) -> Path:
     return (Path(base) / "benchbuilder").resolve()
 
 
-def _packaged() -> Iterable[Root]:
+def _packaged_folder() -> Iterable[RecipeRoot]:
     for entry in sorted(entry_points(group="benchbuilder.recipes"), key=lambda entry: entry.name):
         module, _, folder = entry.value.partition(":")
         spec = importlib.util.find_spec(module)
         for location in (spec.submodule_search_locations if spec else None) or ():
             name = entry.dist.name if entry.dist else module
-            yield Root((Path(location) / (folder or "recipes")).resolve(), f"package {name}")
+            yield RecipeRoot((Path(location) / (folder or "recipes")).resolve(), f"package {name}")
 
 
-def _merged(roots: Iterable[Root]) -> tuple[Root, ...]:
+def _merge_roots(roots: Iterable[RecipeRoot]) -> tuple[RecipeRoot, ...]:
     """Each folder once, under the label that it was found by first, trusting what any finding trusts."""
-    merged: dict[Path, Root] = {}
+    merged: dict[Path, RecipeRoot] = {}
     for root in roots:
         first = merged.get(root.path, root)
-        merged[root.path] = Root(root.path, first.label, tuple(dict.fromkeys((*first.trusted, *root.trusted))))
+        merged[root.path] = RecipeRoot(root.path, first.label, tuple(dict.fromkeys((*first.trusted, *root.trusted))))
     return tuple(merged.values())
 
 
-def prompt_roots(roots: Iterable[Root]) -> tuple[Path, ...]:
+def prompt_roots(roots: Iterable[RecipeRoot]) -> tuple[Path, ...]:
     """The folders with prompts: ``prompts`` beside each folder of recipes; the bundled one if none is complete."""
-    beside = {root.path.parent / "prompts": (root.path / PRIMARY).is_file() for root in roots}
+    beside = {root.path.parent / "prompts": (root.path / PRIMARY_FILE).is_file() for root in roots}
     found = {path: complete for path, complete in beside.items() if path.is_dir()}
     if not any(found.values()):
-        found[bundled("prompts").resolve()] = True
+        found[bundled_folder("prompts").resolve()] = True
     return tuple(found)
 
 
-def shown(path: Path, cwd: Path | None = None) -> str:
+def display_path(path: Path, cwd: Path | None = None) -> str:
     """`path` as a person wants to read it: relative to the current folder if it is below."""
     here = (cwd or Path.cwd()).resolve()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from benchbuilder.config.origins import Origins
+from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.spec.model import Sampling
-from benchbuilder.config.yaml_source import Key, dotted, shape
+from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
 from benchbuilder.core.errors import Problem
 
-_WANTED = {
+_TYPE_NAMES = {
     "string": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list",
     "list": "a list", "set": "a list", "frozen_set": "a list", "dict": "a mapping", "mapping": "a mapping",
     "date": "a date (YYYY-MM-DD)", "none": "null",
@@ -37,34 +37,37 @@ def known_keys(cls: type[BaseModel]) -> list[str]:
     return [info.alias or name for name, info in cls.model_fields.items()]
 
 
-def explain(
-    error: ValidationError, cls: type[BaseModel], raw: Mapping[str, Any], key: Key, origins: Origins
-) -> list[tuple[Key, Problem]]:
+def explain_validation(
+    error: ValidationError, cls: type[BaseModel], raw: Mapping[str, Any], key: KeyPath, origins: ValueOrigins
+) -> list[tuple[KeyPath, Problem]]:
     """One problem for each key that is wrong. `raw` is the data of `cls`, which stands under `key`."""
-    grouped: dict[Key, list[Any]] = {}
+    grouped: dict[KeyPath, list[Any]] = {}
     for item in error.errors(include_url=False):
         grouped.setdefault(_path(item["loc"], raw), []).append(item)
-    found: list[tuple[Key, Problem]] = []
+    found: list[tuple[KeyPath, Problem]] = []
     for path, items in grouped.items():
         full = (*key, *path)
         first = items[0]
         if first["type"] == "extra_forbidden":
             problem = _extra(cls, path, full, origins, first["input"])
         elif first["type"] in ("missing", "missing_argument"):
-            where = str(origins.written(full[:-1]))
-            problem = Problem("this key is missing", key=dotted(full), where=where, allowed=_hint_of(cls, path))
+            where = str(origins.written_origin(full[:-1]))
+            problem = Problem("this key is missing", key=dotted_key(full), where=where, allowed=_hint_of(cls, path))
         elif first["type"] in ("value_error", "assertion_error"):
             text = first["msg"].partition(", ")[2] or first["msg"]
             problem = Problem(
-                text, key=dotted(full), where=str(origins.of(full)), found=_shown(first["input"], full, origins)
+                text,
+                key=dotted_key(full),
+                where=str(origins.origin_of(full)),
+                actual=_display_value(first["input"], full, origins),
             )
         else:
-            problem = _wrong(items, full, origins)
+            problem = _wrong_value(items, full, origins)
         found.append((full, problem))
     return found
 
 
-def _path(loc: Sequence[int | str], raw: Any) -> Key:
+def _path(loc: Sequence[int | str], raw: Any) -> KeyPath:
     """The part of a location that is a path in the data: names of validators and union members left out."""
     path: list[int | str] = []
     here = raw
@@ -99,7 +102,7 @@ def _under(annotation: Any, part: int | str) -> Iterable[Any]:
             yield get_args(member)[0]
 
 
-def _models(cls: type[BaseModel], path: Key) -> list[type[BaseModel]]:
+def _models(cls: type[BaseModel], path: KeyPath) -> list[type[BaseModel]]:
     here: list[Any] = [cls]
     for part in path:
         here = [below for annotation in here for below in _under(annotation, part)]
@@ -107,29 +110,31 @@ def _models(cls: type[BaseModel], path: Key) -> list[type[BaseModel]]:
     return [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
 
 
-def _extra(cls: type[BaseModel], path: Key, full: Key, origins: Origins, value: Any) -> Problem:
+def _extra(cls: type[BaseModel], path: KeyPath, full: KeyPath, origins: ValueOrigins, value: Any) -> Problem:
     known = [name for model in _models(cls, path[:-1]) for name in known_keys(model)]
     name = str(full[-1])
     if full == ("recipe",):
-        where, hint = str(origins.written(full)), "keys are written without `recipe.`: language=xx, for instance"
+        where, hint = str(origins.written_origin(full)), "keys are written without `recipe.`: language=xx, for instance"
         return Problem("`recipe` is the name of the recipe, and has no keys", key=name, where=where, hint=hint)
     return Problem(
-        "there is no such key", key=dotted(full), where=str(origins.written(full)), found=name,
+        "there is no such key", key=dotted_key(full), where=str(origins.written_origin(full)), actual=name,
         allowed=", ".join(known), hint=did_you_mean(name, known) or _sampling(name, full, origins, value),
     )  # fmt: skip
 
 
-def _sampling(name: str, full: Key, origins: Origins, value: Any) -> str:
+def _sampling(name: str, full: KeyPath, origins: ValueOrigins, value: Any) -> str:
     """Where a setting of replies stands that was written below a model; empty if `name` is none."""
     close = get_close_matches(name, Sampling.model_fields, n=1)
     if full[-2:-1] != ("model",) or not close:
         return ""
     steps = (str(key[1]) for key in origins.entries if key[:1] == ("steps",) and key[2:3] == ("sampling",))
     step = str(full[1]) if full[0] == "steps" else next(steps, "STEP")
-    return f"sampling settings belong to a step: steps.{step}.sampling.{close[0]}={_shown(value, full, origins)}"
+    return (
+        f"sampling settings belong to a step: steps.{step}.sampling.{close[0]}={_display_value(value, full, origins)}"
+    )
 
 
-def _hint_of(cls: type[BaseModel], path: Key) -> str:
+def _hint_of(cls: type[BaseModel], path: KeyPath) -> str:
     models = _models(cls, path[:-1])
     infos = [info for model in models for name, info in model.model_fields.items() if path[-1] in (name, info.alias)]
     for info in infos:
@@ -138,22 +143,22 @@ def _hint_of(cls: type[BaseModel], path: Key) -> str:
                 return ", ".join(map(str, get_args(member)))
             if isinstance(member, type):
                 name = member.__name__
-                return _REFERENCES.get(name) or _WANTED.get({"str": "string"}.get(name, name), "")
+                return _REFERENCES.get(name) or _TYPE_NAMES.get({"str": "string"}.get(name, name), "")
             if get_origin(member) in (tuple, list, dict):
-                return _WANTED[get_origin(member).__name__]  # pyright: ignore[reportOptionalMemberAccess]
+                return _TYPE_NAMES[get_origin(member).__name__]  # pyright: ignore[reportOptionalMemberAccess]
     return ""
 
 
-def _wrong(items: Sequence[Any], full: Key, origins: Origins) -> Problem:
+def _wrong_value(items: Sequence[Any], full: KeyPath, origins: ValueOrigins) -> Problem:
     limits = [_limit(item) for item in items if item["type"] in _LIMITS]
-    wants = list(dict.fromkeys(want for item in items if (want := _want(item))))
+    wants = list(dict.fromkeys(want for item in items if (want := _expected_value(item))))
     quoted = "a text" in wants or any("'" in limit for limit in limits)
     text = f"{' or '.join(wants)} is wanted"
     if not wants:
         text = "another value is wanted" if limits else str(items[0]["msg"])
     value = items[0]["input"]
     return Problem(
-        text, key=dotted(full), where=str(origins.of(full)), found=_shown(value, full, origins),
+        text, key=dotted_key(full), where=str(origins.origin_of(full)), actual=_display_value(value, full, origins),
         allowed=" or ".join(limits), hint=_yaml_hint(value, full, origins, quoted),
     )  # fmt: skip
 
@@ -163,7 +168,7 @@ def _limit(item: Any) -> str:
     return text.format(item.get("ctx", {}).get(name, ""))
 
 
-def _want(item: Any) -> str:
+def _expected_value(item: Any) -> str:
     kind = str(item["type"])
     if kind in _LIMITS:
         return ""
@@ -171,26 +176,26 @@ def _want(item: Any) -> str:
         return _REFERENCES.get(item.get("ctx", {}).get("class_name", ""), "a mapping")
     for suffix in ("_type", "_parsing", "_from_float", "_required"):
         if kind.endswith(suffix):
-            return _WANTED.get(kind.removesuffix(suffix), "")
+            return _TYPE_NAMES.get(kind.removesuffix(suffix), "")
     return ""
 
 
-def _shown(value: Any, key: Key, origins: Origins) -> str:
-    origin, written = origins.of(key), origins.written(key)
+def _display_value(value: Any, key: KeyPath, origins: ValueOrigins) -> str:
+    origin, written = origins.origin_of(key), origins.written_origin(key)
     if isinstance(value, Mapping | list | tuple):
-        return shape(value)
+        return describe_value(value)
     plain = (
         {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
     )
-    text = origin.text if origins.exact(key) is origin and origin.text else plain or str(value)
+    text = origin.text if origins.exact_origin(key) is origin and origin.text else plain or str(value)
     return f"{text} (by way of {written.text})" if key in origins.links and written.text else text
 
 
-def _yaml_hint(value: Any, key: Key, origins: Origins, text_wanted: bool) -> str:
-    origin = origins.of(key)
+def _yaml_hint(value: Any, key: KeyPath, origins: ValueOrigins, text_wanted: bool) -> str:
+    origin = origins.origin_of(key)
     if value is None and key in origins.links:
-        return f"give {dotted(origins.links[key][0])} a value"
-    if not text_wanted or isinstance(value, str | list | tuple | Mapping) or not origin.plain or value is None:
+        return f"give {dotted_key(origins.links[key][0])} a value"
+    if not text_wanted or isinstance(value, str | list | tuple | Mapping) or not origin.is_plain or value is None:
         return ""
     read = str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, bool) and origin.text.lower() not in ("true", "false"):

@@ -11,15 +11,15 @@ from typing import Any
 
 import yaml
 
-from benchbuilder.config.search_path import Root, shown
+from benchbuilder.config.search_path import RecipeRoot, display_path
 from benchbuilder.core.errors import Problem, RecipeError
 
-Key = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 _STR = "tag:yaml.org,2002:str"
 _OPENING = ":-?[{"
 """Characters without which nothing in YAML is nested."""
-_FEW = 3_000
+_SMALL_FILE = 3_000
 _DEEPEST = 100
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z|_self_\Z")
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
@@ -31,19 +31,19 @@ _PACKAGES = {
 """Where the keys of a file of these groups go; the keys of other groups go below the name of the group."""
 
 
-def dotted(key: Key) -> str:
+def dotted_key(key: KeyPath) -> str:
     """A key as people write it.
 
-    >>> dotted(("steps", "ask", "from", 0))
+    >>> dotted_key(("steps", "ask", "from", 0))
     'steps.ask.from[0]'
     """
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
 
 
-def excerpt(value: Any, most: int = 60) -> str:
+def excerpt_of(value: Any, most: int = 60) -> str:
     """A value or YAML node in one line, cut off after `most` characters.
 
-    >>> excerpt({"tone": "plain", "endings": [".", None]})
+    >>> excerpt_of({"tone": "plain", "endings": [".", None]})
     '{tone: plain, endings: [., null]}'
     """
     text = ""
@@ -54,15 +54,15 @@ def excerpt(value: Any, most: int = 60) -> str:
     return text
 
 
-def shape(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """What a value or YAML node is: a list or mapping with an excerpt, else the text itself.
 
-    >>> shape(["a", "b"])
+    >>> describe_value(["a", "b"])
     'a list: [a, b]'
     """
     if isinstance(value, Mapping | yaml.MappingNode):
-        return f"a mapping: {excerpt(value)}"
-    return f"a list: {excerpt(value)}" if isinstance(value, list | tuple | yaml.SequenceNode) else excerpt(value)
+        return f"a mapping: {excerpt_of(value)}"
+    return f"a list: {excerpt_of(value)}" if isinstance(value, list | tuple | yaml.SequenceNode) else excerpt_of(value)
 
 
 def _pieces(value: Any) -> Iterator[str]:
@@ -87,24 +87,24 @@ def _pieces(value: Any) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """Where a key stands: its line (from 1); for a scalar its `text`, and whether that is `plain` (unquoted)."""
+class KeyPosition:
+    """Where a key stands: its line (from 1); for a scalar its `text`, and whether that is `is_plain` (unquoted)."""
 
     line: int
     text: str = ""
-    plain: bool = False
-    mapping: bool = False
+    is_plain: bool = False
+    is_mapping: bool = False
 
 
 @dataclass(frozen=True)
-class Choice:
+class DefaultsChoice:
     """An entry of a defaults list: the group (with keywords and package, as written), the chosen names, and these as
     they are written."""
 
     line: int
     group: str
     names: tuple[str, ...]
-    written: str = ""
+    written_form: str = ""
 
 
 @dataclass(eq=False)
@@ -112,27 +112,27 @@ class RecipeFile:
     """A parsed file: `marks` in the order of the file (parents first), `choices` of its defaults list."""
 
     path: Path
-    root: Root
-    marks: dict[Key, Mark] = field(default_factory=dict[Key, Mark])
-    choices: list[Choice] = field(default_factory=list[Choice])
+    root: RecipeRoot
+    marks: dict[KeyPath, KeyPosition] = field(default_factory=dict[KeyPath, KeyPosition])
+    choices: list[DefaultsChoice] = field(default_factory=list[DefaultsChoice])
     package: str = ""
     problems: list[Problem] = field(default_factory=list[Problem])
 
     @property
-    def group(self) -> Key:
+    def group(self) -> KeyPath:
         """The folders below the root: where the keys go if the file says no package."""
         return self.path.relative_to(self.root.path).parent.parts
 
-    def at(self, line: int) -> str:
+    def location(self, line: int) -> str:
         """``file:line`` for messages."""
-        return f"{shown(self.path)}:{line}"
+        return f"{display_path(self.path)}:{line}"
 
-    def report(self, message: str, line: int, key: Key = (), **more: str) -> None:
+    def report(self, message: str, line: int, key: KeyPath = (), **more: str) -> None:
         """Note a problem at `line`."""
-        self.problems.append(Problem(message, key=dotted(key), where=self.at(line), **more))
+        self.problems.append(Problem(message, key=dotted_key(key), where=self.location(line), **more))
 
 
-def read_recipe_file(path: Path, root: Root) -> RecipeFile:
+def read_recipe_file(path: Path, root: RecipeRoot) -> RecipeFile:
     """Parse the file and look at every node; RecipeError with all that is wrong in it.
 
     The same bytes are parsed once in a process: what is given back is not to be changed.
@@ -141,11 +141,11 @@ def read_recipe_file(path: Path, root: Root) -> RecipeFile:
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, root: Root, data: bytes) -> RecipeFile:
+def _read(path: Path, root: RecipeRoot, data: bytes) -> RecipeFile:
     file = RecipeFile(path, root)
     try:
         text = data.decode()
-        tree = tree_of(text)
+        tree = parse_yaml_tree(text)
     except UnicodeDecodeError as error:
         file.report("the file is not UTF-8", 1, hint="save it as UTF-8")
         raise RecipeError(file.problems) from error
@@ -160,30 +160,32 @@ def _read(path: Path, root: Root, data: bytes) -> RecipeFile:
         _package(text, file)
         _walk(tree, (), file, set())
     elif tree is not None:
-        file.report("a recipe file is a mapping of keys", 1, found=shape(tree), hint="write `key: value` lines")
+        file.report(
+            "a recipe file is a mapping of keys", 1, found=describe_value(tree), hint="write `key: value` lines"
+        )
     if file.problems:
         raise RecipeError(file.problems)
     return file
 
 
-def tree_of(text: str) -> yaml.Node | None:
+def parse_yaml_tree(text: str) -> yaml.Node | None:
     """The nodes of a text; YAMLError where it is no YAML, RecursionError where it is nested too deeply.
 
     The parser in C is six times as fast, but crashes on deep nesting, says less of what is wrong, and takes tabs for
     spaces: texts that may have any of it are left to the other one.
     """
     quick = getattr(yaml, "CSafeLoader", None)
-    if quick is not None and "\t" not in text and sum(map(text.count, _OPENING)) <= _FEW:
+    if quick is not None and "\t" not in text and sum(map(text.count, _OPENING)) <= _SMALL_FILE:
         try:
             tree = yaml.compose(text, Loader=quick)
         except yaml.YAMLError:
             tree = None
-        if tree is not None and not _deep(tree):
+        if tree is not None and not _is_too_deep(tree):
             return tree
     return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
-def _deep(tree: yaml.Node) -> bool:
+def _is_too_deep(tree: yaml.Node) -> bool:
     """Whether nodes are nested so deeply that those who walk through them might fail."""
     level, seen = [tree], set[int]()
     for _ in range(_DEEPEST):
@@ -240,8 +242,10 @@ def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
     }
     for sign, (message, hint) in hints.items():
         if sign in said:
-            return Problem(message, where=file.at(line), found=_line(mark), hint=hint)
-    return Problem("this is not YAML", where=file.at(line), found=said, hint="look at this line and the one above")
+            return Problem(message, where=file.location(line), actual=_line(mark), hint=hint)
+    return Problem(
+        "this is not YAML", where=file.location(line), actual=said, hint="look at this line and the one above"
+    )
 
 
 def _line(mark: Any) -> str:
@@ -249,7 +253,7 @@ def _line(mark: Any) -> str:
     return lines[mark.line].strip() if lines and mark.line < len(lines) else ""
 
 
-def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
+def _walk(node: yaml.Node, key: KeyPath, file: RecipeFile, seen: set[int]) -> None:
     line = node.start_mark.line + 1
     if id(node) in seen:
         named = tuple(part for part in key if isinstance(part, str))
@@ -269,11 +273,11 @@ def _walk(node: yaml.Node, key: Key, file: RecipeFile, seen: set[int]) -> None:
         _mapping(node, key, file, seen)
 
 
-def _mapping(node: yaml.MappingNode, key: Key, file: RecipeFile, seen: set[int]) -> None:
+def _mapping(node: yaml.MappingNode, key: KeyPath, file: RecipeFile, seen: set[int]) -> None:
     lines: dict[str, int] = {}
     for name, value in node.value:
         line = name.start_mark.line + 1
-        if not _name_is_fine(name, key, file):
+        if not _check_name(name, key, file):
             continue
         path = (*key, name.value)
         if name.value in lines:
@@ -287,11 +291,11 @@ def _mapping(node: yaml.MappingNode, key: Key, file: RecipeFile, seen: set[int])
         _walk(value, path, file, seen)
 
 
-def _name_is_fine(name: yaml.Node, key: Key, file: RecipeFile) -> bool:
+def _check_name(name: yaml.Node, key: KeyPath, file: RecipeFile) -> bool:
     line, text = name.start_mark.line + 1, str(name.value)
     path = (*key, text)
     if not isinstance(name, yaml.ScalarNode) or text == "<<":
-        file.report("a key must be a name", line, key, found=shape(name))
+        file.report("a key must be a name", line, key, found=describe_value(name))
     elif name.tag != _STR and not text.isdecimal():
         file.report(f"YAML reads the key `{text}` as something else than text", line, path, hint=f'write "{text}":')
     elif _DUNDER.match(text):
@@ -308,20 +312,20 @@ def _name_is_fine(name: yaml.Node, key: Key, file: RecipeFile) -> bool:
     return False
 
 
-def _mark(place: yaml.Node, value: yaml.Node) -> Mark:
+def _mark(place: yaml.Node, value: yaml.Node) -> KeyPosition:
     line = place.start_mark.line + 1
     if isinstance(value, yaml.ScalarNode):
-        return Mark(line, str(value.value), plain=not value.style)
-    return Mark(line, mapping=isinstance(value, yaml.MappingNode))
+        return KeyPosition(line, str(value.value), is_plain=not value.style)
+    return KeyPosition(line, is_mapping=isinstance(value, yaml.MappingNode))
 
 
-def _scalar(node: yaml.ScalarNode, key: Key, file: RecipeFile) -> None:
+def _scalar(node: yaml.ScalarNode, key: KeyPath, file: RecipeFile) -> None:
     for match in _RESOLVER.finditer(str(node.value)):
         if match.group(1) != "oc.select":
             _refuse_resolver(match.group(1), node.start_mark.line + 1, key, file)
 
 
-def _refuse_resolver(name: str, line: int, key: Key, file: RecipeFile) -> None:
+def _refuse_resolver(name: str, line: int, key: KeyPath, file: RecipeFile) -> None:
     file.report(
         "a recipe cannot call functions in ${...}", line, key, found=f"${{{name}:...}}",
         allowed="${another.key}", hint="give such values on the command line",
@@ -330,7 +334,7 @@ def _refuse_resolver(name: str, line: int, key: Key, file: RecipeFile) -> None:
 
 def _defaults(node: yaml.Node, file: RecipeFile) -> None:
     if not isinstance(node, yaml.SequenceNode):
-        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), found=shape(node))
+        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), found=describe_value(node))
         return
     for item in node.value:
         line = item.start_mark.line + 1
@@ -341,12 +345,12 @@ def _defaults(node: yaml.Node, file: RecipeFile) -> None:
             continue
         file.choices.append(choice)
         for text in (choice.group, *choice.names):
-            _choice_is_fine(text, choice, file)
+            _check_choice(text, choice, file)
 
 
-def _choice(item: yaml.Node, line: int) -> Choice | None:
+def _choice(item: yaml.Node, line: int) -> DefaultsChoice | None:
     if isinstance(item, yaml.ScalarNode):
-        return Choice(line, "", (str(item.value),))
+        return DefaultsChoice(line, "", (str(item.value),))
     if not isinstance(item, yaml.MappingNode) or len(item.value) != 1:
         return None
     name, value = item.value[0]
@@ -356,10 +360,10 @@ def _choice(item: yaml.Node, line: int) -> Choice | None:
         names = (str(child.value) for child in value.value)
     else:
         return None
-    return Choice(line, str(name.value), tuple(names), excerpt(value, 2000))
+    return DefaultsChoice(line, str(name.value), tuple(names), excerpt_of(value, 2000))
 
 
-def _choice_is_fine(text: str, choice: Choice, file: RecipeFile) -> None:
+def _check_choice(text: str, choice: DefaultsChoice, file: RecipeFile) -> None:
     """Refuse what leads out of the root, into Hydra, or calls a function."""
     group, _, package = text.rpartition(" ")[2].partition("@")
     if ".." in text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def write_whole(path: Path, data: bytes | str) -> Path:
+def write_atomically(path: Path, data: bytes | str) -> Path:
     """Write `data` (text as UTF-8, line ends as they are) under a temporary name, then rename; gives `path` back."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Context:
+class StepContext:
     """What a stage gets from the build besides its spec: plain data, so that it travels to other processes."""
 
     seed: int
@@ -24,10 +24,10 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Complaint:
+class SpecIssue:
     """Something in a step's spec that does not fit its rows: `key` within the step, what stands there, what may."""
 
     key: str
     message: str
-    found: str
+    actual: str
     allowed: tuple[str, ...]

@@ -12,11 +12,11 @@ from sqlalchemy.exc import ArgumentError
 from benchbuilder.core.errors import DataError
 
 _MODES = ("disable", "require", "verify-ca", "verify-full")
-_WRITE = "write sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME"
+_URL_HINT = "write sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME"
 _LARGEST_PORT = 65_535
 
 
-def understood(url: str) -> URL:
+def parse_database_url(url: str) -> URL:
     """What `url` says; DataError if no database that votes can stand in is at it."""
     try:
         parsed = make_url(url)
@@ -24,12 +24,12 @@ def understood(url: str) -> URL:
     except (ArgumentError, ValueError):
         parsed, backend = None, ""
     if parsed is None and url.startswith("postgresql"):
-        raise _unreadable()
+        raise _unreadable_error()
     if parsed is None or backend not in ("sqlite", "postgresql"):
         raise DataError(
             "this is no URL of a database that votes can stand in",
             why="it begins with neither sqlite: nor postgresql:, or cannot be read",
-            next=_WRITE,
+            next=_URL_HINT,
         )
     if backend == "postgresql":
         return _server(parsed)
@@ -43,7 +43,7 @@ def understood(url: str) -> URL:
 def _server(parsed: URL) -> URL:
     rest = f"{parsed.host or ''}{parsed.database or ''}"
     if "@" in rest or (parsed.port is not None and not 0 < parsed.port <= _LARGEST_PORT):
-        raise _unreadable()
+        raise _unreadable_error()
     if set(parsed.query) - {"sslmode", "sslrootcert"}:
         raise DataError(
             "the URL of the database has options that are not known",
@@ -55,15 +55,15 @@ def _server(parsed: URL) -> URL:
     return parsed.set(drivername="postgresql+pg8000")
 
 
-def _unreadable() -> DataError:
+def _unreadable_error() -> DataError:
     return DataError(
         "the URL of the database cannot be read",
         why="its user, password, host or port is not what one can be",
-        next=f"{_WRITE}; in USER and PASSWORD percent-encode signs such as @ (%40), : (%3A), / (%2F)",
+        next=f"{_URL_HINT}; in USER and PASSWORD percent-encode signs such as @ (%40), : (%3A), / (%2F)",
     )
 
 
-def encryption(query: Mapping[str, Any]) -> ssl.SSLContext | None:
+def connection_encryption(query: Mapping[str, Any]) -> ssl.SSLContext | None:
     """What `sslmode` and `sslrootcert` ask for; ``None`` for a connection that is not encrypted."""
     mode, root = query.get("sslmode", "disable"), query.get("sslrootcert")
     if mode == "disable":
@@ -80,7 +80,7 @@ def encryption(query: Mapping[str, Any]) -> ssl.SSLContext | None:
     return context
 
 
-def shown(url: URL) -> str:
+def display_database_url(url: URL) -> str:
     """Host and database, or the file."""
     if url.get_backend_name() == "sqlite":
         return f"sqlite:///{url.database}"

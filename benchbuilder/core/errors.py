@@ -10,7 +10,7 @@
     ├── ServiceError        4    a model or another service does not answer
     │   └── BudgetReached   4    the next model call could cost more than the recipe's budget
     ├── TooManyFailures     5    more rows failed than the recipe tolerates
-    ├── AccountsError      70    tickets do not balance: a bug in a kind
+    ├── AccountsError      70    branches do not balance: a bug in a kind
     └── Waiting            75    something that takes its time is missing: the same command resumes when it is there
         ├── WaitingForPeople     judgements
         └── WaitingForBatch      replies that were asked for by the batch
@@ -26,14 +26,14 @@ from typing import ClassVar
 class Problem:
     """One thing that is wrong in a recipe.
 
-    `key` is the dotted YAML key, `where` a ``file:line`` or the command-line text, `found` what stands there,
+    `key` is the dotted YAML key, `where` a ``file:line`` or the command-line text, `actual` what stands there,
     `allowed` what may stand there, `hint` what to do (often a did-you-mean).
     """
 
     message: str
     key: str = ""
     where: str = ""
-    found: str = ""
+    actual: str = ""
     allowed: str = ""
     hint: str = ""
 
@@ -41,7 +41,7 @@ class Problem:
         lines = [f"{self.key}: {self.message}" if self.key else self.message]
         for label, text in (
             ("at", self.where),
-            ("found", self.found),
+            ("found", self.actual),
             ("allowed", self.allowed),
             ("hint", self.hint),
         ):
@@ -128,8 +128,8 @@ class TooManyFailures(BenchbuilderError):
     exit_code = 5
 
 
-class AccountsError(BenchbuilderError):
-    """The tickets of a step do not balance; nothing of the shard was committed."""
+class AccountingError(BenchbuilderError):
+    """The branches of a step do not balance; nothing of the shard was committed."""
 
     exit_code = 70
 

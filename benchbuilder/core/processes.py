@@ -8,7 +8,7 @@ import signal
 import threading
 
 
-def begin() -> None:
+def begin_worker_process() -> None:
     """Leave Ctrl-C to the coordinator, which ends its workers, and end with it: a build that is killed leaves none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

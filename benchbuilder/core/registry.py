@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from benchbuilder.core.records.row import Row
 
 SLOTS = (
-    "source", "payload", "stage", "tokenizer", "retriever", "model", "votes", "baseline", "solver", "scorer",
+    "source", "payload", "step", "tokenizer", "retriever", "model", "annotation", "baseline", "solver", "scorer",
     "metric", "judge", "exporter", "executor",
 )  # fmt: skip
 
-BUILT_IN: dict[str, dict[str, str]] = {
+BUILT_IN_KINDS: dict[str, dict[str, str]] = {
     "payload": {
         "triple": "benchbuilder.core.records.payloads:Triple",
         "choice": "benchbuilder.core.records.payloads:Choice",
-        "several_choice": "benchbuilder.core.records.payloads:SeveralChoice",
+        "several_choice": "benchbuilder.core.records.payloads:MultipleAnswerChoice",
         "claim": "benchbuilder.core.records.payloads:Claim",
         "term": "benchbuilder.core.records.payloads:Term",
     },
@@ -44,29 +44,29 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "built_items": "benchbuilder.sources.built_items:BuiltItems",
     },
     "tokenizer": {
-        "character_ngrams": "benchbuilder.retrieval.tokenizers.character_ngrams:CharacterNgrams",
-        "huggingface": "benchbuilder.retrieval.tokenizers.huggingface:Huggingface",
-        "jieba": "benchbuilder.retrieval.tokenizers.jieba:Jieba",
-        "whitespace": "benchbuilder.retrieval.tokenizers.whitespace:Whitespace",
+        "character_ngrams": "benchbuilder.retrieval.tokenizers.character_ngrams:CharacterNgramsTokenizer",
+        "huggingface": "benchbuilder.retrieval.tokenizers.huggingface:HuggingfaceTokenizer",
+        "jieba": "benchbuilder.retrieval.tokenizers.jieba:JiebaTokenizer",
+        "whitespace": "benchbuilder.retrieval.tokenizers.whitespace:WhitespaceTokenizer",
     },
     "retriever": {
-        "bm25": "benchbuilder.retrieval.retrievers.bm25:Bm25",
-        "rank_bm25": "benchbuilder.retrieval.retrievers.rank_bm25:RankBm25",
-        "dense": "benchbuilder.retrieval.retrievers.dense:Dense",
-        "hybrid": "benchbuilder.retrieval.retrievers.hybrid:Hybrid",
+        "bm25": "benchbuilder.retrieval.retrievers.bm25:Bm25Retriever",
+        "rank_bm25": "benchbuilder.retrieval.retrievers.rank_bm25:RankBm25Retriever",
+        "dense": "benchbuilder.retrieval.retrievers.dense:DenseRetriever",
+        "hybrid": "benchbuilder.retrieval.retrievers.hybrid:HybridRetriever",
     },
     "model": {
         "none": "benchbuilder.models.providers.none:NoModel",
-        "openai": "benchbuilder.models.providers.openai:OpenAI",
-        "replay": "benchbuilder.models.providers.replay:Replay",
-        "transformers": "benchbuilder.models.providers.transformers:Transformers",
+        "openai": "benchbuilder.models.providers.openai:OpenAIModel",
+        "replay": "benchbuilder.models.providers.replay:ReplayModel",
+        "transformers": "benchbuilder.models.providers.transformers:TransformersModel",
     },
-    "votes": {
-        "app": "benchbuilder.annotation.backends.app:AppVotes",
-        "files": "benchbuilder.annotation.backends.sheets:FileVotes",
-        "none": "benchbuilder.annotation.backends.none:NoVotes",
+    "annotation": {
+        "app": "benchbuilder.annotation.backends.app:AppBackend",
+        "sheets": "benchbuilder.annotation.backends.sheets:SheetsBackend",
+        "none": "benchbuilder.annotation.backends.none:NoBackend",
     },
-    "stage": {
+    "step": {
         "convert_script": "benchbuilder.steps.convert_script:ConvertScript",
         "split_answers": "benchbuilder.steps.split_answers:SplitAnswers",
         "clean_choice": "benchbuilder.steps.clean_choice:CleanChoice",
@@ -88,13 +88,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ask_oe": "benchbuilder.steps.ask_oe:AskOe",
         "ask_oe_triple": "benchbuilder.steps.ask_oe_triple:AskOeTriple",
         "translate": "benchbuilder.steps.translate:Translate",
-        "tidy_term": "benchbuilder.steps.normalise_term:TidyTerm",
+        "tidy_term": "benchbuilder.steps.normalise_term:NormaliseTerm",
         "merge_terms": "benchbuilder.steps.merge_terms:MergeTerms",
         "assemble": "benchbuilder.steps.assemble:Assemble",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",
-        "vote": "benchbuilder.steps.vote:Vote",
+        "vote": "benchbuilder.steps.vote:VoteOnRows",
         "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
         "follow_up": "benchbuilder.evaluation.steps.follow_up:FollowUp",
         "answer_by_rule": "benchbuilder.evaluation.steps.answer_by_rule:AnswerByRule",
@@ -102,43 +102,43 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "score_by_model": "benchbuilder.evaluation.steps.score_by_model:ScoreByModel",
     },
     "baseline": {
-        "constant": "benchbuilder.evaluation.baselines.constant:Constant",
-        "echo": "benchbuilder.evaluation.baselines.echo:Echo",
-        "best_evidence": "benchbuilder.evaluation.baselines.best_evidence:BestEvidence",
+        "constant": "benchbuilder.evaluation.baselines.constant:ConstantBaseline",
+        "echo": "benchbuilder.evaluation.baselines.echo:EchoBaseline",
+        "best_evidence": "benchbuilder.evaluation.baselines.best_evidence:BestEvidenceBaseline",
         "recorded": "benchbuilder.evaluation.baselines.recorded:RecordedAnswers",
         "people": "benchbuilder.evaluation.baselines.people:PeopleAnswers",
-        "random": "benchbuilder.evaluation.baselines.random:Random",
+        "random": "benchbuilder.evaluation.baselines.random:RandomBaseline",
     },
-    "solver": {"direct": "benchbuilder.evaluation.solvers.direct:Direct"},
+    "solver": {"direct": "benchbuilder.evaluation.solvers.direct:DirectSolver"},
     "metric": {
-        "mean": "benchbuilder.evaluation.metrics.mean:Mean",
-        "cluster_mean": "benchbuilder.evaluation.metrics.cluster_mean:ClusterMean",
-        "micro_f1": "benchbuilder.evaluation.metrics.micro_f1:MicroF1",
+        "mean": "benchbuilder.evaluation.metrics.mean:MeanMetric",
+        "cluster_mean": "benchbuilder.evaluation.metrics.cluster_mean:ClusterMeanMetric",
+        "micro_f1": "benchbuilder.evaluation.metrics.micro_f1:MicroF1Metric",
     },
     "scorer": {
-        "verdict": "benchbuilder.evaluation.scorers.verdict:Verdict",
-        "similarity": "benchbuilder.evaluation.scorers.similarity:Similarity",
-        "exact": "benchbuilder.evaluation.scorers.exact:Exact",
-        "ratings": "benchbuilder.evaluation.scorers.ratings:Ratings",
-        "judged": "benchbuilder.evaluation.scorers.judged:Judged",
+        "verdict": "benchbuilder.evaluation.scorers.verdict:VerdictScorer",
+        "similarity": "benchbuilder.evaluation.scorers.similarity:SimilarityScorer",
+        "exact": "benchbuilder.evaluation.scorers.exact:ExactScorer",
+        "ratings": "benchbuilder.evaluation.scorers.ratings:RatingsScorer",
+        "judged": "benchbuilder.evaluation.scorers.judged:JudgedScorer",
     },
     "judge": {
         "similarity": "benchbuilder.evaluation.judges.similarity:SimilarityJudge",
-        "tfidf_ridge": "benchbuilder.evaluation.judges.tfidf_ridge:TfidfRidge",
+        "tfidf_ridge": "benchbuilder.evaluation.judges.tfidf_ridge:TfidfRidgeJudge",
         "encoder": "benchbuilder.evaluation.judges.encoder:EncoderJudge",
         "decoder": "benchbuilder.evaluation.judges.decoder:DecoderJudge",
         "prompted": "benchbuilder.evaluation.judges.prompted:PromptedJudge",
-        "openai_finetuned": "benchbuilder.evaluation.judges.openai_finetuned:OpenAIFinetuned",
+        "openai_finetuned": "benchbuilder.evaluation.judges.openai_finetuned:OpenAIFinetunedJudge",
     },
     "executor": {"local": "benchbuilder.pipeline.executors.local:LocalExecutor"},
     "exporter": {
         "jsonl": "benchbuilder.exporters.rows.jsonl:Jsonl",
         "parquet": "benchbuilder.exporters.rows.parquet:Parquet",
         "tsv": "benchbuilder.exporters.rows.tsv:Tsv",
-        "card": "benchbuilder.exporters.report.dataset_card:Card",
+        "card": "benchbuilder.exporters.report.dataset_card:DatasetCard",
         "report": "benchbuilder.exporters.report.report:Report",
-        "results": "benchbuilder.evaluation.results.exporter:Results",
-        "answers": "benchbuilder.evaluation.results.answers_to_rate:Answers",
+        "results": "benchbuilder.evaluation.results.exporter:ResultsExporter",
+        "answers": "benchbuilder.evaluation.results.answers_to_rate:AnswersToRate",
     },
 }
 
@@ -168,14 +168,14 @@ class Kind:
 
 
 @cache
-def known(slot: str) -> dict[str, Kind]:
+def kinds_of_slot(slot: str) -> dict[str, Kind]:
     """Every kind of `slot` by name; imports nothing. A name claimed twice raises InstallationError."""
     from benchbuilder import __version__
 
-    built_in = BUILT_IN.get(slot, {})
+    built_in = BUILT_IN_KINDS.get(slot, {})
     kinds = {name: Kind(slot, name, target, "benchbuilder", __version__) for name, target in built_in.items()}
-    for entry in _installed(tuple(sys.path)).select(group=f"benchbuilder.{slot}"):
-        kind = _plugged(slot, entry)
+    for entry in _installed_entry_points(tuple(sys.path)).select(group=f"benchbuilder.{slot}"):
+        kind = _plugin_kind(slot, entry)
         if (other := kinds.get(kind.name)) is not None:
             raise InstallationError(
                 f"two distributions claim the {slot} kind {kind.name!r}: {other.distribution} and {kind.distribution}",
@@ -186,20 +186,20 @@ def known(slot: str) -> dict[str, Kind]:
 
 
 @cache
-def _installed(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
+def _installed_entry_points(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
     """What is installed along `path`: to read it takes as long for one slot as for all."""
     found: Any = entry_points()
     return found
 
 
-def _plugged(slot: str, entry: EntryPoint) -> Kind:
+def _plugin_kind(slot: str, entry: EntryPoint) -> Kind:
     dist = entry.dist
     return Kind(slot, entry.name, entry.value, dist.name if dist else "?", dist.version if dist else "?")
 
 
-def find(slot: str, name: str) -> Kind:
+def find_kind(slot: str, name: str) -> Kind:
     """The kind `name` of `slot`; InstallationError with a did-you-mean if there is none."""
-    kinds = known(slot)
+    kinds = kinds_of_slot(slot)
     if name not in kinds:
         close = get_close_matches(name, kinds, n=1)
         raise InstallationError(
@@ -210,9 +210,9 @@ def find(slot: str, name: str) -> Kind:
     return kinds[name]
 
 
-def create(slot: str, spec: Any, *args: Any) -> Any:
+def create_from_spec(slot: str, spec: Any, *args: Any) -> Any:
     """The object that `spec` (with its `kind`) describes: the kind's class called with `spec` and `args`."""
-    return find(slot, spec.kind).load()(spec, *args)
+    return find_kind(slot, spec.kind).load()(spec, *args)
 
 
 ROLES = ("statement", "question", "passage", "candidate", "evidence", "answer", "score")
@@ -235,4 +235,4 @@ def row_class(name: str) -> type[Row]:
         raise KeyError(role)
     module = "roles" if role in ROLES else "payloads"
     found: Any = getattr(importlib.import_module(f"benchbuilder.core.records.{module}"), role.capitalize())
-    return found[find("payload", payload).load()] if payload else found
+    return found[find_kind("payload", payload).load()] if payload else found

@@ -16,11 +16,11 @@ from benchbuilder.models.base import Receipt
 
 
 @dataclass(frozen=True)
-class StepAccount:
+class StepCounts:
     """The books of one step or source, as its manifest holds them.
 
-    `counts` maps (partition, fate, reason) to a number of tickets; fate is ``kept``, ``dropped``, ``not_applicable``
-    or ``failed``. `units` maps (file, fate, reason) to source units, for sources only. `tallies` and `notes` are what
+    `counts` maps (partition, outcome, reason) to a number of branches; outcome is ``kept``, ``dropped``, ``not_applicable``
+    or ``failed``. `units` maps (file, outcome, reason) to source units, for sources only. `tallies` and `notes` are what
     the stage counted besides. `reasons` explains every reason of the step in a sentence.
     """
 
@@ -37,7 +37,7 @@ class StepAccount:
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedBuild:
     """A finished build, for exporters: tables by step name, the books in flow order, and the resolved recipe.
 
     `recipe` is the resolved recipe as plain data. `ledger` iterates the drops as plain dicts. `state` is ``done`` or
@@ -45,7 +45,7 @@ class Finished:
     """
 
     tables: Mapping[str, Table[Any]]
-    accounts: tuple[StepAccount, ...]
+    step_counts: tuple[StepCounts, ...]
     recipe: Mapping[str, Any]
     recipe_yaml: str
     ledger: Path
@@ -65,12 +65,12 @@ class Exporter(ABC):
     def __init__(self, spec: Any) -> None:
         self.spec = spec
 
-    def ready(self, finished: Finished) -> bool:
+    def can_write(self, finished: FinishedBuild) -> bool:
         """Whether there is what it needs: while votes are missing there are candidates but no items."""
         return finished.items in finished.tables
 
     @abstractmethod
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write into `folder`; the files that were written."""
 
 
@@ -79,7 +79,7 @@ FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
 class RowsSpec(KindSpec):
-    """`step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
+    """`source_step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
 
     step: str | None = None
     file: FileName
@@ -90,14 +90,14 @@ class RowsExporter(Exporter):
 
     spec: RowsSpec
 
-    def ready(self, finished: Finished) -> bool:
+    def can_write(self, finished: FinishedBuild) -> bool:
         """Whether the step has rows to write yet."""
-        return self.step(finished) in finished.tables
+        return self.source_step(finished) in finished.tables
 
-    def step(self, finished: Finished) -> str:
+    def source_step(self, finished: FinishedBuild) -> str:
         """The step whose rows are written."""
         return self.spec.step or finished.items
 
-    def table(self, finished: Finished) -> Table[Any]:
+    def table(self, finished: FinishedBuild) -> Table[Any]:
         """Its rows."""
-        return finished.tables[self.step(finished)]
+        return finished.tables[self.source_step(finished)]

@@ -6,25 +6,25 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.core.records.outcomes import Outcome
 from benchbuilder.models.conversation import Conversation
 
 T = TypeVar("T")
 
 
-class Asker(Protocol):
+class ConversationDriver(Protocol):
     """Drives conversations to their ends: a gateway sends their requests, a quote counts them."""
 
     def converse(
         self,
         step: str,
         spec: KindSpec,
-        starts: Iterable[tuple[T, Conversation]],
-        done: Callable[[T, list[Fate] | str], None],
+        conversations: Iterable[tuple[T, Conversation]],
+        on_end: Callable[[T, list[Outcome] | str], None],
     ) -> None:
-        """Drive each conversation of `starts`, which is pulled lazily, with the model of `spec`.
+        """Drive each conversation of `conversations`, which is pulled lazily, with the model of `spec`.
 
-        ``done(item, fates)`` is called as each ends, in whatever order, or ``done(item, error)`` for a row whose
+        ``done(item, outcomes)`` is called as each ends, in whatever order, or ``done(item, error)`` for a row whose
         request failed for good. Raises what stops a build, after all that was in flight is answered and kept.
         """
         ...

@@ -11,17 +11,17 @@ from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import KindSpec
 
-Role = Literal["system", "user", "assistant"]
+MessageRole = Literal["system", "user", "assistant"]
 ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "
 """What stands before the schema in a message, where the backend is not given the schema itself."""
-Outcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
+ReplyOutcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation."""
 
-    role: Role
+    role: MessageRole
     content: str
 
 
@@ -55,7 +55,7 @@ class Reply:
     """What a model answered. `usage` is ``None`` if the service did not say; `assumed` marks a quote's stand-in."""
 
     text: str
-    outcome: Outcome
+    outcome: ReplyOutcome
     usage: Usage | None = None
     assumed: bool = False
 
@@ -127,7 +127,7 @@ class Model(ABC):
 
     kind: ClassVar[str]
     spec_class: ClassVar[type[KindSpec]]
-    answers: ClassVar[bool] = True
+    can_answer: ClassVar[bool] = True
     """Whether it answers at all; what only a model can do is dropped with ``needs_model`` if it does not."""
     settings: ClassVar[frozenset[str]] = frozenset()
     """The fields of `Sampling` that the backend knows."""
@@ -147,20 +147,20 @@ class Model(ABC):
         return {"kind": self.kind}
 
     @property
-    def recorded_in(self) -> str:
+    def replies_file(self) -> str:
         """The file that its replies were recorded in, if it only repeats what `label` once wrote."""
         return ""
 
     def ready(self) -> None:
         """InstallationError if a library is missing that it needs; none is imported."""
 
-    def known(self) -> frozenset[str]:
+    def known_settings(self) -> frozenset[str]:
         """The sampling settings that this backend knows, by its kind and its spec."""
         return self.settings
 
-    def sent(self, sampling: Mapping[str, Any]) -> dict[str, Any]:
+    def sent_settings(self, sampling: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that are sent: those that the backend knows."""
-        return {name: value for name, value in sampling.items() if name in self.known()}
+        return {name: value for name, value in sampling.items() if name in self.known_settings()}
 
     @abstractmethod
     def read(self, body: str) -> Reply:
@@ -185,16 +185,16 @@ class BatchState:
     """How a batch is getting on; `done` of `total` requests have a result, good or bad.
 
     `phase` is ``ended`` when what there is can be fetched, whether or not each request has a result, and ``failed``
-    when the batch was not taken as a whole: `told` says why, in the service's words.
+    when the batch was not taken as a whole: `message` says why, in the service's words.
     """
 
     phase: Literal["running", "ended", "failed"]
-    told: str
+    message: str
     done: int = 0
     total: int = 0
 
 
-class Batches(ABC):
+class BatchService(ABC):
     """Takes requests by the batch, to be answered within a day or so.
 
     Every method raises TransientError where another try may succeed, ServiceError where none can. A batch has a
@@ -218,7 +218,7 @@ class Batches(ABC):
         """The id of the batch with this mark, if there is one handed in `since` then (seconds since 1970)."""
 
     @abstractmethod
-    async def look(self, ident: str) -> BatchState:
+    async def poll(self, ident: str) -> BatchState:
         """How a batch is getting on; BatchGoneError if there is none."""
 
     @abstractmethod
@@ -235,7 +235,7 @@ class HostedModel(Model):
     async def open(self) -> None:
         """Import and open what `send` needs, unless that is done; InstallationError or ServiceError if it cannot be."""
 
-    def batches(self) -> Batches | None:
+    def batches(self) -> BatchService | None:
         """How requests are handed in by the batch, where the service takes them so."""
         return None
 
@@ -266,7 +266,7 @@ def request_keys(model: Model, request: Request) -> tuple[str, str]:
         "sample": request.sample,
     }
     shared = json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()
-    sampling = model.sent(request.sampling)
+    sampling = model.sent_settings(request.sampling)
     digest = hashlib.sha256(shared)
     loose = digest.copy()
     digest.update(json.dumps(sampling, ensure_ascii=False, sort_keys=True).encode())

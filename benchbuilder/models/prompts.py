@@ -24,7 +24,7 @@ MAX_LOOPS = 2
 """How deep loops may be nested."""
 
 FILTERS = ("first", "join", "last", "length", "lower", "trim", "upper")
-LOOP = ("first", "index", "index0", "last", "length")
+LOOP_ATTRIBUTES = ("first", "index", "index0", "last", "length")
 TESTS = ("defined", "eq", "equalto", "false", "ne", "none", "string", "true")
 
 _ALLOWED: tuple[type[nodes.Node], ...] = (
@@ -43,7 +43,7 @@ class Prompt:
     source: str
 
 
-def find(name: str, roots: Sequence[Path]) -> Prompt:
+def find_prompt(name: str, roots: Sequence[Path]) -> Prompt:
     """Read the prompt `name` from the first of `roots` that holds it.
 
     RecipeError if no root holds it, or if the name leads out of the root (``..``, an absolute path, a link).
@@ -53,11 +53,11 @@ def find(name: str, roots: Sequence[Path]) -> Prompt:
         if Path(name).is_absolute() or not file.is_relative_to(root.resolve()):
             raise _wrong("the prompt leads out of its folder", name, found=name, allowed=f"a file under {root}")
         if file.is_file():
-            return read(name, file)
+            return read_prompt(name, file)
     raise _wrong("there is no such prompt", name, allowed=", ".join(str(root) for root in roots))
 
 
-def read(name: str, file: Path) -> Prompt:
+def read_prompt(name: str, file: Path) -> Prompt:
     """The prompt in `file`, which the recipe calls `name`; RecipeError if it cannot be read."""
     try:
         return Prompt(name=name, file=file, source=file.read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ def read(name: str, file: Path) -> Prompt:
         raise _wrong("the prompt cannot be read", str(file), found=str(error)) from error
 
 
-def read_pairs(file: Path) -> list[dict[str, str]]:
+def read_few_shot_pairs(file: Path) -> list[dict[str, str]]:
     """The few-shot pairs in a YAML file: a list of mappings, all with the same keys, of strings.
 
     RecipeError if it holds anything else.
@@ -87,15 +87,15 @@ def read_pairs(file: Path) -> list[dict[str, str]]:
     return found
 
 
-def variables(prompt: Prompt) -> frozenset[str]:
+def used_variables(prompt: Prompt) -> frozenset[str]:
     """The names that the prompt uses; RecipeError if it does not parse or holds what a prompt may not hold."""
     tree = _parsed(prompt)
-    if problems := [_problem(prompt, *refused) for refused in _refused(tree)]:
+    if problems := [_problem(prompt, *refused) for refused in _forbidden_nodes(tree)]:
         raise RecipeError(problems)
     return frozenset(meta.find_undeclared_variables(tree))
 
 
-def check(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
+def check_prompt(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
     """Everything that is wrong with the prompt, each with its line; nothing is rendered.
 
     A prompt may use the names in `allowed`, ``{{ a.b }}``, ``for``, ``if``, comparisons and a few filters. Calls,
@@ -106,7 +106,7 @@ def check(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
         tree = _parsed(prompt)
     except RecipeError as error:
         return list(error.problems)
-    problems = [_problem(prompt, *refused) for refused in _refused(tree)]
+    problems = [_problem(prompt, *refused) for refused in _forbidden_nodes(tree)]
     # looking for variables evaluates constants, which is safe only where nothing was refused
     unknown = set[str]() if problems else meta.find_undeclared_variables(tree) - set(allowed)
     for node in tree.find_all(nodes.Name):
@@ -121,7 +121,7 @@ def check(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
     return sorted(problems, key=lambda problem: int(problem.where.rpartition(":")[2]))
 
 
-def render(prompt: Prompt, values: Mapping[str, Any]) -> str:
+def render_prompt(prompt: Prompt, values: Mapping[str, Any]) -> str:
     """The prompt filled with `values`: plain dicts, lists, strings, numbers and booleans, nothing else.
 
     TypeError for any other value: an object in a template is a way out of it. RecipeError if the prompt has a
@@ -145,7 +145,7 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=64)
 def _compiled(prompt: Prompt, allowed: frozenset[str]) -> Template:
     """The prompt as a template, after every check; the same prompt is rendered for many rows."""
-    if problems := check(prompt, allowed):
+    if problems := check_prompt(prompt, allowed):
         raise RecipeError(problems, next="correct the prompt and run again")
     return _environment().from_string(prompt.source)
 
@@ -167,7 +167,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
             return obj[name]
         if type(obj) is list and type(name) is int and -len(obj) <= name < len(obj):
             return obj[name]
-        if isinstance(obj, LoopContext) and name in LOOP:
+        if isinstance(obj, LoopContext) and name in LOOP_ATTRIBUTES:
             return getattr(obj, name)
         return self.undefined(f"{name!r} is not there", name=str(name), exc=SecurityError)
 
@@ -205,7 +205,7 @@ def _parsed(prompt: Prompt) -> nodes.Template:
         raise _wrong("the prompt is nested too deeply", str(prompt.file)) from error
 
 
-def _refused(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
+def _forbidden_nodes(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
     """Line, complaint and name of each thing in `tree` that a prompt may not hold."""
     open_nodes: list[tuple[nodes.Node, int]] = [(tree, 0)]
     while open_nodes:
@@ -227,22 +227,22 @@ def _refused(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
         open_nodes.extend((child, depth) for child in node.iter_child_nodes())
 
 
-def _require_plain(value: Any, where: str) -> None:
+def _require_plain(value: Any, location: str) -> None:
     if isinstance(value, Mapping) and type(value) is dict:
         for key, item in value.items():
             if type(key) is not str:
-                raise TypeError(f"{where}: a prompt sees dicts with string keys only, not {type(key).__name__}")
-            _require_plain(item, f"{where}.{key}")
+                raise TypeError(f"{location}: a prompt sees dicts with string keys only, not {type(key).__name__}")
+            _require_plain(item, f"{location}.{key}")
     elif type(value) is list:
         for number, item in enumerate(value):
-            _require_plain(item, f"{where}[{number}]")
+            _require_plain(item, f"{location}[{number}]")
     elif type(value) not in (str, int, float, bool):
-        raise TypeError(f"{where}: a prompt sees plain dict, list, str, int, float and bool only, not {type(value)}")
+        raise TypeError(f"{location}: a prompt sees plain dict, list, str, int, float and bool only, not {type(value)}")
 
 
 def _problem(prompt: Prompt, line: int, message: str, found: str = "", allowed: str = "") -> Problem:
-    return Problem(message, key=prompt.name, where=f"{prompt.file}:{line}", found=found, allowed=allowed)
+    return Problem(message, key=prompt.name, where=f"{prompt.file}:{line}", actual=found, allowed=allowed)
 
 
-def _wrong(message: str, where: str, found: str = "", allowed: str = "") -> RecipeError:
-    return RecipeError([Problem(message, where=where, found=found, allowed=allowed)])
+def _wrong(message: str, location: str, found: str = "", allowed: str = "") -> RecipeError:
+    return RecipeError([Problem(message, where=location, actual=found, allowed=allowed)])

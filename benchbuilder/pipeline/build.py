@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from benchbuilder import __version__
-from benchbuilder.core.display import counted
+from benchbuilder.core.display import count_phrase
 from benchbuilder.core.errors import ServiceError, TooManyFailures, Waiting
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.registry import create
-from benchbuilder.exporters.base import Exporter, Finished
+from benchbuilder.core.registry import create_from_spec
+from benchbuilder.exporters.base import Exporter, FinishedBuild
 from benchbuilder.models.base import Receipt
-from benchbuilder.pipeline.accounting.dropped_rows import account_of, write_ledger
-from benchbuilder.pipeline.cache_key import kind_parts, spec_parts
-from benchbuilder.pipeline.last_command import keep_words
-from benchbuilder.pipeline.memory import forget_peak, give_back, peak_mb
-from benchbuilder.pipeline.plan import Node, Plan, Status
+from benchbuilder.pipeline.accounting.dropped_rows import step_counts_of, write_ledger
+from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
+from benchbuilder.pipeline.last_command import save_last_command
+from benchbuilder.pipeline.memory import peak_memory_mb, release_free_memory, reset_peak_memory
+from benchbuilder.pipeline.plan import Node, NodeStatus, Plan
 from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.run_node import Limits, Workshop, executor_of
+from benchbuilder.pipeline.run_node import NodeRunner, ShardLimits, create_executor
 from benchbuilder.pipeline.shards.worker import TableFiles
 from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Store, point
+from benchbuilder.pipeline.store.folder import Store, mark_latest
 from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.pipeline.store.outputs import hashes, mark_of
-from benchbuilder.pipeline.store.outputs import written as written_before
+from benchbuilder.pipeline.store.outputs import manifest_hashes, outputs_mark_path
+from benchbuilder.pipeline.store.outputs import read_outputs_mark as written_before
 
 if TYPE_CHECKING:
     from benchbuilder.models.gateway import Gateway
@@ -45,64 +45,64 @@ class BuildReport:
     """What a build did. `waiting` holds what people still have to do, or batches to come, by step."""
 
     folder: Path
-    made: list[str] = field(default_factory=list[str])
-    reused: list[str] = field(default_factory=list[str])
-    blocked: list[str] = field(default_factory=list[str])
+    built_steps: list[str] = field(default_factory=list[str])
+    reused_steps: list[str] = field(default_factory=list[str])
+    blocked_steps: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
     waiting: dict[str, Waiting] = field(default_factory=dict[str, Waiting])
-    written: list[Path] = field(default_factory=list[Path])
-    removed: list[Path] = field(default_factory=list[Path])
+    written_files: list[Path] = field(default_factory=list[Path])
+    removed_files: list[Path] = field(default_factory=list[Path])
     """Outputs of a former build of this folder that no longer hold, and were taken away."""
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     receipts: tuple[Receipt, ...] = ()
     """What models were asked and what it cost, over all runs."""
 
 
-def build(
+def build_benchmark(
     plan: Plan,
     store: Store,
     recipe_yaml: str,
     watcher: Watcher,
     refresh: frozenset[str] = frozenset(),
-    words: Sequence[str] = (),
-    outputs: bool = True,
-    keep: bool = False,
+    overrides: Sequence[str] = (),
+    write_outputs: bool = True,
+    keep_outputs: bool = False,
 ) -> BuildReport:
     """Bring every step of `plan` up to date and write the outputs.
 
     What does not depend on missing votes is built; then the outputs that can be written are, and `waiting` of the
-    report says what is missing. The store keeps `words`. Without `outputs` the steps alone are brought up to date, and
-    the outputs of a former build stay as they are. If `keep`, they stay too where this build stops in the middle.
+    report says what is missing. The store keeps `overrides`. Without `write_outputs` the steps alone are brought up to date, and
+    the outputs of a former build stay as they are. If `keep_outputs`, they stay too where this build stops in the middle.
     Raises DataError, TooManyFailures and the like; everything committed stays. After TooManyFailures and ServiceError
     the ledger holds all that is sealed, and outputs that do not fit that are taken away.
     InstallationError, before any step, if a library is missing that a model needs which would be asked.
     """
-    with store.locked(), open_gateway(plan, store, watcher.note) as gateway:
-        run = _Run(plan, store, watcher, refresh, gateway)
+    with store.lock(), open_gateway(plan, store, watcher.note) as gateway:
+        run = _BuildRun(plan, store, watcher, refresh, gateway)
         try:
-            run.ready()
-            run.steps()
+            run.check_models()
+            run.run_steps()
         except (ServiceError, TooManyFailures):
-            if keep:
-                write_ledger(run.sealed(), store, store.folder / "ledger.tsv")
+            if keep_outputs:
+                write_ledger(run.current_manifests(), store, store.folder / "ledger.tsv")
             else:
-                run.stopped(recipe_yaml)
+                run.write_partial_ledger(recipe_yaml)
             raise
         finally:
-            run.shop.executor.close()
+            run.runner.executor.close()
             run.report.receipts = () if gateway is None else gateway.receipts()
-            run.log()
-            if outputs:
-                keep_words(store, words)
-        if outputs:
-            run.outputs(recipe_yaml)
+            run.write_run_log()
+            if write_outputs:
+                save_last_command(store, overrides)
+        if write_outputs:
+            run.write_outputs(recipe_yaml)
         return run.report
 
 
 @contextlib.contextmanager
 def open_gateway(plan: Plan, store: Store, notice: Callable[[str], None]) -> Generator[Gateway | None]:
     """The gateway of a build, over the journal of its store and under the recipe's budget; none if no step asks."""
-    if not any(node.asks for node in plan.nodes.values()):
+    if not any(node.model_spec for node in plan.nodes.values()):
         yield None
         return
     from benchbuilder.models.gateway import Gateway  # which most builds do without
@@ -112,77 +112,81 @@ def open_gateway(plan: Plan, store: Store, notice: Callable[[str], None]) -> Gen
         yield gateway
 
 
-class _Run:
+class _BuildRun:
     def __init__(
         self, plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str], gateway: Gateway | None
     ) -> None:
         self.plan, self.store, self.watcher = plan, store, watcher
-        self.shop = Workshop(store, executor_of(plan.recipe.run), Limits.of(plan.recipe), watcher, gateway)
+        self.runner = NodeRunner(
+            store, create_executor(plan.recipe.run), ShardLimits.of_recipe(plan.recipe), watcher, gateway
+        )
         self.statuses = plan.statuses(store, refresh)
         self.refresh = refresh
-        self.report = BuildReport(store.folder, manifests=self.shop.manifests)
+        self.report = BuildReport(store.folder, manifests=self.runner.manifests)
         self.times: dict[str, dict[str, float]] = {}
         self.started = datetime.now(UTC)
 
-    def ready(self) -> None:
+    def check_models(self) -> None:
         """InstallationError if a model of a step that would run cannot be had."""
         for name, status in self.statuses.items():
-            spec = self.plan.nodes[name].asks
+            spec = self.plan.nodes[name].model_spec
             if spec is not None and status.state != "reused":
-                create("model", spec).ready()
+                create_from_spec("model", spec).ready()
 
-    def steps(self) -> None:
+    def run_steps(self) -> None:
         for name, node in self.plan.nodes.items():
-            if blocked := [up for up in node.upstream() if up not in self.shop.manifests]:
-                self.report.blocked.append(name)
+            if blocked := [up for up in node.upstream() if up not in self.runner.manifests]:
+                self.report.blocked_steps.append(name)
                 self.watcher.end(name, f"waits for {', '.join(blocked)}")
                 continue
             self._step(node, self.statuses[name])
 
-    def _step(self, node: Node, status: Status) -> None:
+    def _step(self, node: Node, status: NodeStatus) -> None:
         sealed = self.store.manifest(node.name, node.key)
-        fits = sealed is not None and sealed.inputs == self.shop.digests(node) and node.name not in self.refresh
-        if sealed is not None and fits and sealed.state == "sealed":
-            self.shop.manifests[node.name] = sealed
-            point(self.store.place(node.name, node.key))
-            self.report.reused.append(node.name)
+        fits = sealed is not None and sealed.inputs == self.runner.input_digests(node) and node.name not in self.refresh
+        if sealed is not None and fits and sealed.state == "complete":
+            self.runner.manifests[node.name] = sealed
+            mark_latest(self.store.step_folder(node.name, node.key))
+            self.report.reused_steps.append(node.name)
             if status.note:
                 self.report.notes.append(status.note)
             self.watcher.end(node.name, f"reused   {_summary(sealed)}")
             return
         with self._timed(node.name):
             try:
-                manifest = self.shop.retry(node, sealed) if sealed is not None and fits else self.shop.make(node)
+                manifest = (
+                    self.runner.retry_failed(node, sealed) if sealed is not None and fits else self.runner.run(node)
+                )
             except Waiting as waiting:
                 self.report.waiting[node.name] = waiting
                 self.watcher.end(node.name, f"waits: {waiting.what}")
                 return
-        self.shop.manifests[node.name] = manifest
-        self.report.made.append(node.name)
-        self.watcher.end(node.name, f"built    {_summary(manifest)}{_told(self.times[node.name])}")
+        self.runner.manifests[node.name] = manifest
+        self.report.built_steps.append(node.name)
+        self.watcher.end(node.name, f"built    {_summary(manifest)}{_time_note(self.times[node.name])}")
 
     @contextlib.contextmanager
     def _timed(self, name: str) -> Generator[None]:
         begin = time.perf_counter()
-        forget_peak(self.shop.executor.processes())
+        reset_peak_memory(self.runner.executor.processes())
         try:
             yield
         finally:
             self.times[name] = {
                 "seconds": round(time.perf_counter() - begin, 4),
-                "peak_memory_mb": peak_mb(self.shop.executor.processes()),
+                "peak_memory_mb": peak_memory_mb(self.runner.executor.processes()),
             }
-            give_back()
+            release_free_memory()
 
-    def outputs(self, recipe_yaml: str) -> None:
+    def write_outputs(self, recipe_yaml: str) -> None:
         """Write what can be written, unless it was written for just these results."""
         folder, recipe = self.store.folder, self.plan.recipe
         state = {
-            "steps": hashes(self.shop.manifests),
+            "steps": manifest_hashes(self.runner.manifests),
             "recipe": recipe_yaml,
             "exporters": {
-                f"{task}/{name}" if task else name: kind_parts("exporter", spec)
-                | spec_parts(spec, Checksums(self.store.checksums).of)
+                f"{task}/{name}" if task else name: kind_key_inputs("exporter", spec)
+                | spec_key_inputs(spec, Checksums(self.store.checksums).sha256_of)
                 for task, part in recipe.by_task().items()
                 for name, spec in part.outputs.items()
             },
@@ -190,16 +194,16 @@ class _Run:
             "waiting": {name: str(waiting) for name, waiting in self.report.waiting.items()},
             "receipts": [asdict(receipt) for receipt in self.report.receipts],
         }
-        mark = mark_of(self.store.folder)
+        mark = outputs_mark_path(self.store.folder)
         text = json.dumps(state, ensure_ascii=False, sort_keys=True)
         known = written_before(mark)
         if known["state"] == text and _sizes(folder, known["files"]) == known["files"]:
-            self.report.written = [folder / name for name in known["files"]]
+            self.report.written_files = [folder / name for name in known["files"]]
             return
         # from here to the end the mark fits no state, but still names what may lie there
-        _mark(mark, "", known["files"])
+        _write_outputs_mark(mark, "", known["files"])
         ledger = folder / "ledger.tsv"
-        write_ledger(self.shop.manifests, self.store, ledger)
+        write_ledger(self.runner.manifests, self.store, ledger)
         waiting = "\n".join(str(waiting) for waiting in self.report.waiting.values())
         (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
         written = [folder / "recipe.yaml", ledger]
@@ -207,57 +211,57 @@ class _Run:
             if task:
                 (folder / task).mkdir(exist_ok=True)
             plan = replace(self.plan, recipe=part)
-            manifests = _of_task(plan, self.shop.manifests) if task else self.shop.manifests
+            manifests = _manifests_of_task(plan, self.runner.manifests) if task else self.runner.manifests
             finished = finished_build(plan, self.store, manifests, recipe_yaml, waiting, self.report.receipts)
             for spec in part.outputs.values():
-                exporter: Exporter = create("exporter", spec)
-                if exporter.ready(finished):
+                exporter: Exporter = create_from_spec("exporter", spec)
+                if exporter.can_write(finished):
                     written += exporter.write(finished, folder / task)
-        self.report.written = written
-        names = self._take_away(known["files"], written)
-        _mark(mark, text, _sizes(folder, names))
+        self.report.written_files = written
+        names = self._remove_outdated(known["files"], written)
+        _write_outputs_mark(mark, text, _sizes(folder, names))
 
-    def _take_away(self, before: Iterable[str], written: Iterable[Path]) -> list[str]:
+    def _remove_outdated(self, before: Iterable[str], written: Iterable[Path]) -> list[str]:
         """Remove those of the files from before that were not written now; the names of those that were."""
         folder = self.store.folder
         names = [file.relative_to(folder).as_posix() for file in written]
         for stale in sorted(set(before) - set(names)):
             (folder / stale).unlink(missing_ok=True)
-            self.report.removed.append(folder / stale)
+            self.report.removed_files.append(folder / stale)
         return names
 
-    def stopped(self, recipe_yaml: str) -> None:
+    def write_partial_ledger(self, recipe_yaml: str) -> None:
         """Write the ledger of what is sealed, the step with too many failures included.
 
         Outputs that fit what is sealed stay; others are taken away, as the ledger and the recipe would belie them.
         """
-        sealed = self.sealed()
-        folder, mark = self.store.folder, mark_of(self.store.folder)
+        sealed = self.current_manifests()
+        folder, mark = self.store.folder, outputs_mark_path(self.store.folder)
         known = written_before(mark)
         former: Any = json.loads(known["state"]) if known["state"] else {}
-        if former.get("recipe") == recipe_yaml and former.get("steps") == hashes(sealed):
+        if former.get("recipe") == recipe_yaml and former.get("steps") == manifest_hashes(sealed):
             return
-        _mark(mark, "", known["files"])
+        _write_outputs_mark(mark, "", known["files"])
         write_ledger(sealed, self.store, folder / "ledger.tsv")
         (folder / "recipe.yaml").write_text(recipe_yaml, encoding="utf-8")
-        names = self._take_away(known["files"], [folder / "recipe.yaml", folder / "ledger.tsv"])
-        _mark(mark, "", _sizes(folder, names))
-        if self.report.removed:
-            removed = ", ".join(file.relative_to(folder).as_posix() for file in self.report.removed)
+        names = self._remove_outdated(known["files"], [folder / "recipe.yaml", folder / "ledger.tsv"])
+        _write_outputs_mark(mark, "", _sizes(folder, names))
+        if self.report.removed_files:
+            removed = ", ".join(file.relative_to(folder).as_posix() for file in self.report.removed_files)
             self.watcher.note(f"taken away, as they no longer hold: {removed} (the former command brings them back)")
 
-    def sealed(self) -> dict[str, Manifest]:
+    def current_manifests(self) -> dict[str, Manifest]:
         """The manifests that fit the plan as far as it got, and those beyond that still fit."""
         found: dict[str, Manifest] = {}
         for name, node in self.plan.nodes.items():
             if any(up not in found for up in node.upstream()):
                 continue
-            manifest = self.shop.manifests.get(name) or self.store.manifest(name, node.key)
+            manifest = self.runner.manifests.get(name) or self.store.manifest(name, node.key)
             if manifest is not None and manifest.inputs == {up: found[up].digest for up in node.upstream()}:
                 found[name] = manifest
         return found
 
-    def log(self) -> None:
+    def write_run_log(self) -> None:
         """Append times, machine and memory to the run log: nothing of it is in any output."""
         run = {
             "started": self.started.isoformat(timespec="seconds"),
@@ -265,7 +269,7 @@ class _Run:
             "python": platform.python_version(),
             "machine": platform.platform(),
             "steps": self.times,
-            "reused": self.report.reused,
+            "reused": self.report.reused_steps,
             "receipts": [asdict(receipt) for receipt in self.report.receipts],
             "waiting": {name: waiting.missing for name, waiting in self.report.waiting.items()},
         }
@@ -273,9 +277,9 @@ class _Run:
             stream.write(json.dumps(run, ensure_ascii=False) + "\n")
 
 
-def _of_task(plan: Plan, manifests: Mapping[str, Manifest]) -> dict[str, Manifest]:
+def _manifests_of_task(plan: Plan, manifests: Mapping[str, Manifest]) -> dict[str, Manifest]:
     """What leads to the items of one task."""
-    needed = plan.leading_to([plan.recipe.items])
+    needed = plan.ancestors_of([plan.recipe.items])
     return {name: manifest for name, manifest in manifests.items() if name in needed}
 
 
@@ -284,7 +288,7 @@ def _sizes(folder: Path, names: Iterable[str]) -> dict[str, int]:
     return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
 
 
-def _mark(mark: Path, state: str, files: Mapping[str, int]) -> None:
+def _write_outputs_mark(mark: Path, state: str, files: Mapping[str, int]) -> None:
     draft = mark.with_suffix(".tmp")
     draft.write_text(json.dumps({"state": state, "files": dict(files)}, ensure_ascii=False), encoding="utf-8")
     draft.replace(mark)
@@ -297,11 +301,11 @@ def finished_build(
     recipe_yaml: str,
     waiting: str = "",
     receipts: tuple[Receipt, ...] = (),
-) -> Finished:
+) -> FinishedBuild:
     """What exporters get of a build whose ledger is written; `waiting` says what people still have to do."""
-    return Finished(
-        tables=Tables(store, manifests),
-        accounts=tuple(account_of(manifest, plan.nodes[name].inputs) for name, manifest in manifests.items()),
+    return FinishedBuild(
+        tables=StepTables(store, manifests),
+        step_counts=tuple(step_counts_of(manifest, plan.nodes[name].inputs) for name, manifest in manifests.items()),
         recipe=plan.recipe.model_dump(mode="json", by_alias=True, exclude={"run"}, serialize_as_any=True),
         recipe_yaml=recipe_yaml,
         ledger=store.folder / "ledger.tsv",
@@ -312,19 +316,19 @@ def finished_build(
     )
 
 
-class Tables(Mapping[str, Table[Any]]):
+class StepTables(Mapping[str, Table[Any]]):
     """Tables of sealed steps by name, read when asked for."""
 
     def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
         self._store, self._manifests = store, manifests
-        self._held: dict[str, Table[Any]] = {}
+        self._cached: dict[str, Table[Any]] = {}
 
     def __getitem__(self, name: str) -> Table[Any]:
-        if name not in self._held:
+        if name not in self._cached:
             manifest = self._manifests[name]
             table = TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
-            self._held[name] = _HeldTable(table) if len(table) <= _HELD_ROWS else table
-        return self._held[name]
+            self._cached[name] = _CachedTable(table) if len(table) <= _CACHED_ROWS else table
+        return self._cached[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._manifests  # without reading it
@@ -336,11 +340,11 @@ class Tables(Mapping[str, Table[Any]]):
         return len(self._manifests)
 
 
-_HELD_ROWS = 50_000
+_CACHED_ROWS = 50_000
 """Rows of a table that are kept for the next output."""
 
 
-class _HeldTable(Table[Any]):
+class _CachedTable(Table[Any]):
     """A table that one output after the other goes through: its rows are made once."""
 
     def __init__(self, table: Table[Any]) -> None:
@@ -370,21 +374,21 @@ class _HeldTable(Table[Any]):
         return self._table.find(ids)
 
 
-_TELLING_S = 5.0
+_REPORTED_SECONDS = 5.0
 """Steps that take so long say how long, and how much memory they took."""
 
 
-def _told(times: Mapping[str, float]) -> str:
-    if times["seconds"] < _TELLING_S:
+def _time_note(times: Mapping[str, float]) -> str:
+    if times["seconds"] < _REPORTED_SECONDS:
         return ""
     return f" ({times['seconds']:.0f} s, {times['peak_memory_mb']:.0f} MB)"
 
 
 def _summary(manifest: Manifest) -> str:
-    fates = Counter[str]()
-    for _, fate, _, n in manifest.counts:
-        fates[fate] += n
-    parts = [counted(manifest.rows, "row")]
-    parts += [f"{fates[fate]} {fate.replace('_', ' ')}" for fate in ("dropped", "not_applicable", "failed")
-              if fates[fate]]  # fmt: skip
+    outcomes = Counter[str]()
+    for _, outcome, _, n in manifest.counts:
+        outcomes[outcome] += n
+    parts = [count_phrase(manifest.rows, "row")]
+    parts += [f"{outcomes[outcome]} {outcome.replace('_', ' ')}" for outcome in ("dropped", "not_applicable", "failed")
+              if outcomes[outcome]]  # fmt: skip
     return ", ".join(parts)

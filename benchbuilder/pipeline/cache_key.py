@@ -10,17 +10,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot
-from benchbuilder.core.registry import find
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot
+from benchbuilder.core.registry import find_kind
 
-Sha = Callable[[Path], str]
+FileHasher = Callable[[Path], str]
 
 
-def spec_parts(spec: BaseModel, sha256_of: Sha, prefix: str = "") -> dict[str, str]:
+def spec_key_inputs(spec: BaseModel, sha256_of: FileHasher, prefix: str = "") -> dict[str, str]:
     """The fields of a spec as flat text, knobs left out, files by content hash, kinds with their distribution."""
     parts: dict[str, str] = {}
     for name, info in type(spec).model_fields.items():
-        if name == "from_" or any(isinstance(mark, Knob) for mark in info.metadata):
+        if name == "from_" or any(isinstance(mark, RuntimeOption) for mark in info.metadata):
             continue
         # what a step inherits is named as users know it: `annotation.min_evidence`, not `votes.min_evidence`
         inherited = next((mark.inherit for mark in info.metadata if isinstance(mark, Slot)), "")
@@ -28,11 +28,11 @@ def spec_parts(spec: BaseModel, sha256_of: Sha, prefix: str = "") -> dict[str, s
     return parts
 
 
-def _parts(value: Any, sha256_of: Sha, name: str) -> dict[str, str]:
+def _parts(value: Any, sha256_of: FileHasher, name: str) -> dict[str, str]:
     if isinstance(value, FileRef):
         return {f"file {name} ({value.path})": sha256_of(value.file)}
     if isinstance(value, BaseModel):
-        return spec_parts(value, sha256_of, f"{name}.")
+        return spec_key_inputs(value, sha256_of, f"{name}.")
     if isinstance(value, Mapping):
         items = [(str(key), inner) for key, inner in value.items()]
         parts = {f"{name} (order)": json.dumps([key for key, _ in items], ensure_ascii=False)}
@@ -49,9 +49,9 @@ def _parts(value: Any, sha256_of: Sha, name: str) -> dict[str, str]:
     return {name: json.dumps(value, ensure_ascii=False)}
 
 
-def kind_parts(slot: str, spec: KindSpec) -> dict[str, str]:
+def kind_key_inputs(slot: str, spec: KindSpec) -> dict[str, str]:
     """The versions of a kind: its own, and of its distribution where that is a plugin."""
-    kind = find(slot, spec.kind)
+    kind = find_kind(slot, spec.kind)
     parts = {f"{slot} kind": spec.kind, "kind version": str(getattr(kind.load(), "version", 1))}
     if kind.distribution != "benchbuilder":
         parts[f"distribution {kind.distribution}"] = kind.version
@@ -59,51 +59,51 @@ def kind_parts(slot: str, spec: KindSpec) -> dict[str, str]:
         for mark in info.metadata:
             nested = getattr(spec, name)
             if isinstance(mark, Slot) and isinstance(nested, KindSpec):
-                parts |= {f"{name}: {key}": value for key, value in kind_parts(mark.slot, nested).items()}
+                parts |= {f"{name}: {key}": value for key, value in kind_key_inputs(mark.slot, nested).items()}
     return parts
 
 
-def key_of(asked: Mapping[str, str]) -> str:
+def cache_key_of(key_inputs: Mapping[str, str]) -> str:
     """SHA-256 of the parts of a key."""
-    return hashlib.sha256(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(key_inputs, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def _switched(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+def _replaced_kinds(previous: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
     """The kinds within a spec (a model, a retriever) of which another one was chosen: all else about them follows."""
-    kinds = [name.removesuffix(".kind") for name in now if name.endswith(".kind") and name in before]
-    return [slot for slot in kinds if before[f"{slot}.kind"] != now[f"{slot}.kind"]]
+    kinds = [name.removesuffix(".kind") for name in current if name.endswith(".kind") and name in previous]
+    return [slot for slot in kinds if previous[f"{slot}.kind"] != current[f"{slot}.kind"]]
 
 
-def _forms(slot: str) -> tuple[str, ...]:
+def _slot_prefixes(slot: str) -> tuple[str, ...]:
     """How the parts of a key begin that say more of a kind within a spec."""
     return f"{slot}.", f"{slot}: ", f"file {slot}.", f"version of {slot} "
 
 
-def _named(parts: Mapping[str, str], slot: str) -> str:
+def _kind_label(parts: Mapping[str, str], slot: str) -> str:
     """A kind within a spec as people call it: by its name, if it has one, and its kind."""
     kind, name = (json.loads(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))
     return f"{name} ({kind})" if name else str(kind)
 
 
-def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+def describe_key_changes(previous: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
     """In words, what differs between two keys: the step's own parts first, then its inputs."""
     told: list[str] = []
-    switched = _switched(before, now)
-    for name in sorted(set(before) | set(now), key=lambda part: (part.startswith("input "), part)):
-        if before.get(name) == now.get(name):
+    switched = _replaced_kinds(previous, current)
+    for name in sorted(set(previous) | set(current), key=lambda part: (part.startswith("input "), part)):
+        if previous.get(name) == current.get(name):
             continue
-        if own := next((slot for slot in switched if name.startswith(_forms(slot))), None):
+        if own := next((slot for slot in switched if name.startswith(_slot_prefixes(slot))), None):
             if name == f"{own}.kind":
-                told.append(f"{own}: {_named(before, own)} -> {_named(now, own)}")
+                told.append(f"{own}: {_kind_label(previous, own)} -> {_kind_label(current, own)}")
             continue
         if name.startswith("input "):
             told.append(f"{name.removeprefix('input ')} changed")
-        elif name not in before:
+        elif name not in previous:
             told.append(f"{name} is new")
-        elif name not in now:
+        elif name not in current:
             told.append(f"{name} is gone")
-        elif name.startswith("file ") or len(before[name]) + len(now[name]) > 60:
+        elif name.startswith("file ") or len(previous[name]) + len(current[name]) > 60:
             told.append(f"{name} changed")
         else:
-            told.append(f"{name}: {before[name]} -> {now[name]}")
+            told.append(f"{name}: {previous[name]} -> {current[name]}")
     return told

@@ -11,14 +11,14 @@ from typing import Any
 
 from benchbuilder.pipeline.store.folder import Store
 
-_FILE = "words.json"
+_FILE = "last_command.json"
 _USER = re.compile(r"://[^/]*@")
 
 
-def keep_words(store: Store, words: Sequence[str]) -> None:
+def save_last_command(store: Store, overrides: Sequence[str]) -> None:
     """Keep the words of a build, but for those that could hold a password, inside the store: they may name places."""
-    kept = _harmless(words)
-    if kept == (_last(store) or []):
+    kept = _without_secrets(overrides)
+    if kept == (_read_last_command(store) or []):
         return
     place = store.folder / "store" / _FILE
     draft = place.with_suffix(".tmp")
@@ -26,14 +26,14 @@ def keep_words(store: Store, words: Sequence[str]) -> None:
     draft.replace(place)
 
 
-def _harmless(words: Sequence[str]) -> list[str]:
+def _without_secrets(words: Sequence[str]) -> list[str]:
     return [word for word in words if not _USER.search(word)]
 
 
-def former_words(store: Store, words: Sequence[str], recipe_yaml: str) -> str:
-    """What to do if the folder was last built with another recipe than `words` make; empty if it was not.
+def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) -> str:
+    """What to do if the folder was last built with another recipe than `overrides` make; empty if it was not.
 
-    `recipe_yaml` is the recipe that `words` make.
+    `recipe_yaml` is the recipe that `overrides` make.
     """
     told = "this folder was last built with another recipe: give the arguments of that build"
     built = ""
@@ -41,13 +41,13 @@ def former_words(store: Store, words: Sequence[str], recipe_yaml: str) -> str:
         built = (store.folder / "recipe.yaml").read_text(encoding="utf-8")
     if built == recipe_yaml:
         return ""
-    last = _last(store)
-    if last is None or set(last) == set(_harmless(words)):
+    last = _read_last_command(store)
+    if last is None or set(last) == set(_without_secrets(overrides)):
         return told if built and last is None else ""
     return f"{told}: {shlex.join(last)}"
 
 
-def _last(store: Store) -> list[str] | None:
+def _read_last_command(store: Store) -> list[str] | None:
     """The words of the last build, if they are known."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         words: Any = json.loads((store.folder / "store" / _FILE).read_text(encoding="utf-8"))

@@ -14,14 +14,14 @@ import pyarrow as pa
 _RESET_PEAK = "5"
 
 
-def forget_peak(workers: Iterable[int]) -> None:
+def reset_peak_memory(workers: Iterable[int]) -> None:
     """Begin anew with the peaks of this process and of worker processes, where the system can (Linux)."""
     for process in ("self", *workers):
         with contextlib.suppress(OSError):
             Path(f"/proc/{process}/clear_refs").write_text(_RESET_PEAK, encoding="ascii")
 
 
-def give_back() -> None:
+def release_free_memory() -> None:
     """Hand what was freed back to the system, where its allocators keep it for later."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
@@ -29,10 +29,10 @@ def give_back() -> None:
             ctypes.CDLL(None).malloc_trim(0)  # glibc
 
 
-def peak_mb(workers: Iterable[int]) -> float:
+def peak_memory_mb(workers: Iterable[int]) -> float:
     """Megabytes that this process and worker processes had resident at most, each for itself, added up.
 
-    Since `forget_peak`; where the system does not tell, those of this process since its start.
+    Since `reset_peak_memory`; where the system does not tell, those of this process since its start.
     """
     peaks = [peak for process in ("self", *workers) if (peak := _peak_kb(str(process))) is not None]
     if not peaks:

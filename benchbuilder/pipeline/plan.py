@@ -10,25 +10,31 @@ from typing import Any, Literal
 
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError, Problem, RecipeError
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create, row_name
-from benchbuilder.pipeline.cache_key import Sha, changes, key_of, kind_parts, spec_parts
+from benchbuilder.core.registry import create_from_spec, row_name
+from benchbuilder.pipeline.cache_key import (
+    FileHasher,
+    cache_key_of,
+    describe_key_changes,
+    kind_key_inputs,
+    spec_key_inputs,
+)
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.wiring import expand, flow_order, without_source
+from benchbuilder.pipeline.wiring import expand_wiring, flow_order, missing_source_problems
 from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import Prompted, Stage
+from benchbuilder.steps.base import PromptedMap, Step
 
 
 @dataclass(frozen=True)
 class Node:
-    """A source or step of the plan. `asked` are the parts of `key`; `inputs` maps ports to node names in order."""
+    """A source or step of the plan. `key_inputs` are the parts of `key`; `inputs` maps ports to node names in order."""
 
     name: str
-    maker: Source | Stage
-    asked: Mapping[str, str]
+    producer: Source | Step
+    key_inputs: Mapping[str, str]
     key: str
     inputs: Mapping[str, tuple[str, ...]]
     row: type[Row]
@@ -36,7 +42,7 @@ class Node:
     @property
     def kind(self) -> str:
         """The kind's name."""
-        return self.maker.spec.kind
+        return self.producer.spec.kind
 
     @property
     def row_name(self) -> str:
@@ -44,9 +50,9 @@ class Node:
         return row_name(self.row)
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model that it puts prompts to, if any."""
-        return self.maker.asks if isinstance(self.maker, Prompted) else None
+        return self.producer.model_spec if isinstance(self.producer, PromptedMap) else None
 
     def upstream(self) -> tuple[str, ...]:
         """Every input node once, in port order."""
@@ -54,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Status:
+class NodeStatus:
     """What a build would do with a node: `why` in words, `note` for what a user may want to do about it."""
 
     node: Node
@@ -70,7 +76,7 @@ class Plan:
     recipe: Recipe
     nodes: Mapping[str, Node]
 
-    def leading_to(self, names: Iterable[str]) -> set[str]:
+    def ancestors_of(self, names: Iterable[str]) -> set[str]:
         """The nodes `names` and all that they hang on."""
         needed = set(names)
         for name, node in reversed(list(self.nodes.items())):
@@ -78,41 +84,43 @@ class Plan:
                 needed.update(node.upstream())
         return needed
 
-    def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, Status]:
+    def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, NodeStatus]:
         """For every node, whether the store has it, and if not, why it runs; RecipeError if `refresh` names none."""
         if unknown := sorted(refresh - set(self.nodes)):
-            raise RecipeError([_no_step(name, self.nodes) for name in unknown])
-        found: dict[str, Status] = {}
+            raise RecipeError([_unknown_step_problem(name, self.nodes) for name in unknown])
+        found: dict[str, NodeStatus] = {}
         for name, node in self.nodes.items():
             found[name] = self._status(node, store, found, refresh)
         return found
 
-    def _status(self, node: Node, store: Store, found: Mapping[str, Status], refresh: frozenset[str]) -> Status:
+    def _status(self, node: Node, store: Store, found: Mapping[str, NodeStatus], refresh: frozenset[str]) -> NodeStatus:
         if node.name in refresh:
-            return Status(node, "run", "asked for with --refresh")
+            return NodeStatus(node, "run", "asked for with --refresh")
         manifest = store.manifest(node.name, node.key)
         if manifest is None:
             latest = store.latest(node.name)
             if latest is None:
-                return Status(node, "run", "never built here")
-            told = changes(latest.asked, node.asked)
-            return Status(node, "run", "; ".join(told[:3]) + (f"; {len(told) - 3} more" if len(told) > 3 else ""))
+                return NodeStatus(node, "run", "never built here")
+            told = describe_key_changes(latest.key_inputs, node.key_inputs)
+            return NodeStatus(node, "run", "; ".join(told[:3]) + (f"; {len(told) - 3} more" if len(told) > 3 else ""))
         if again := [name for name in node.upstream() if found[name].state != "reused"]:
-            return Status(node, "run", f"{', '.join(again)} run{'s' if len(again) == 1 else ''} first")
+            return NodeStatus(node, "run", f"{', '.join(again)} run{'s' if len(again) == 1 else ''} first")
         for name in node.upstream():
             upstream = store.manifest(name, self.nodes[name].key)
             if upstream is not None and manifest.inputs.get(name) != upstream.digest:
-                return Status(node, "run", f"{name} came out differently")
-        if manifest.state == "partial":
-            failed = sum(n for _, fate, _, n in manifest.counts if fate == "failed")
-            return Status(node, "retry", f"{failed} tickets failed last time")
+                return NodeStatus(node, "run", f"{name} came out differently")
+        if manifest.state == "incomplete":
+            failed = sum(n for _, outcome, _, n in manifest.counts if outcome == "failed")
+            return NodeStatus(node, "retry", f"{failed} branches failed last time")
         note = ""
-        if isinstance(node.maker, Stage) and (told := changes(manifest.observed, node.maker.observes())):
+        if isinstance(node.producer, Step) and (
+            told := describe_key_changes(manifest.external_inputs, node.producer.external_inputs())
+        ):
             note = f"{'; '.join(told)} since {node.name} was sealed: --refresh {node.name} counts it"
-        return Status(node, "reused", note=note)
+        return NodeStatus(node, "reused", note=note)
 
 
-def _no_step(name: str, nodes: Mapping[str, Node]) -> Problem:
+def _unknown_step_problem(name: str, nodes: Mapping[str, Node]) -> Problem:
     close = get_close_matches(name, nodes, n=1)
     return Problem(
         f"there is no step {name!r}",
@@ -128,14 +136,14 @@ def workers_of(run: RunSpec) -> int:
     return run.workers or cores or 1
 
 
-def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
+def make_plan(recipe: Recipe, store: Store, sha256_of: FileHasher) -> Plan:
     """The plan of `recipe`. Reads the files that the recipe refers to (for their checksums) and nothing else.
 
     A step whose rows would come from no source at all (a recipe without triples has steps for triples) is left out.
     RecipeError if that leaves no items, or a port empty that is needed.
     """
-    wired = expand(recipe)
-    if problems := without_source(recipe, wired):
+    wired = expand_wiring(recipe)
+    if problems := missing_source_problems(recipe, wired):
         raise RecipeError(problems)
     nodes: dict[str, Node] = {}
     for name in flow_order(recipe, wired):
@@ -148,23 +156,23 @@ def make_plan(recipe: Recipe, store: Store, sha256_of: Sha) -> Plan:
     return Plan(recipe, nodes)
 
 
-def _source(recipe: Recipe, name: str, sha256_of: Sha) -> Node:
+def _source(recipe: Recipe, name: str, sha256_of: FileHasher) -> Node:
     spec = recipe.sources[name]
-    source: Source = create("source", spec, name, recipe.language)
-    asked = {"name": name, "language": source.language} | kind_parts("source", spec)
+    source: Source = create_from_spec("source", spec, name, recipe.language)
+    asked = {"name": name, "language": source.language} | kind_key_inputs("source", spec)
     # a source may read a folder or a glob: its files are hashed as it lists them, its spec says only what it asks for
-    asked |= spec_parts(spec, lambda _: "")
+    asked |= spec_key_inputs(spec, lambda _: "")
     asked |= {f"file {ref.path}": sha256_of(ref.file) for ref in source.files()}
     asked |= {f"version of {part}": version for part, version in source.fingerprint().items()}
-    return Node(name, source, asked, key_of(asked), {}, source.output)
+    return Node(name, source, asked, cache_key_of(asked), {}, source.output)
 
 
-def unread(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:
+def unread_sources(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:
     """The sources that a build would read: those that `store` has not sealed as they are. Opens no file."""
     found: list[str] = []
     for name in recipe.sources:
         try:
-            node = _source(recipe, name, checksums.remembered)
+            node = _source(recipe, name, checksums.remembered_sha256)
         except DataError:
             found.append(name)
         else:
@@ -175,25 +183,25 @@ def unread(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...
 
 def _step(
     name: str, inputs: Mapping[str, tuple[str, ...]], nodes: Mapping[str, Node], *, recipe: Recipe, store: Store,
-    sha256_of: Sha,
+    sha256_of: FileHasher,
 ) -> Node:  # fmt: skip
     spec: Any = recipe.steps[name]
-    context = Context(
+    context = StepContext(
         seed=recipe.seed,
         language=recipe.language,
         step=name,
         cache=store.cache.absolute(),
         workplace=store.workplace.absolute(),
-        benchmark=recipe.benchmark,
+        benchmark=recipe.benchmark_name,
         workers=workers_of(recipe.run),
     )
-    stage: Stage = create("stage", spec, context)
+    stage: Step = create_from_spec("step", spec, context)
     inputs = {port: names for port, names in inputs.items() if names}
     asked = {"name": name, "seed": str(recipe.seed), "language": recipe.language}
-    asked |= kind_parts("stage", spec) | spec_parts(spec, sha256_of)
+    asked |= kind_key_inputs("step", spec) | spec_key_inputs(spec, sha256_of)
     asked |= {f"version of {part}": version for part, version in stage.fingerprint().items()}
     for port, names in inputs.items():
         asked[f"order of port {port}"] = " ".join(names)
         asked |= {f"input {upstream}": nodes[upstream].key for upstream in names}
     row = stage.output if stage.output is not None else nodes[inputs["each"][0]].row
-    return Node(name, stage, asked, key_of(asked), inputs, row)
+    return Node(name, stage, asked, cache_key_of(asked), inputs, row)

@@ -28,7 +28,7 @@ class Watcher(Protocol):
         ...
 
 
-class Lines:
+class LineProgress:
     """A plain line when a step ends: for logs and pipes."""
 
     def __init__(self, console: Console) -> None:
@@ -49,7 +49,7 @@ class Lines:
         self._console.print(f"{'':<20} {text}", highlight=False, soft_wrap=True, markup=False)
 
 
-class Bars:
+class BarProgress:
     """A bar for the step at work, and a line above it for each that is done: for terminals."""
 
     def __init__(self, console: Console) -> None:
@@ -58,9 +58,9 @@ class Bars:
             TextColumn("{task.fields[unit]}"), TimeElapsedColumn(), console=console, transient=True,
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}
-        self._lines = Lines(self._progress.console)
+        self._lines = LineProgress(self._progress.console)
 
-    def __enter__(self) -> Bars:
+    def __enter__(self) -> BarProgress:
         self._progress.start()
         return self
 

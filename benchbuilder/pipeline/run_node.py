@@ -13,46 +13,52 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchbuilder.config.search_path import shown
+from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec
 from benchbuilder.core.errors import DataError, Problem, RecipeError
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.arrow.unique_ids import Unique
-from benchbuilder.core.records.outcomes import EndOfFile, Fate
-from benchbuilder.core.registry import create, row_class
-from benchbuilder.models.asker import Asker
+from benchbuilder.core.records.arrow.unique_ids import UniqueIds
+from benchbuilder.core.records.outcomes import EndOfFile, Outcome
+from benchbuilder.core.registry import create_from_spec, row_class
+from benchbuilder.models.asker import ConversationDriver
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.pipeline.accounting.shard import FATES, Shard, failed_rows, settle_gather, too_many
-from benchbuilder.pipeline.accounting.totals import Books, Files, Shards
-from benchbuilder.pipeline.cache_key import spec_parts
+from benchbuilder.pipeline.accounting.shard import (
+    OUTCOME_SCHEMA,
+    Shard,
+    account_gather,
+    failed_row_ids,
+    too_many_failures,
+)
+from benchbuilder.pipeline.accounting.totals import SourceFileCounts, StepShards, StepTotals
+from benchbuilder.pipeline.cache_key import spec_key_inputs
 from benchbuilder.pipeline.executors.base import Executor
 from benchbuilder.pipeline.plan import Node, workers_of
 from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.read_source import take_in
-from benchbuilder.pipeline.shards.work import Cut, ShardWork
-from benchbuilder.pipeline.shards.work import cut as cut_rows
-from benchbuilder.pipeline.shards.worker import Job, TableFiles, Talk, Worker
+from benchbuilder.pipeline.read_source import read_source_shards
+from benchbuilder.pipeline.shards.work import ShardRanges, ShardTask
+from benchbuilder.pipeline.shards.work import plan_shards as cut_rows
+from benchbuilder.pipeline.shards.worker import ShardConversations, ShardWorker, StepJob, TableFiles
 from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Draft, Store
+from benchbuilder.pipeline.store.folder import StepDraft, Store
 from benchbuilder.pipeline.store.manifest import Manifest
 from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import Gather, Stage
+from benchbuilder.steps.base import Gather, Step
 
-_TALK_ROWS = 1_000
+_CONVERSATION_ROWS = 1_000
 """Rows in a shard that is talked about with a model: each took a while, so they are committed in small shards."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How large shards are, in rows and in bytes before compression, and what share of tickets may fail."""
+class ShardLimits:
+    """How large shards are, in rows and in bytes before compression, and what share of branches may fail."""
 
     shard_rows: int
     shard_bytes: int
-    tolerated: float
+    tolerated_failures: float
 
     @classmethod
-    def of(cls, recipe: Recipe) -> Limits:
+    def of_recipe(cls, recipe: Recipe) -> ShardLimits:
         """Those of a recipe: the shards that are at work at the same time fit what memory it grants."""
         run = recipe.run
         return cls(
@@ -64,45 +70,45 @@ _GROWTH = 16
 """How many times the bytes of its rows in a file a shard may take while it is at work, as Python objects."""
 
 
-def executor_of(run: RunSpec) -> Executor:
+def create_executor(run: RunSpec) -> Executor:
     """Who makes the shards."""
-    executor: Executor = create("executor", run.executor, workers_of(run))
+    executor: Executor = create_from_spec("executor", run.executor, workers_of(run))
     return executor
 
 
-Chooser = Callable[[Worker | None, Iterable[pa.Table]], list[pa.Table]]
+RowChooser = Callable[[ShardWorker | None, Iterable[pa.Table]], list[pa.Table]]
 """Takes some of the rows of the `each` port, which come piece by piece; a step that puts prompts has a worker."""
 
 
 @dataclass
-class Workshop:
+class NodeRunner:
     """What making needs: the store, the executor, the limits, somebody who watches, and the manifests so far."""
 
     store: Store
     executor: Executor
-    limits: Limits
+    limits: ShardLimits
     watcher: Watcher
-    asker: Asker | None = None
+    asker: ConversationDriver | None = None
     """Who asks models; needed if a step puts prompts."""
-    choose: Chooser | None = None
+    choose_rows: RowChooser | None = None
     """Which rows the maps and filters work on; all if ``None``."""
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
 
-    def make(self, node: Node) -> Manifest:
+    def run(self, node: Node) -> Manifest:
         """Make `node` and seal it."""
-        if isinstance(node.maker, Source):
-            return self._read(node, node.maker)
-        observed = dict(node.maker.observes())  # before it is read: what comes in later is told as late
-        if isinstance(stage := _stage(node), Gather):
+        if isinstance(node.producer, Source):
+            return self._read(node, node.producer)
+        observed = dict(node.producer.external_inputs())  # before it is read: what comes in later is told as late
+        if isinstance(stage := _copy_step(node), Gather):
             draft = self._draft(node, 0)
-            return self._seal(node, draft, Shards.held(self._gather(node, stage, draft)), observed=observed)
-        return self._seal(node, *self._run(node), observed=observed)
+            return self._commit(node, draft, StepShards.of_one(self._gather(node, stage, draft)), observed=observed)
+        return self._commit(node, *self._run_shards(node), observed=observed)
 
-    def _draft(self, node: Node, rows: int) -> Draft:
+    def _draft(self, node: Node, rows: int) -> StepDraft:
         """Where the shards of a node, of so many rows each, are put until it is sealed."""
-        return self.store.draft(node.name, node.key, {"inputs": self.digests(node), "rows": rows})
+        return self.store.draft(node.name, node.key, {"inputs": self.input_digests(node), "rows": rows})
 
-    def digests(self, node: Node) -> dict[str, str]:
+    def input_digests(self, node: Node) -> dict[str, str]:
         """The digest of each input."""
         return {name: self.manifests[name].digest for name in node.upstream()}
 
@@ -114,17 +120,21 @@ class Workshop:
     def _read(self, node: Node, source: Source) -> Manifest:
         name, limits, draft = source.name, self.limits, self._draft(node, 0)
         self.watcher.begin(name, None, "units")
-        count, ends = take_in(
-            source, limits.shard_rows, limits.shard_bytes, draft.commit, lambda units: self.watcher.advance(name, units)
+        count, ends = read_source_shards(
+            source,
+            limits.shard_rows,
+            limits.shard_bytes,
+            draft.commit_shard,
+            lambda units: self.watcher.advance(name, units),
         )
-        return self._seal(node, draft, _drafted(draft, count, node), ends)
+        return self._commit(node, draft, _draft_shards(draft, count, node), ends)
 
     # --- steps
 
     def _rows_a_shard(self, node: Node) -> int:
-        return self.limits.shard_rows if node.asks is None else min(self.limits.shard_rows, _TALK_ROWS)
+        return self.limits.shard_rows if node.model_spec is None else min(self.limits.shard_rows, _CONVERSATION_ROWS)
 
-    def _cut(self, node: Node) -> Cut:
+    def _plan_shards(self, node: Node) -> ShardRanges:
         """The rows of a map or filter, cut into shards."""
         names, files = node.inputs["each"], self._files(node, "each")
         cut = cut_rows(files.row, files.parts, self._rows_a_shard(node), self.limits.shard_bytes)
@@ -132,71 +142,71 @@ class Workshop:
             _check_union(node, "each", names, cut)
         return cut
 
-    def _chosen(self, node: Node, cut: Cut, choose: Chooser, draft: Draft) -> Cut:
+    def _choose_rows(self, node: Node, cut: ShardRanges, choose: RowChooser, draft: StepDraft) -> ShardRanges:
         """Some of the rows alone."""
-        asking = None if node.asks is None else Worker(job_of(node, self.store, self.manifests))
+        asking = None if node.model_spec is None else ShardWorker(step_job_of(node, self.store, self.manifests))
         chosen = choose(asking, (cut.table(index) for index in range(len(cut))))
         table = pa.concat_tables([schema_of(row_class(cut.row)).empty_table(), *chosen])
-        return _filed(table, draft.folder / "chosen.parquet", cut.row, self._rows_a_shard(node))
+        return _write_and_cut(table, draft.folder / "chosen.parquet", cut.row, self._rows_a_shard(node))
 
-    def _run(self, node: Node) -> tuple[Draft, Shards]:
-        cut = self._cut(node)
+    def _run_shards(self, node: Node) -> tuple[StepDraft, StepShards]:
+        cut = self._plan_shards(node)
         draft = self._draft(node, cut.rows(0) if len(cut) else 0)
-        if self.choose is not None:
-            cut = self._chosen(node, cut, self.choose, draft)
+        if self.choose_rows is not None:
+            cut = self._choose_rows(node, cut, self.choose_rows, draft)
         self.watcher.begin(node.name, cut.total(), "rows")
         todo: list[int] = []
         for index in range(len(cut)):
-            if draft.committed(index):
+            if draft.has_shard(index):
                 self.watcher.advance(node.name, cut.rows(index))
             else:
                 todo.append(index)
         self._shards(node, cut, todo, draft)
-        return draft, _drafted(draft, len(cut), node)
+        return draft, _draft_shards(draft, len(cut), node)
 
-    def _shards(self, node: Node, cut: Cut, todo: list[int], draft: Draft) -> None:
+    def _shards(self, node: Node, cut: ShardRanges, todo: list[int], draft: StepDraft) -> None:
         """Make shards, each committed to the draft as it is done."""
         if not todo:
             return
-        job, spec = job_of(node, self.store, self.manifests), node.asks
+        job, spec = step_job_of(node, self.store, self.manifests), node.model_spec
         if spec is not None:
-            self._converse(job, spec, ((index, cut.table(index)) for index in todo), draft.commit)
+            self._converse(job, spec, ((index, cut.table(index)) for index in todo), draft.commit_shard)
             return
-        work = ShardWork(job, cut, job.stage.prepare(job.lookups()))
+        work = ShardTask(job, cut, job.stage.prepare(job.lookups()))
         for index in self.executor.map(work, todo, draft.folder):
             self.watcher.advance(node.name, cut.rows(index))
 
     def _converse(
-        self, job: Job, spec: KindSpec, todo: Iterable[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]
+        self, job: StepJob, spec: KindSpec, todo: Iterable[tuple[int, pa.Table]], commit: Callable[[int, Shard], None]
     ) -> None:
         """Talk about the rows with the step's model; shards may end in any order."""
         if self.asker is None:
             raise TypeError("a step that puts prompts needs somebody who asks a model")
-        worker, step = Worker(job), job.stage.context.step
-        talks: dict[int, Talk] = {}
+        worker, step = ShardWorker(job), job.stage.context.step
+        talks: dict[int, ShardConversations] = {}
 
         def starts() -> Iterator[tuple[tuple[int, int], Conversation]]:
             for index, table in todo:
-                talks[index] = worker.talk(table)
+                talks[index] = worker.conversations(table)
                 for place, conversation in talks[index].conversations():
                     yield (index, place), conversation
 
-        def done(item: tuple[int, int], outcome: list[Fate] | str) -> None:
+        def done(item: tuple[int, int], outcome: list[Outcome] | str) -> None:
             index, place = item
             self.watcher.advance(step, 1)
-            if talks[index].end(place, outcome):
-                commit(index, talks.pop(index).settle())
+            if talks[index].record_outcome(place, outcome):
+                commit(index, talks.pop(index).build_shard())
 
         self.asker.converse(step, spec, starts(), done)
 
-    def _gather(self, node: Node, stage: Gather, draft: Draft) -> Shard:
+    def _gather(self, node: Node, stage: Gather, draft: StepDraft) -> Shard:
         tables = {port: self._table(node, stage, port) for port in node.inputs}
         self.watcher.begin(node.name, len(tables["each"]), "rows")
         lookups = {port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"}
         stage.prepare(lookups)
         stage.open(lookups)
-        shard = settle_gather(stage, tables, stage.gather(tables), node.row)
-        draft.commit(0, shard)
+        shard = account_gather(stage, tables, stage.gather(tables), node.row)
+        draft.commit_shard(0, shard)
         return shard
 
     def _table(self, node: Node, stage: Gather, port: str) -> Table[Any]:
@@ -209,54 +219,60 @@ class Workshop:
 
     # --- failures
 
-    def retry(self, node: Node, before: Manifest) -> Manifest:
+    def retry_failed(self, node: Node, previous: Manifest) -> Manifest:
         """Run the rows of a partial step that failed, and put the outcome in their places; a gather runs whole."""
-        if isinstance(node.maker, Gather):
-            return self.make(node)
-        old_rows, old_fates = self.store.rows(before), self.store.fates(before)
-        failed = failed_rows(old_fates)
+        if isinstance(node.producer, Gather):
+            return self.run(node)
+        old_rows, previous_outcomes = self.store.rows(previous), self.store.outcomes(previous)
+        failed = failed_row_ids(previous_outcomes)
         files = self._files(node, "each")
         each = cut_rows(files.row, files.parts, self.limits.shard_rows, self.limits.shard_bytes)
         wanted, tables = pa.array(sorted(failed), pa.string()), (each.table(index) for index in range(len(each)))
         again = pa.concat_tables([table.filter(pc.is_in(table.column("id"), wanted)) for table in tables])
         self.watcher.begin(node.name, again.num_rows, "rows")
-        tallies = Counter({(tally, partition, key): n for tally, partition, key, n in before.tallies})
-        old = Shard(old_rows, old_fates, tallies, before.notes)
-        draft = self.store.draft(node.name, node.key, {"retry of": before.digest})
-        cut = _filed(again, draft.folder / "again.parquet", files.row, again.num_rows)
+        tallies = Counter({(tally, partition, key): n for tally, partition, key, n in previous.tallies})
+        old = Shard(old_rows, previous_outcomes, tallies, previous.notes)
+        draft = self.store.draft(node.name, node.key, {"retry of": previous.digest})
+        cut = _write_and_cut(again, draft.folder / "again.parquet", files.row, again.num_rows)
         self._shards(node, cut, list(range(len(cut))), draft)
-        fresh = draft.load(0, node.row)
+        fresh = draft.load_shard(0, node.row)
         merged = _merge([str(row) for table in each.columns("id") for row in table.column("id").to_pylist()],
                         failed, old, fresh)  # fmt: skip
-        draft.commit(0, merged)
-        return self._seal(node, draft, Shards.held(merged), observed=before.observed)
+        draft.commit_shard(0, merged)
+        return self._commit(node, draft, StepShards.of_one(merged), observed=previous.external_inputs)
 
     # --- sealing
 
-    def _seal(
-        self, node: Node, draft: Draft, shards: Shards, ends: Sequence[EndOfFile] = (),
+    def _commit(
+        self, node: Node, draft: StepDraft, shards: StepShards, ends: Sequence[EndOfFile] = (),
         observed: Mapping[str, str] | None = None,
     ) -> Manifest:  # fmt: skip
-        self._unchanged(node)
-        books = Books.of(node, shards, Files(node.maker, ends) if isinstance(node.maker, Source) else None)
-        manifest = books.manifest(self.digests(node), shards.count, ends, observed or {})
-        draft.seal(manifest)
-        if books.failures() > self.limits.tolerated * books.tickets():
-            ledger = shown(self.store.folder / "ledger.tsv")
-            raise too_many(node.name, books.failed, books.tickets(), self.limits.tolerated, ledger)
+        self._check_unchanged(node)
+        books = StepTotals.add_up(
+            node, shards, SourceFileCounts(node.producer, ends) if isinstance(node.producer, Source) else None
+        )
+        manifest = books.manifest(self.input_digests(node), shards.count, ends, observed or {})
+        draft.commit_step(manifest)
+        if books.failure_count() > self.limits.tolerated_failures * books.branch_count():
+            ledger = display_path(self.store.folder / "ledger.tsv")
+            raise too_many_failures(
+                node.name, books.failed, books.branch_count(), self.limits.tolerated_failures, ledger
+            )
         return manifest
 
-    def _unchanged(self, node: Node) -> None:
+    def _check_unchanged(self, node: Node) -> None:
         """The files that the node was to read are still those that its key was made of; DataError otherwise."""
         memory = Checksums(self.store.checksums)
-        if isinstance(node.maker, Source):
-            now = {f"file {ref.path}": memory.of(ref.file) for ref in node.maker.files()}
+        if isinstance(node.producer, Source):
+            now = {f"file {ref.path}": memory.sha256_of(ref.file) for ref in node.producer.files()}
         else:
             now = {
-                name: part for name, part in spec_parts(node.maker.spec, memory.of).items() if name.startswith("file ")
+                name: part
+                for name, part in spec_key_inputs(node.producer.spec, memory.sha256_of).items()
+                if name.startswith("file ")
             }
-        gone = [name for name, part in node.asked.items() if name.startswith("file ") and part and name not in now]
-        changed = gone + [name for name, part in now.items() if node.asked.get(name) != part]
+        gone = [name for name, part in node.key_inputs.items() if name.startswith("file ") and part and name not in now]
+        changed = gone + [name for name, part in now.items() if node.key_inputs.get(name) != part]
         if changed:
             raise DataError(
                 f"{', '.join(changed)} of {node.name!r} changed while it was read",
@@ -265,10 +281,10 @@ class Workshop:
             )
 
 
-def job_of(node: Node, store: Store, manifests: Mapping[str, Manifest]) -> Job:
+def step_job_of(node: Node, store: Store, manifests: Mapping[str, Manifest]) -> StepJob:
     """The job of a map or filter whose inputs are sealed in `store`."""
     ports = {port: port_files(node, port, store, manifests) for port in node.inputs if port != "each"}
-    return Job(_stage(node), ports, manifests[node.inputs["each"][0]].row, node.row_name)
+    return StepJob(_copy_step(node), ports, manifests[node.inputs["each"][0]].row, node.row_name)
 
 
 def port_files(node: Node, port: str, store: Store, manifests: Mapping[str, Manifest]) -> TableFiles:
@@ -278,36 +294,36 @@ def port_files(node: Node, port: str, store: Store, manifests: Mapping[str, Mani
     return TableFiles(manifests[names[0]].row, tuple(parts), store.cache.absolute())
 
 
-def _stage(node: Node) -> Stage:
+def _copy_step(node: Node) -> Step:
     """The stage of a step, to be opened: a copy, as the plan lives on and what a stage opens goes with it."""
-    if isinstance(node.maker, Source):
+    if isinstance(node.producer, Source):
         raise TypeError(f"{node.name} is a source")
-    return copy.copy(node.maker)
+    return copy.copy(node.producer)
 
 
-def _drafted(draft: Draft, count: int, node: Node) -> Shards:
-    return Shards(lambda index: draft.load(index, node.row), count, *draft.rows(count))
+def _draft_shards(draft: StepDraft, count: int, node: Node) -> StepShards:
+    return StepShards(lambda index: draft.load_shard(index, node.row), count, *draft.row_counts(count))
 
 
-def _filed(table: pa.Table, path: Path, row: str, rows: int) -> Cut:
+def _write_and_cut(table: pa.Table, path: Path, row: str, rows: int) -> ShardRanges:
     """Rows that are in memory, in a file and cut."""
     pq.write_table(table, path)
     return cut_rows(row, (path,), rows)
 
 
-def _check_union(node: Node, port: str, names: tuple[str, ...], cut: Cut) -> None:
-    """A row that comes in twice would have two fates: RecipeError."""
-    unique = Unique()
+def _check_union(node: Node, port: str, names: tuple[str, ...], cut: ShardRanges) -> None:
+    """A row that comes in twice would have two outcomes: RecipeError."""
+    unique = UniqueIds()
     for table in cut.columns("id"):
-        unique.take(table.column("id"))
-    if not (twice := unique.twice()):
+        unique.add(table.column("id"))
+    if not (twice := unique.duplicates()):
         return
     raise RecipeError(
         [
             Problem(
                 f"the same row comes in twice, for instance {min(twice)}",
                 key=f"steps.{node.name}.from.{port}",
-                found=", ".join(names),
+                actual=", ".join(names),
                 hint="two of these steps pass on the same rows: wire one of them, or branches that share no row",
             )
         ]
@@ -315,12 +331,12 @@ def _check_union(node: Node, port: str, names: tuple[str, ...], cut: Cut) -> Non
 
 
 def _merge(order: list[str], failed: set[str], old: Shard, fresh: Shard) -> Shard:
-    """Rows and fates of `fresh` in the places of the failed rows of `old`, in the order of the `each` rows."""
-    fates = [f for f in old.fates.to_pylist() if f["row"] not in failed] + fresh.fates.to_pylist()
+    """Rows and outcomes of `fresh` in the places of the failed rows of `old`, in the order of the `each` rows."""
+    outcomes = [f for f in old.outcomes.to_pylist() if f["row"] not in failed] + fresh.outcomes.to_pylist()
     position = {row_id: index for index, row_id in enumerate(order)}
-    fates.sort(key=lambda fate: position[fate["row"]])
+    outcomes.sort(key=lambda outcome: position[outcome["row"]])
     rows = {row["id"]: row for table in (old.rows, fresh.rows) for row in table.arrow.to_pylist()}
-    kept = [rows[fate["out"]] for fate in fates if fate["out"]]
+    kept = [rows[outcome["out"]] for outcome in outcomes if outcome["out"]]
     table = pa.Table.from_pylist(kept, schema=schema_of(old.rows.row))
     books = old.tallies + fresh.tallies, old.notes | fresh.notes
-    return Shard(Table(table, old.rows.row), pa.Table.from_pylist(fates, schema=FATES), *books)
+    return Shard(Table(table, old.rows.row), pa.Table.from_pylist(outcomes, schema=OUTCOME_SCHEMA), *books)

@@ -10,40 +10,40 @@ from benchbuilder.core import registry
 from benchbuilder.core.errors import Problem, RecipeError
 from benchbuilder.core.records.row import Row
 from benchbuilder.core.registry import ROLES
-from benchbuilder.steps.base import Stage
+from benchbuilder.steps.base import Step
 
-Wired = dict[str, dict[str, tuple[str, ...]]]
+StepWiring = dict[str, dict[str, tuple[str, ...]]]
 
 
-def payload_of(cls: type[Row]) -> str:
+def payload_kind(cls: type[Row]) -> str:
     """The payload kind of a row class, empty if it has none.
 
     >>> from benchbuilder.core.records.payloads import Fact, Triple
-    >>> payload_of(Fact[Triple])
+    >>> payload_kind(Fact[Triple])
     'triple'
     """
     field = cls.model_fields.get("payload")
     return str(getattr(field.annotation, "kind", "")) if field is not None else ""
 
 
-def source_row(recipe: Recipe, name: str) -> type[Row]:
+def source_row_class(recipe: Recipe, name: str) -> type[Row]:
     """The class of the rows of source `name`."""
     spec = recipe.sources[name]
-    return registry.find("source", spec.kind).load().rows_of(spec)
+    return registry.find_kind("source", spec.kind).load().row_class(spec)
 
 
-def expand(recipe: Recipe) -> Wired:
+def expand_wiring(recipe: Recipe) -> StepWiring:
     """For each step, port -> the names of the sources and steps that it reads, in order, each once.
 
     ``sources.NAME`` is one source, ``sources.PAYLOAD`` or ``sources.ROLE`` every source with such rows (none, if the
     recipe has none). RecipeError for a reference to what is not there.
     """
-    rows = {name: source_row(recipe, name) for name in recipe.sources}
+    rows = {name: source_row_class(recipe, name) for name in recipe.sources}
     problems: list[Problem] = []
-    wired: Wired = {}
+    wired: StepWiring = {}
     for step in recipe.steps:
         wired[step] = {}
-        for port, refs in recipe.wired(step).from_.items():
+        for port, refs in recipe.step_spec(step).from_.items():
             names: list[str] = []
             for ref in refs:
                 found = _names(ref, recipe, rows)
@@ -56,7 +56,7 @@ def expand(recipe: Recipe) -> Wired:
     return wired
 
 
-def without_source(recipe: Recipe, wired: Wired) -> list[Problem]:
+def missing_source_problems(recipe: Recipe, wired: StepWiring) -> list[Problem]:
     """What is needed and has none of the chosen sources behind it: ports that are not optional, and the items.
 
     A step with no source behind its `each` is left out of a build (a recipe without triples has steps for triples).
@@ -67,7 +67,7 @@ def without_source(recipe: Recipe, wired: Wired) -> list[Problem]:
         if step in recipe.sources or not fed.intersection(wired[step].get("each", ())):
             continue
         fed.add(step)
-        stage: type[Stage] = registry.find("stage", recipe.steps[step].kind).load()
+        stage: type[Step] = registry.find_kind("step", recipe.steps[step].kind).load()
         for port, names in wired[step].items():
             if port in stage.ports and not stage.ports[port].optional and not fed.intersection(names):
                 rows = registry.row_name(stage.ports[port].row)
@@ -77,42 +77,42 @@ def without_source(recipe: Recipe, wired: Wired) -> list[Problem]:
         if part.items in recipe.steps and part.items not in fed:
             key = f"tasks.{task}.items" if task else "items"
             message = "no source stands behind the items"
-            problems.append(Problem(message, key=key, found=_had(recipe), hint=_reads(recipe)))
+            problems.append(Problem(message, key=key, actual=_available_outputs(recipe), hint=_reads(recipe)))
     return problems
 
 
-def references(recipe: Recipe) -> list[str]:
+def source_references(recipe: Recipe) -> list[str]:
     """What the steps read of sources, as they write it (``sources.triple``), each once."""
-    found = (ref for step in recipe.steps for refs in recipe.wired(step).from_.values() for ref in refs)
+    found = (ref for step in recipe.steps for refs in recipe.step_spec(step).from_.values() for ref in refs)
     return list(dict.fromkeys(ref for ref in found if ref.startswith("sources.")))
 
 
-def _had(recipe: Recipe) -> str:
-    rows = {name: registry.row_name(source_row(recipe, name)) for name in recipe.sources}
+def _available_outputs(recipe: Recipe) -> str:
+    rows = {name: registry.row_name(source_row_class(recipe, name)) for name in recipe.sources}
     return ", ".join(f"sources.{name} of `{row}`" for name, row in rows.items()) or "no sources"
 
 
 def _reads(recipe: Recipe) -> str:
-    refs = ", ".join(references(recipe))
+    refs = ", ".join(source_references(recipe))
     return f"the steps read {refs}: choose sources with such rows, or change `from` of the steps" if refs else ""
 
 
-def step_row(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, type[Row]]) -> type[Row]:
+def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, type[Row]]) -> type[Row]:
     """The class of the rows that `step` makes; `each` are the nodes on its `each` port, `rows` the classes of theirs.
 
     A step that passes rows on makes those of its first input. If its recipe has no source for it, the reference says
     which rows there would be (``sources.triple``: facts of triples), so that an empty table has its exact schema.
     """
-    stage: type[Stage] = registry.find("stage", recipe.steps[step].kind).load()
+    stage: type[Step] = registry.find_kind("step", recipe.steps[step].kind).load()
     if stage.output is not None:
         return stage.output
     if each:
         return rows[each[0]]
-    for ref in recipe.wired(step).from_.get("each", ()):
+    for ref in recipe.step_spec(step).from_.get("each", ()):
         name = ref.removeprefix("sources.")
         if name in ROLES:
             return registry.row_class(name)
-        if name in registry.known("payload"):
+        if name in registry.kinds_of_slot("payload"):
             return registry.row_class(f"fact[{name}]")
     return stage.ports["each"].row
 
@@ -124,25 +124,25 @@ def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str
     name = ref.removeprefix("sources.")
     if name in recipe.sources:
         return (name,)
-    if name in registry.known("payload") or name in ROLES:
-        return tuple(source for source, row in rows.items() if name in (row.name, payload_of(row)))
+    if name in registry.kinds_of_slot("payload") or name in ROLES:
+        return tuple(source for source, row in rows.items() if name in (row.name, payload_kind(row)))
     return None
 
 
 def _unknown(step: str, port: str, ref: str, recipe: Recipe) -> Problem:
     if ref.startswith("sources."):
-        known = [f"sources.{name}" for name in (*recipe.sources, *registry.known("payload"), "passage")]
+        known = [f"sources.{name}" for name in (*recipe.sources, *registry.kinds_of_slot("payload"), "passage")]
         message = "there is no such source"
     elif ref in recipe.sources:
         known, message = [f"sources.{ref}"], f"a source is written `sources.{ref}`"
     else:
         known, message = list(recipe.steps), "there is no such step"
     return Problem(
-        message, key=f"steps.{step}.from.{port}", found=ref, allowed=", ".join(known), hint=did_you_mean(ref, known)
+        message, key=f"steps.{step}.from.{port}", actual=ref, allowed=", ".join(known), hint=did_you_mean(ref, known)
     )
 
 
-def flow_order(recipe: Recipe, wired: Wired) -> list[str]:
+def flow_order(recipe: Recipe, wired: StepWiring) -> list[str]:
     """Sources and steps so that each stands behind all that it reads; RecipeError for a circle."""
     order: list[str] = list(recipe.sources)
     done, path = set(order), list[str]()
@@ -152,7 +152,7 @@ def flow_order(recipe: Recipe, wired: Wired) -> list[str]:
             return
         if step in path:
             circle = " <- ".join((*path[path.index(step) :], step))
-            raise RecipeError([Problem("steps read each other in a circle", key=f"steps.{step}.from", found=circle)])
+            raise RecipeError([Problem("steps read each other in a circle", key=f"steps.{step}.from", actual=circle)])
         path.append(step)
         for names in wired[step].values():
             for name in names:

@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Label
-from benchbuilder.core.records.arrow.batches import Units
+from benchbuilder.config.spec.base import DescriptiveField, FileRef, KindSpec
+from benchbuilder.core.records.arrow.batches import SourceBatch
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
 from benchbuilder.core.records.row import Row
 
 
@@ -19,10 +19,10 @@ class SourceSpec(KindSpec):
     """What every source says of itself: its language, its licence and where it is published (for the card)."""
 
     language: str = ""
-    licence: Annotated[str, Label()] = ""
-    title: Annotated[str, Label()] = ""
-    url: Annotated[str, Label()] = ""
-    citation: Annotated[str, Label()] = ""
+    licence: Annotated[str, DescriptiveField()] = ""
+    title: Annotated[str, DescriptiveField()] = ""
+    url: Annotated[str, DescriptiveField()] = ""
+    citation: Annotated[str, DescriptiveField()] = ""
 
 
 class Source(ABC):
@@ -45,7 +45,7 @@ class Source(ABC):
         self.language = spec.language or language
 
     @classmethod
-    def rows_of(cls, spec: Any) -> type[Row]:  # noqa: ARG003
+    def row_class(cls, spec: Any) -> type[Row]:  # noqa: ARG003
         """The class of the rows that a source with this `spec` makes; `output`, unless it is the recipe that says."""
         return cls.output
 
@@ -58,50 +58,50 @@ class Source(ABC):
         """Every file that is read, in order."""
 
     @abstractmethod
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files, and the end of each."""
 
-    def bulk(self) -> Iterator[Units | EndOfFile]:
+    def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
         """The same as `read`, many units at a time: this is what a build asks for.
 
         A kind that reads millions of units makes them by the column, in memory that does not grow with the file.
         """
-        units: list[Unit] = []
+        units: list[SourceUnit] = []
         for unit in self.read():
-            if units and (isinstance(unit, EndOfFile) or unit.file != units[0].file or len(units) == UNITS):
-                yield packed(units, self.output)
+            if units and (isinstance(unit, EndOfFile) or unit.file != units[0].file or len(units) == UNITS_PER_BATCH):
+                yield pack_units(units, self.output)
                 units = []
             if isinstance(unit, EndOfFile):
                 yield unit
             else:
                 units.append(unit)
         if units:
-            yield packed(units, self.output)
+            yield pack_units(units, self.output)
 
     @abstractmethod
     def check(self) -> None:
         """Look at the head of each file: raise DataError if it has the wrong shape. Reads a few lines at most."""
 
 
-UNITS = 10_000
+UNITS_PER_BATCH = 10_000
 """How many units are packed into columns at a time."""
 
 
-def packed(units: Sequence[Unit], output: type[Row]) -> Units:
+def pack_units(units: Sequence[SourceUnit], output: type[Row]) -> SourceBatch:
     """Consecutive units of one file as columns."""
-    fates = [unit.fate for unit in units]
-    return Units(
+    outcomes = [unit.outcome for unit in units]
+    return SourceBatch(
         units[0].file,
         pa.array([unit.line for unit in units], pa.int64()),
-        pa.array([None if isinstance(fate, Kept) else fate.reason for fate in fates], pa.string()),
-        pa.array(["" if isinstance(fate, Kept) else fate.detail for fate in fates], pa.string()),
-        Table.of([fate.row for fate in fates if isinstance(fate, Kept)], output),
+        pa.array([None if isinstance(outcome, Kept) else outcome.reason for outcome in outcomes], pa.string()),
+        pa.array(["" if isinstance(outcome, Kept) else outcome.detail for outcome in outcomes], pa.string()),
+        Table.of([outcome.row for outcome in outcomes if isinstance(outcome, Kept)], output),
     )
 
 
-def unpacked(units: Units) -> Iterator[Unit]:
+def unpack_units(batch: SourceBatch) -> Iterator[SourceUnit]:
     """The units of a file that columns hold, one by one."""
-    rows = iter(units.rows)
-    columns: list[list[Any]] = [column.to_pylist() for column in (units.lines, units.reasons, units.details)]
+    rows = iter(batch.rows)
+    columns: list[list[Any]] = [column.to_pylist() for column in (batch.lines, batch.reasons, batch.details)]
     for line, reason, detail in zip(*columns, strict=True):
-        yield Unit(units.file, line, Kept(next(rows)) if reason is None else Dropped(reason, detail))
+        yield SourceUnit(batch.file, line, Kept(next(rows)) if reason is None else Dropped(reason, detail))

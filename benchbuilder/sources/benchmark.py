@@ -18,17 +18,17 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Claim, Item, Support
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.cells import unescape
+from benchbuilder.core.text.cells import unescape_cell
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.lines import read_lines
 from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
 
 _ITEM = Item[Claim]
 _TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe"}
 _VERDICTS = ("", "yes", "no")
-_HEAD = 50
+_HEAD_ROWS = 50
 
 
 class BenchmarkColumns(Spec):
@@ -83,51 +83,51 @@ class Benchmark(RowSource[BenchmarkSpec]):
 
     def columns(self) -> Sequence[Column]:
         """The columns that every file has, the question first."""
-        return list(self._present().values())
+        return list(self._present_columns().values())
 
-    def _present(self) -> dict[str, str]:
+    def _present_columns(self) -> dict[str, str]:
         """Fields and their columns; those that the recipe does not name itself only if the first file has them."""
         if not hasattr(self, "_found"):
             named = {field: name for field, name in self.spec.columns.model_dump().items() if name is not None}
-            held = self._held(self.selected()[0][0])
+            held = self._file_columns(self.select_files()[0][0])
             own = self.spec.columns.model_fields_set | {"question"}
             self._found = {field: name for field, name in named.items() if field in own or held is None or name in held}
         return self._found
 
-    def _held(self, found: Found) -> set[str] | None:
+    def _file_columns(self, source_file: SourceFile) -> set[str] | None:
         """The columns that a file has."""
-        form = self.form(found)
+        form = self.format_of(source_file)
         try:
             if form == "parquet":
-                return set(pq.read_schema(found.at).names)
+                return set(pq.read_schema(source_file.path).names)
             if form in ("csv", "tsv", "delimited"):
                 delimiter = self.spec.delimiter or ("," if form == "csv" else "\t")
-                lines = (line.text for line in islice(read_lines(found.at, self.spec.encoding), 1))
+                lines = (line.text for line in islice(read_lines(source_file.path, self.spec.encoding), 1))
                 return {cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter), [])}
             if form == "jsonl":
-                return self._keys(found)
-            data: Any = json.loads(found.at.read_text(encoding=self.spec.encoding))
-            return {key for row in data[:_HEAD] for key in row} if isinstance(data, list) else None
+                return self._record_keys(source_file)
+            data: Any = json.loads(source_file.path.read_text(encoding=self.spec.encoding))
+            return {key for row in data[:_HEAD_ROWS] for key in row} if isinstance(data, list) else None
         except (OSError, ValueError, TypeError, csv.Error, pa.ArrowException):
             return None  # whoever reads the file says what is wrong with it
 
-    def _keys(self, found: Found) -> set[str]:
+    def _record_keys(self, source_file: SourceFile) -> set[str]:
         keys = set[str]()
-        for line in islice(read_lines(found.at, self.spec.encoding), _HEAD):
+        for line in islice(read_lines(source_file.path, self.spec.encoding), _HEAD_ROWS):
             if line.text.strip():
                 keys |= set(json.loads(line.text))
         return keys
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """Two rows that say the same are one item."""
         return row.id
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """One item."""
-        given = dict(zip(self._present(), values, strict=True))
+        given = dict(zip(self._present_columns(), values, strict=True))
         if isinstance(given.get("expected"), bool):
             given["expected"] = "yes" if given["expected"] else "no"
-        texts = {name: self._text(given.get(name), found) for name in given if name != "evidence"}
+        texts = {name: self._text(given.get(name), source_file) for name in given if name != "evidence"}
         if not texts.get("question"):
             return Dropped("missing_field", self.spec.columns.question)
         kind = _TYPES.get((texts.get("type") or self.spec.type).lower())
@@ -137,43 +137,45 @@ class Benchmark(RowSource[BenchmarkSpec]):
         if verdict not in _VERDICTS:
             return Dropped("unknown_verdict", verdict)
         answer = texts.get("answer") or ""
-        paragraphs = self._paragraphs(given.get("evidence"), found)
+        paragraphs = self._paragraphs(given.get("evidence"), source_file)
         if paragraphs is None:
             return Dropped("malformed", "evidence is neither a text nor a list of texts")
         payload = Claim.model_validate({
             "type": kind, "expected": verdict, "question": texts["question"], "answer": answer,
-            "answer_wrong": texts.get("answer_wrong") or "", "evidence": [self._support(n, text, found)
+            "answer_wrong": texts.get("answer_wrong") or "", "evidence": [self._support(n, text, source_file)
             for n, text in enumerate(paragraphs, 1)],
         })  # fmt: skip
         family = texts.get("fact") or "answer-" + hashlib.blake2b(answer.encode(), digest_size=8).hexdigest()
         if not answer and not texts.get("fact"):
             family = "question-" + hashlib.blake2b(str(texts["question"]).encode(), digest_size=8).hexdigest()
-        envelope = self.envelope(found, line) | {"partition": texts.get("source") or self.name}
+        envelope = self.row_header(source_file, line) | {"partition": texts.get("source") or self.name}
         return _ITEM.build(**envelope, payload=payload, candidate="", fact=family, reviewed=False)
 
-    def _text(self, value: Any, found: Found) -> str:
-        text = text_of(value) or ""
-        return unescape(text) if self.form(found) in ("csv", "tsv", "delimited") else text
+    def _text(self, value: Any, source_file: SourceFile) -> str:
+        text = cell_text(value) or ""
+        return unescape_cell(text) if self.format_of(source_file) in ("csv", "tsv", "delimited") else text
 
-    def _paragraphs(self, value: Any, found: Found) -> list[str] | None:
+    def _paragraphs(self, value: Any, source_file: SourceFile) -> list[str] | None:
         """The paragraphs of a cell; ``None`` if it holds something else."""
         if value is None:
             return []
         if isinstance(value, str):
-            return [part.strip() for part in self._text(value, found).split("\n") if part.strip()]
+            return [part.strip() for part in self._text(value, source_file).split("\n") if part.strip()]
         if not isinstance(value, list):
             return None
         parts: list[Any] = [part.get("text") if isinstance(part, dict) else part for part in value]  # pyright: ignore[reportUnknownMemberType]
         return [part.strip() for part in parts if part.strip()] if all(isinstance(p, str) for p in parts) else None
 
-    def _support(self, rank: int, text: str, found: Found) -> Support:
+    def _support(self, rank: int, text: str, source_file: SourceFile) -> Support:
         name = hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
-        return Support(passage=f"passage-{name}", base=self.name, document=found.name, text=text, score=0.0, rank=rank)
+        return Support(
+            passage=f"passage-{name}", base=self.name, document=source_file.name, text=text, score=0.0, rank=rank
+        )
 
     def check(self) -> None:
         """Look at the head of each file; DataError if the columns that are wanted are not there."""
-        for found in self.selected()[0]:
-            held = self._held(found)
+        for found in self.select_files()[0]:
+            held = self._file_columns(found)
             if held is not None and self.spec.columns.question not in held:
                 raise DataError(
                     f"{found.name} has no column {self.spec.columns.question!r}",

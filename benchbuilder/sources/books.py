@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, SourceUnit
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.epub import Epub
-from benchbuilder.sources.formats.files import Found, find_files
+from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.lines import Encoding
 from benchbuilder.sources.formats.pdf_page_lines import paragraphs, without_running_lines
-from benchbuilder.sources.formats.pdf_pages import Locked, printed_pages
+from benchbuilder.sources.formats.pdf_pages import LockedBookError, printed_pages
 from benchbuilder.sources.formats.pdf_text import NO_TEXT
 from benchbuilder.sources.formats.plain_text import text_rows
 from benchbuilder.sources.formats.tables import Column, RawRow
@@ -71,78 +71,78 @@ class Books(UnitSource[BooksSpec]):
         """What a unit has."""
         return ("document", "title", "text")
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The books, by their suffixes."""
         return find_files(self.spec.path, self.key("path"), (_PDF, _EPUB, _TEXT), self.spec.files), []
 
-    def small(self, found: Found) -> bool:
+    def can_read_head(self, source_file: SourceFile) -> bool:
         """Only texts: the others are looked at by `check` itself."""
-        return self._suffix(found) == _TEXT
+        return self._suffix(source_file) == _TEXT
 
     def check(self) -> None:
         """Look at the head of each text, at the first pages of each PDF, and at what each EPUB says of itself."""
         super().check()
-        for found in self.selected()[0]:
+        for found in self.select_files()[0]:
             if self._suffix(found) == _EPUB:
-                Epub(found.at, found.name, self.key("path")).close()
+                Epub(found.path, found.name, self.key("path")).close()
             elif self._suffix(found) == _PDF:
-                for _ in self._printed(found, _HEAD_PAGES):
+                for _ in self._printed_pages(found, _HEAD_PAGES):
                     pass
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all books, and behind each PDF how many running lines it had."""
         for unit in super().read():
             yield unit
             if isinstance(unit, EndOfFile) and (count := self._left_out.pop(unit.file, 0)):
                 yield EndOfFile(f"{unit.file} (running lines)", count, {"left out": count})
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The pages, chapters or lines of one book."""
-        suffix = self._suffix(found)
+        suffix = self._suffix(source_file)
         if suffix == _PDF:
-            return self._pages(found)
+            return self._pages(source_file)
         if suffix == _EPUB:
-            return self._chapters(found)
-        return self._texts(found)
+            return self._chapters(source_file)
+        return self._texts(source_file)
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The passage of one unit."""
-        document, title, text = (_encodable(value) for value in values)
+        document, title, text = (_replace_surrogates(value) for value in values)
         if not text:
             return Dropped("missing_field", "text")
         return Passage.build(
-            base=self.name, document=document, title=title, text=text, **self.envelope(found, line)
+            base=self.name, document=document, title=title, text=text, **self.row_header(source_file, line)
         )  # fmt: skip
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """The same text in the same place of the same book."""
         return row.id
 
-    def _suffix(self, found: Found) -> str:
-        suffix = found.at.suffix.lower()
+    def _suffix(self, source_file: SourceFile) -> str:
+        suffix = source_file.path.suffix.lower()
         if suffix not in (_PDF, _EPUB, _TEXT):
             raise DataError(
-                f"{self.key('path')}: the format of {found.name} is not known", where=found.name,
-                why=f"the suffix {found.at.suffix!r} is none of {_PDF}, {_EPUB}, {_TEXT}",
+                f"{self.key('path')}: the format of {source_file.name} is not known", where=source_file.name,
+                why=f"the suffix {source_file.path.suffix!r} is none of {_PDF}, {_EPUB}, {_TEXT}",
                 next="give the file the suffix of what it is, or leave it out by `files`",
             )  # fmt: skip
         return suffix
 
-    def _printed(self, found: Found, most: int | None = None) -> Iterator[Any]:
+    def _printed_pages(self, source_file: SourceFile, max_pages: int | None = None) -> Iterator[Any]:
         try:
-            yield from printed_pages(found.at, found.name, self.key("path"), most)
-        except Locked:
+            yield from printed_pages(source_file.path, source_file.name, self.key("path"), max_pages)
+        except LockedBookError:
             yield None
 
-    def _pages(self, found: Found) -> Iterator[RawRow]:
-        pages = list(self._printed(found))
+    def _pages(self, source_file: SourceFile) -> Iterator[RawRow]:
+        pages = list(self._printed_pages(source_file))
         if None in pages:
-            yield RawRow(1, (), "locked", f"{found.at.name}: a password is needed")
+            yield RawRow(1, (), "locked", f"{source_file.path.name}: a password is needed")
             return
         lines = [page.lines for page in pages]
         if self.spec.running_lines == "drop":
-            lines, self._left_out[found.name] = without_running_lines(lines)
-        book = found.at.stem
+            lines, self._left_out[source_file.name] = without_running_lines(lines)
+        book = source_file.path.stem
         for number, (page, left) in enumerate(zip(pages, lines, strict=True), 1):
             text = paragraphs([line.strip() for line in left if line.strip()], self.spec.join_hyphens)
             if page.problem:
@@ -152,21 +152,21 @@ class Books(UnitSource[BooksSpec]):
             else:
                 yield RawRow(number, (book, page.chapter or book, text))
 
-    def _chapters(self, found: Found) -> Iterator[RawRow]:
-        epub = Epub(found.at, found.name, self.key("path"))
-        book = epub.title or found.at.stem
+    def _chapters(self, source_file: SourceFile) -> Iterator[RawRow]:
+        epub = Epub(source_file.path, source_file.name, self.key("path"))
+        book = epub.title or source_file.path.stem
         for number, chapter in enumerate(epub.chapters(), 1):
             if chapter.reason:
                 yield RawRow(number, (), chapter.reason, chapter.detail)
             else:
                 yield RawRow(number, (book, chapter.title or book, chapter.text))
 
-    def _texts(self, found: Found) -> Iterator[RawRow]:
-        book = found.at.stem
-        for raw in text_rows(found.at, self.spec.encoding, self.spec.unit, 1):
+    def _texts(self, source_file: SourceFile) -> Iterator[RawRow]:
+        book = source_file.path.stem
+        for raw in text_rows(source_file.path, self.spec.encoding, self.spec.unit, 1):
             yield raw if raw.reason else RawRow(raw.line, (book, book, raw.values[0]))
 
 
-def _encodable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """`text` without halves of characters, which PDFs may hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

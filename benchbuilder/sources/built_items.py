@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.outcomes import EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import EndOfFile, Kept, SourceUnit
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.row import Origin, Row
 from benchbuilder.core.registry import row_class
@@ -41,12 +41,14 @@ class BuiltItems(Source):
         """The parts."""
         return list(self.spec.parts)
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """Every item."""
         for ref in self.spec.parts:
             line = 0
             for line, row in enumerate(Table(pq.read_table(ref.file, schema=schema_of(self.output)), self.output), 1):
-                yield Unit(ref.path, line, Kept(row.model_copy(update={"origin": Origin(file=ref.path, line=line)})))
+                yield SourceUnit(
+                    ref.path, line, Kept(row.model_copy(update={"origin": Origin(file=ref.path, line=line)}))
+                )
             yield EndOfFile(ref.path, line)
 
     def check(self) -> None:

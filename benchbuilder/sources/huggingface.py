@@ -12,13 +12,19 @@ from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.paths import public_name
+from benchbuilder.core.text.paths import public_path
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.delimited import Cut, delimited_rows
-from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
-from benchbuilder.sources.formats.huggingface_files import Dataset, fetched, laid_out, library, saved
+from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.huggingface_files import (
+    HubDataset,
+    download_dataset,
+    import_datasets,
+    read_dataset_folder,
+    read_saved_dataset,
+)
 from benchbuilder.sources.formats.json_records import json_rows, jsonl_rows, record_row
-from benchbuilder.sources.formats.tables import SUFFIXES, RawRow
+from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
 from benchbuilder.sources.row_source import LARGE_JSON_BYTES
 
@@ -69,100 +75,102 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
 
     def __init__(self, spec: Any, name: str, language: str) -> None:
         super().__init__(spec, name, language)
-        self._dataset: Dataset | None = None
+        self._dataset: HubDataset | None = None
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the splits that are read, and the others. DataError if there is none."""
-        files = self._found().files
+        files = self._load_dataset().files
         splits = self.spec.splits
         held = list(dict.fromkeys(found.labels.get("split", "") for found in files))
         if missing := [split for split, read in splits.items() if read and split not in held]:
             raise DataError(
                 f"{self.key('splits')}: there is no split {', '.join(map(repr, missing))}",
-                where=self._place(), why=f"there are: {', '.join(filter(None, held)) or 'none'}",
+                where=self._location(), why=f"there are: {', '.join(filter(None, held)) or 'none'}",
                 next="name splits that are there",
             )  # fmt: skip
         chosen = [found for found in files if not splits or splits.get(found.labels.get("split", ""), False)]
         if not chosen:
             raise DataError(
-                f"{self.key('splits')}: no file is read", where=self._place(),
+                f"{self.key('splits')}: no file is read", where=self._location(),
                 why=f"splits: {', '.join(filter(None, held)) or 'none'}", next="set at least one split to true",
             )  # fmt: skip
         return chosen, [found for found in files if found not in chosen]
 
-    def small(self, found: Found) -> bool:
+    def can_read_head(self, source_file: SourceFile) -> bool:
         """All but large JSON documents."""
-        return found.at.suffix.lower() != ".json" or found.at.stat().st_size <= LARGE_JSON_BYTES
+        return source_file.path.suffix.lower() != ".json" or source_file.path.stat().st_size <= LARGE_JSON_BYTES
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The records of one file."""
-        suffix, columns, key = found.at.suffix.lower(), self.columns(), self.key("columns")
+        suffix, columns, key = source_file.path.suffix.lower(), self.columns(), self.key("columns")
         if suffix in (".arrow", ".parquet"):
-            return self._arrow(found)
-        form = SUFFIXES.get(suffix)
-        if form == "jsonl" or (form == "json" and _is_lines(found.at)):
-            return jsonl_rows(found.at, "utf-8", columns)
+            return self._arrow_rows(source_file)
+        form = TABLE_SUFFIXES.get(suffix)
+        if form == "jsonl" or (form == "json" and _is_lines(source_file.path)):
+            return jsonl_rows(source_file.path, "utf-8", columns)
         if form == "json":
-            return json_rows(found.at, found.name, columns, key=key, encoding="utf-8", records="")
+            return json_rows(source_file.path, source_file.name, columns, key=key, encoding="utf-8", records="")
         if form in ("csv", "tsv"):
-            cut = Cut(key=key, encoding="utf-8", delimiter="," if form == "csv" else "\t", quoting=True, header=True,
+            cut = TableDialect(key=key, encoding="utf-8", delimiter="," if form == "csv" else "\t", quoting=True, header=True,
                       width=None)  # fmt: skip
-            return delimited_rows(found.at, found.name, cut, columns)
-        raise wrong_shape(self.key("files"), found.name, expected=f"a file that ends in {', '.join(_READ)}",
+            return delimited_rows(source_file.path, source_file.name, cut, columns)
+        raise wrong_shape(self.key("files"), source_file.name, expected=f"a file that ends in {', '.join(_READ)}",
                           found=f"the suffix {suffix!r}", next="name the files of the data")  # fmt: skip
 
-    def _place(self) -> str:
+    def _location(self) -> str:
         return self.spec.path.path if self.spec.path is not None else str(self.spec.name)
 
-    def _found(self) -> Dataset:
+    def _load_dataset(self) -> HubDataset:
         if self._dataset is None:
-            self._dataset = self._look()
+            self._dataset = self._find_dataset()
         return self._dataset
 
-    def _look(self) -> Dataset:
+    def _find_dataset(self) -> HubDataset:
         spec, key = self.spec, self.key("path" if self.spec.path is not None else "name")
         if spec.path is not None:
-            ref, name = spec.path, public_name(spec.path.path)
+            ref, name = spec.path, public_path(spec.path.path)
         else:
-            folder = fetched(str(spec.name), str(spec.revision), spec.files, key)
-            ref, name = FileRef(path=str(spec.name), at=str(folder)), str(spec.name)
+            folder = download_dataset(str(spec.name), str(spec.revision), spec.files, key)
+            ref, name = FileRef(path=str(spec.name), resolved_path=str(folder)), str(spec.name)
         if spec.files or not ref.file.is_dir():
-            return Dataset(tuple(find_files(ref, key, _READ, spec.files)))
-        found = saved(ref.file, name, key) or laid_out(ref.file, name, spec.subset, key)
+            return HubDataset(tuple(find_files(ref, key, _READ, spec.files)))
+        found = read_saved_dataset(ref.file, name, key) or read_dataset_folder(ref.file, name, spec.subset, key)
         if not found.files:
             raise DataError(f"{key}: there are no data files", where=name, next=f"set {self.key('files')}")
         return found
 
-    def _arrow(self, found: Found) -> Iterator[RawRow]:
+    def _arrow_rows(self, source_file: SourceFile) -> Iterator[RawRow]:
         """Records of an Arrow or Parquet file; only the columns that are asked for are read."""
         columns, tops = self.columns(), list(dict.fromkeys(str(c).partition(".")[0] for c in self.columns()))
-        datasets = library()
+        datasets = import_datasets()
         try:
-            if found.at.suffix.lower() == ".parquet":
-                with pq.ParquetFile(found.at) as file:
+            if source_file.path.suffix.lower() == ".parquet":
+                with pq.ParquetFile(source_file.path) as file:
                     schema = file.schema_arrow
-                    names = self._held(schema.names, columns, tops, found)
-                    yield from self._records(file.iter_batches(_BATCH_ROWS, columns=names), schema)
+                    names = self._column_names(schema.names, columns, tops, source_file)
+                    yield from self._record_rows(file.iter_batches(_BATCH_ROWS, columns=names), schema)
                 return
-            table: pa.Table = datasets.Dataset.from_file(str(found.at)).data.table
-            names = self._held(table.schema.names, columns, tops, found)
-            yield from self._records(iter(table.select(names).to_batches(_BATCH_ROWS)), table.schema)
+            table: pa.Table = datasets.Dataset.from_file(str(source_file.path)).data.table
+            names = self._column_names(table.schema.names, columns, tops, source_file)
+            yield from self._record_rows(iter(table.select(names).to_batches(_BATCH_ROWS)), table.schema)
         except (pa.ArrowException, OSError) as error:
-            raise wrong_shape(self.key("path"), found.name, expected="an Arrow or Parquet file", found=str(error)[:200],
+            raise wrong_shape(self.key("path"), source_file.name, expected="an Arrow or Parquet file", found=str(error)[:200],
                               next="save or download the dataset again") from error  # fmt: skip
 
-    def _held(self, held: Sequence[str], columns: Sequence[Any], tops: Sequence[str], found: Found) -> list[str]:
+    def _column_names(
+        self, held: Sequence[str], columns: Sequence[Any], tops: Sequence[str], source_file: SourceFile
+    ) -> list[str]:
         """The columns to read: those that are named, whole or up to the first dot."""
         names = [name for name in held if name in columns or name in tops]
         lacking = [str(c) for c in columns if str(c) not in held and str(c).partition(".")[0] not in held]
         if lacking:
             raise wrong_shape(
-                self.key("columns"), found.name, expected=f"the columns {', '.join(lacking)}",
+                self.key("columns"), source_file.name, expected=f"the columns {', '.join(lacking)}",
                 found=f"the columns {', '.join(held)}", next="name the columns of the dataset in the recipe",
             )  # fmt: skip
         return names
 
-    def _records(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[RawRow]:
+    def _record_rows(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[RawRow]:
         names = self._class_names(schema) if self.spec.label_names else {}
         number, columns = 0, self.columns()
         for batch in batches:
@@ -175,7 +183,10 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
                 yield record_row(number, {"": record}, columns)
 
     def _class_names(self, schema: pa.Schema) -> Mapping[str, list[str]]:
-        features: Mapping[str, Any] = {**library().Features.from_arrow_schema(schema), **self._found().features}
+        features: Mapping[str, Any] = {
+            **import_datasets().Features.from_arrow_schema(schema),
+            **self._load_dataset().features,
+        }
         return {name: list(known) for name, kind in features.items() if (known := getattr(kind, "names", None))}
 
 

@@ -13,13 +13,13 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Choice, Fact, Option
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.normalise import normalise_space
 from benchbuilder.core.text.patterns import Regex, find_all
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found
-from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, keyed, parse_options
+from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, make_options, parse_options
 from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
 
@@ -74,7 +74,7 @@ class MultipleChoiceSpec(ChoiceMapping, TableSpec):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChoiceQuestion:
     """What a row asks, whatever its right answers are; `raw` are its cells."""
 
     raw: Mapping[str, Any]
@@ -106,10 +106,10 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
     }
     shape_reasons: ClassVar[frozenset[str]] = RowSource.shape_reasons | {"no_answer_key", "key_not_in_options"}
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the categories and splits that are read, and the others. DataError if a category has none."""
-        every, _ = super().selected()
-        chosen = [found for found in every if self._wanted(found.labels)]
+        every, _ = super().select_files()
+        chosen = [found for found in every if self._is_wanted(found.labels)]
         for label, choice in (("category", self.spec.categories), ("split", self.spec.splits)):
             held = {found.labels[label] for found in every if label in found.labels}
             for name in (name for name, read in choice.items() if read and held and name not in held):
@@ -131,52 +131,52 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
     def columns(self) -> Sequence[Column]:
         """The single columns that the recipe names, then those of the options."""
         columns = self.spec.columns
-        single = [getattr(columns, name) for name in self._single()]
+        single = [getattr(columns, name) for name in self._single_columns()]
         options = columns.options
         if isinstance(options, dict):
             return [*single, *options.values()]
         return [*single, *options] if isinstance(options, tuple) else [*single, options]
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact of one row: the first thing that is wrong with it gives the reason."""
-        asked = self.asked(values, found)
+        asked = self.parse_question(values, source_file)
         if isinstance(asked, Dropped):
             return asked
-        right = self._right(asked.raw, asked.options)
+        right = self._right_option(asked.raw, asked.options)
         if isinstance(right, Dropped):
             return right
-        if (drop := self.invalid(asked)) is not None:
+        if (drop := self.find_problem(asked)) is not None:
             return drop
         choice = Choice(
             context=asked.context, question=asked.question, options=asked.options,
             answer_key=right.key, answer=right.text, **asked.labels,
         )  # fmt: skip
-        return _FACT.build(payload=choice, **self.envelope(found, line))
+        return _FACT.build(payload=choice, **self.row_header(source_file, line))
 
-    def asked(self, values: Sequence[Any], found: Found) -> Asked | Dropped:
+    def parse_question(self, values: Sequence[Any], source_file: SourceFile) -> ChoiceQuestion | Dropped:
         """Question and options of one row."""
-        single = self._single()
+        single = self._single_columns()
         raw = dict(zip(single, values, strict=False))
-        texts = {name: text_of(raw.get(name)) for name in ("question", "context", "category", "split")}
-        if (question := self.tidy(texts["question"] or "")) == "":
+        texts = {name: cell_text(raw.get(name)) for name in ("question", "context", "category", "split")}
+        if (question := self.normalise_text(texts["question"] or "")) == "":
             return Dropped("missing_field" if raw["question"] in (None, "") else "malformed", "question")
-        context = self.tidy(texts["context"] or "")
-        labels = {name: texts[name] or found.labels.get(name, "") for name in ("category", "split")}
-        if not self._wanted(labels):
+        context = self.normalise_text(texts["context"] or "")
+        labels = {name: texts[name] or source_file.labels.get(name, "") for name in ("category", "split")}
+        if not self._is_wanted(labels):
             return Dropped("excluded", ", ".join(filter(None, labels.values())))
         options = self._options(values[len(single) :])
         if isinstance(options, Dropped):
             return options
-        return Asked(raw, context, question, options, labels)
+        return ChoiceQuestion(raw, context, question, options, labels)
 
-    def _single(self) -> list[str]:
+    def _single_columns(self) -> list[str]:
         return [name for name in _SINGLE if getattr(self.spec.columns, name) is not None]
 
-    def tidy(self, text: str) -> str:
+    def normalise_text(self, text: str) -> str:
         """`text` with its white space in the form that the recipe asks for."""
-        return tidy_space(text) if self.spec.normalise_spaces else text.strip()
+        return normalise_space(text) if self.spec.normalise_spaces else text.strip()
 
-    def _wanted(self, labels: Mapping[str, str]) -> bool:
+    def _is_wanted(self, labels: Mapping[str, str]) -> bool:
         pairs = (("category", self.spec.categories), ("split", self.spec.splits))
         return all(not choice or not labels.get(label) or choice.get(labels[label], False) for label, choice in pairs)
 
@@ -185,35 +185,35 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         if all(value is None or value == "" for value in values):
             return Dropped("missing_field", "options")
         if isinstance(layout, dict):
-            return keyed(list(zip(layout, values, strict=True)), mark, self.tidy)
+            return make_options(list(zip(layout, values, strict=True)), mark, self.normalise_text)
         if isinstance(layout, tuple):
-            return keyed(list(zip(LETTERS, values, strict=False)), mark, self.tidy)
-        return parse_options(values[0], mark, self.tidy)
+            return make_options(list(zip(LETTERS, values, strict=False)), mark, self.normalise_text)
+        return parse_options(values[0], mark, self.normalise_text)
 
-    def _right(self, raw: Mapping[str, Any], options: tuple[Option, ...]) -> Option | Dropped:
+    def _right_option(self, raw: Mapping[str, Any], options: tuple[Option, ...]) -> Option | Dropped:
         columns = self.spec.columns
         if columns.answer_key is None:
-            key = find_key(raw["answer"], "text", options, self.tidy)
+            key = find_key(raw["answer"], "text", options, self.normalise_text)
         else:
-            key = find_key(raw["answer_key"], self.spec.key_as, options, self.tidy)
+            key = find_key(raw["answer_key"], self.spec.key_as, options, self.normalise_text)
         if isinstance(key, Dropped):
             return key
         right = next(option for option in options if option.key == key)
         if columns.answer_key is not None and columns.answer is not None:
-            answer = self.tidy(text_of(raw["answer"]) or "")
+            answer = self.normalise_text(cell_text(raw["answer"]) or "")
             if not answer:
                 return Dropped("missing_field", "answer")
             if answer != right.text:
                 return Dropped("answer_mismatch", f"option {key} is {right.text!r}, the answer {answer!r}")
         return right
 
-    def invalid(self, asked: Asked) -> Dropped | None:
+    def find_problem(self, parsed: ChoiceQuestion) -> Dropped | None:
         """Why a question is none that the recipe takes, if so."""
-        spec, text = self.spec, asked.context + asked.question
-        if spec.options_count is not None and len(asked.options) != spec.options_count:
-            return Dropped("options_count", f"{len(asked.options)} options, expected {spec.options_count}")
-        if spec.blank is not None and not find_all(spec.blank, asked.question):
+        spec, text = self.spec, parsed.context + parsed.question
+        if spec.options_count is not None and len(parsed.options) != spec.options_count:
+            return Dropped("options_count", f"{len(parsed.options)} options, expected {spec.options_count}")
+        if spec.blank is not None and not find_all(spec.blank, parsed.question):
             return Dropped("no_blank", "")
         if spec.needs_image is not None and (spans := find_all(spec.needs_image, text)):
-            return Dropped("needs_image", spans[0].of(text))
+            return Dropped("needs_image", spans[0].slice_of(text))
         return None

@@ -8,16 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, SourceUnit
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
-from benchbuilder.sources.formats.rdf_names import Names, local_name, rank
-from benchbuilder.sources.formats.rdf_statements import SUFFIXES, RdfFormat, Statements, Text
+from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.rdf_names import NodeNames, language_rank, local_name
+from benchbuilder.sources.formats.rdf_statements import RDF_SUFFIXES, RdfFile, RdfFormat, RdfLiteral
 from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.row_source import find_surrogate, text_of
+from benchbuilder.sources.row_source import cell_text, find_surrogate
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 _FACT = Fact[Triple]
@@ -123,14 +123,14 @@ class Rdf(UnitSource[RdfSpec]):
 
     def __init__(self, spec: Any, name: str, language: str) -> None:
         super().__init__(spec, name, language)
-        self.output = self.rows_of(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
+        self.output = self.row_class(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
         driving = {spec.iri(relation.predicate): relation.name for relation in spec.relations.values()}
         self._driving: dict[str, str | None] = driving | dict.fromkeys(map(spec.iri, spec.texts))
         self._names = self._new_names()
-        self._open: dict[str, Statements] = {}
+        self._open: dict[str, RdfFile] = {}
 
     @classmethod
-    def rows_of(cls, spec: Any) -> type[Row]:
+    def row_class(cls, spec: Any) -> type[Row]:
         """Facts or passages, as `as` says."""
         return _FACT if spec.as_ == "triple" else Passage
 
@@ -138,49 +138,49 @@ class Rdf(UnitSource[RdfSpec]):
         """What a statement has."""
         return ("subject", "predicate", "object")
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the format, or of its suffixes."""
         form = self.spec.format
-        suffixes = [suffix for suffix, held in SUFFIXES.items() if form in (None, held)]
+        suffixes = [suffix for suffix, held in RDF_SUFFIXES.items() if form in (None, held)]
         return find_files(self.spec.path, self.key("path"), suffixes, self.spec.files), []
 
-    def small(self, found: Found) -> bool:
+    def can_read_head(self, source_file: SourceFile) -> bool:
         """All but large files: the statements of the recipe may stand at their end."""
-        return found.at.stat().st_size <= _LARGE_BYTES
+        return source_file.path.stat().st_size <= _LARGE_BYTES
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files, then what else stands in them."""
-        files = [self._statements(found) for found in self.selected()[0]]
+        files = [self._open_file(found) for found in self.select_files()[0]]
         self._names = self._new_names()
         unnamed = [predicate for predicate, name in self._driving.items() if name is None]
-        self._names.gather(files, self._driving, unnamed if self.spec.as_ == "triple" else ())
+        self._names.collect(files, self._driving, unnamed if self.spec.as_ == "triple" else ())
         yield from super().read()
         for name, counts in self._names.counts.items():
             yield EndOfFile(f"{name} (names)", counts.total(), dict(sorted(counts.items())))
         self._open.clear()
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The statements with a predicate of the recipe, and those that cannot be read."""
-        for one in self._statements(found).of(self._driving):
+        for one in self._open_file(source_file).statements(self._driving):
             if one.reason:
                 yield RawRow(one.number, (), one.reason, one.detail)
             elif one.predicate:
                 yield RawRow(one.number, (one.subject, one.predicate, one.object))
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact or passage of one statement."""
-        if any(find_surrogate(one.text if isinstance(one, Text) else one) for one in (values[0], values[2])):
+        if any(find_surrogate(one.text if isinstance(one, RdfLiteral) else one) for one in (values[0], values[2])):
             return Dropped("malformed", "an IRI or a text that cannot be encoded")
         if self.spec.as_ == "passage":
-            return self._passage(values[0], values[2], found, line)
+            return self._passage(values[0], values[2], source_file, line)
         subject, predicate, thing = values
         if subject == thing:
             return Dropped("head_equals_tail", subject)
-        relation = self._driving[predicate] or next(iter(self._called(predicate)), "")
+        relation = self._driving[predicate] or next(iter(self._node_names(predicate)), "")
         if not relation:
             return Dropped("unnamed_relation", predicate)
-        head = self._called(subject)
-        tail = self._said(thing) if isinstance(thing, Text) else self._called(thing)
+        head = self._node_names(subject)
+        tail = self._literal_text(thing) if isinstance(thing, RdfLiteral) else self._node_names(thing)
         if isinstance(tail, Dropped):
             return tail
         if without := [
@@ -192,53 +192,53 @@ class Rdf(UnitSource[RdfSpec]):
         triple = Triple(
             head=head[0], relation=relation, tail=tail[0], head_terms=head, tail_terms=tail,
             head_type=self._names.type_of(subject),
-            tail_type="" if isinstance(thing, Text) else self._names.type_of(thing),
+            tail_type="" if isinstance(thing, RdfLiteral) else self._names.type_of(thing),
         )  # fmt: skip
-        return _FACT.build(payload=triple, **self.envelope(found, line))
+        return _FACT.build(payload=triple, **self.row_header(source_file, line))
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """Head, relation and tail as they are displayed; a passage by its id."""
         payload = row.payload if isinstance(row, Fact) else None
         return (payload.head, payload.relation, payload.tail) if isinstance(payload, Triple) else row.id
 
-    def _passage(self, subject: str, thing: str | Text, found: Found, line: int) -> Row | Dropped:
-        if not isinstance(thing, Text):
+    def _passage(self, subject: str, thing: str | RdfLiteral, source_file: SourceFile, line: int) -> Row | Dropped:
+        if not isinstance(thing, RdfLiteral):
             return Dropped("malformed", "the object is no text")
-        said = self._said(thing)
+        said = self._literal_text(thing)
         if isinstance(said, Dropped):
             return said
-        document = f"{found.at.name}:{line}" if subject.startswith("_:") else subject
-        title = next(iter(self._called(subject)), "")
+        document = f"{source_file.path.name}:{line}" if subject.startswith("_:") else subject
+        title = next(iter(self._node_names(subject)), "")
         return Passage.build(
-            base=self.name, document=document, title=title, text=said[0], **self.envelope(found, line)
+            base=self.name, document=document, title=title, text=said[0], **self.row_header(source_file, line)
         )  # fmt: skip
 
-    def _said(self, thing: Text) -> tuple[str] | Dropped:
+    def _literal_text(self, thing: RdfLiteral) -> tuple[str] | Dropped:
         """The text of a literal."""
-        if rank(thing.language, self.spec.languages) is None:
+        if language_rank(thing.language, self.spec.languages) is None:
             return Dropped("other_language", thing.language or "no language")
-        text = text_of(thing.text)
+        text = cell_text(thing.text)
         if text is None:
             return Dropped("malformed", "the object is no text that can be encoded")
         return (text,) if text else Dropped("missing_field", "object")
 
-    def _called(self, node: str) -> tuple[str, ...]:
+    def _node_names(self, node: str) -> tuple[str, ...]:
         names = self._names.terms(node)
         if names or not self.spec.names_from_iri:
             return names
         return tuple(filter(None, (local_name(node),)))
 
-    def _new_names(self) -> Names:
+    def _new_names(self) -> NodeNames:
         spec = self.spec
-        return Names([spec.iri(one) for one in spec.labels], [spec.iri(one) for one in spec.types], spec.languages)
+        return NodeNames([spec.iri(one) for one in spec.labels], [spec.iri(one) for one in spec.types], spec.languages)
 
-    def _statements(self, found: Found) -> Statements:
-        if found.name not in self._open:
-            form = self.spec.format or SUFFIXES.get(found.at.suffix.lower())
+    def _open_file(self, source_file: SourceFile) -> RdfFile:
+        if source_file.name not in self._open:
+            form = self.spec.format or RDF_SUFFIXES.get(source_file.path.suffix.lower())
             if form is None:
                 raise wrong_shape(
-                    self.key("path"), found.name, expected=f"a file that ends in {', '.join(SUFFIXES)}",
-                    found=f"the suffix {found.at.suffix!r}", next=f"set {self.key('format')}: n_triples or turtle",
+                    self.key("path"), source_file.name, expected=f"a file that ends in {', '.join(RDF_SUFFIXES)}",
+                    found=f"the suffix {source_file.path.suffix!r}", next=f"set {self.key('format')}: n_triples or turtle",
                 )  # fmt: skip
-            self._open[found.name] = Statements(found, form, self.key("path"))
-        return self._open[found.name]
+            self._open[source_file.name] = RdfFile(source_file, form, self.key("path"))
+        return self._open[source_file.name]

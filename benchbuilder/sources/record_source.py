@@ -12,21 +12,21 @@ from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
-from benchbuilder.sources.formats.files import Found
-from benchbuilder.sources.formats.tables import Column, Format
+from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.tables import Column, TableFormat
 from benchbuilder.sources.multiple_choice import ChoiceColumns, ChoiceMapping, MultipleChoice
 from benchbuilder.sources.row_source import RowSource
 from benchbuilder.sources.several_choice import SeveralChoices
 from benchbuilder.sources.triples import TripleColumns, TripleMapping, Triples
 from benchbuilder.sources.unit_source import UnitSource
 
-Making = Literal["triple", "choice", "several_choice", "passage"]
+RecordKind = Literal["triple", "choice", "several_choice", "passage"]
 
 
-class _Passages(Corpus):
+class _PassageRecords(Corpus):
     """Passages of records: none of them is a plain text."""
 
-    def form(self, found: Found) -> Format | None:  # noqa: ARG002
+    def format_of(self, source_file: SourceFile) -> TableFormat | None:  # noqa: ARG002
         """None that is known."""
         return None
 
@@ -38,7 +38,7 @@ _COLUMNS: Mapping[str, type[Spec]] = {
     "triple": TripleColumns, "choice": ChoiceColumns, "several_choice": ChoiceColumns, "passage": CorpusColumns,
 }  # fmt: skip
 _MAKERS: Mapping[str, type[RowSource[Any]]] = {
-    "triple": Triples, "choice": MultipleChoice, "several_choice": SeveralChoices, "passage": _Passages,
+    "triple": Triples, "choice": MultipleChoice, "several_choice": SeveralChoices, "passage": _PassageRecords,
 }  # fmt: skip
 
 
@@ -52,15 +52,15 @@ def _columns(value: Any, handler: ModelWrapValidatorHandler[Any], info: Validati
     return made.model_validate(value)
 
 
-class MakingSpec(SourceSpec):
+class RecordKindSpec(SourceSpec):
     """What the records are made into. (It stands before `columns`, which depend on it.)"""
 
-    as_: Annotated[Making, Field(alias="as")]
+    as_: Annotated[RecordKind, Field(alias="as")]
     """What a record is: a ``triple``, a multiple-choice question with one right option (``choice``) or with one or more
     (``several_choice``), or a ``passage`` of a knowledge base."""
 
 
-class RecordSpec(ChoiceMapping, TripleMapping, CorpusMapping, MakingSpec):
+class RecordSpec(ChoiceMapping, TripleMapping, CorpusMapping, RecordKindSpec):
     """Records made into what `as` says, with the same keys as the kinds `triples`, `multiple_choice` (or
     `several_choice`) and `corpus`.
     """
@@ -96,12 +96,12 @@ class RecordSource(UnitSource[R]):
     def __init__(self, spec: Any, name: str, language: str) -> None:
         super().__init__(spec, name, language)
         self._maker = _MAKERS[spec.as_](spec, name, language)
-        self._maker.envelope = self.envelope  # the rows say that this kind read them
-        self.output = self.rows_of(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
+        self._maker.row_header = self.row_header  # the rows say that this kind read them
+        self.output = self.row_class(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
         self.reasons = self._maker.reasons  # pyright: ignore[reportAttributeAccessIssue]
 
     @classmethod
-    def rows_of(cls, spec: Any) -> type[Row]:
+    def row_class(cls, spec: Any) -> type[Row]:
         """The rows that `as` names."""
         return _MAKERS[spec.as_].output
 
@@ -109,10 +109,10 @@ class RecordSource(UnitSource[R]):
         """The columns that the recipe names."""
         return self._maker.columns()
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The row of one record."""
-        return self._maker.make(values, found, line)
+        return self._maker.make(values, source_file, line)
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """What makes two rows exact duplicates."""
-        return self._maker.content(row)
+        return self._maker.duplicate_key(row)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Fact, SeveralChoice
+from benchbuilder.core.records.payloads import Fact, MultipleAnswerChoice
 from benchbuilder.core.records.row import Row
-from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.options import find_keys
 from benchbuilder.sources.multiple_choice import MultipleChoice
 
-_FACT = Fact[SeveralChoice]
+_FACT = Fact[MultipleAnswerChoice]
 
 
 class SeveralChoices(MultipleChoice):
@@ -28,20 +28,20 @@ class SeveralChoices(MultipleChoice):
         name: said for name, said in MultipleChoice.reasons.items() if name != "answer_mismatch"
     } | {"multiple_answers": "The text of the answer is that of several options."}
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact of one row: the first thing that is wrong with it gives the reason."""
-        asked = self.asked(values, found)
+        asked = self.parse_question(values, source_file)
         if isinstance(asked, Dropped):
             return asked
         column, key_as = (
             ("answer", "text") if self.spec.columns.answer_key is None else ("answer_key", self.spec.key_as)
         )
-        keys = find_keys(asked.raw[column], key_as, asked.options, self.tidy)
+        keys = find_keys(asked.raw[column], key_as, asked.options, self.normalise_text)
         if isinstance(keys, Dropped):
             return keys
-        if (drop := self.invalid(asked)) is not None:
+        if (drop := self.find_problem(asked)) is not None:
             return drop
-        choice = SeveralChoice(
+        choice = MultipleAnswerChoice(
             context=asked.context, question=asked.question, options=asked.options, answer_keys=keys, **asked.labels
         )
-        return _FACT.build(payload=choice, **self.envelope(found, line))
+        return _FACT.build(payload=choice, **self.row_header(source_file, line))

@@ -13,13 +13,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, Knob
+from benchbuilder.config.spec.base import FileRef, RuntimeOption
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.paths import public_name
+from benchbuilder.core.text.paths import public_path
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found
-from benchbuilder.sources.formats.sql_queries import one_select
-from benchbuilder.sources.formats.sql_rows import Database
+from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.sql_queries import check_select
+from benchbuilder.sources.formats.sql_rows import SourceDatabase
 from benchbuilder.sources.formats.tables import RawRow
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
 from benchbuilder.sources.row_source import find_surrogate
@@ -33,9 +33,9 @@ class SqlSpec(RecordSpec):
     variable says that `database_env` names; like every address, that name comes from the user and not from a recipe.
     """
 
-    query: Annotated[str, AfterValidator(one_select)]
+    query: Annotated[str, AfterValidator(check_select)]
     path: FileRef | None = None
-    database_env: Annotated[str | None, Knob(), Field(pattern=r"^[A-Za-z_]\w*$")] = None
+    database_env: Annotated[str | None, RuntimeOption(), Field(pattern=r"^[A-Za-z_]\w*$")] = None
 
     @model_validator(mode="after")
     def _one_place(self) -> SqlSpec:
@@ -62,10 +62,10 @@ class Sql(RecordSource[SqlSpec]):
 
     def check(self) -> None:
         """Run the query and look at its first rows: DataError if none of them can be used."""
-        found = Found(self._place(), Path())
-        self._judge([_raw(n, values) for n, values in enumerate(islice(self._rows(), HEAD_ROWS), 1)], found)
+        found = SourceFile(self._location(), Path())
+        self._check_head([_raw_row(n, values) for n, values in enumerate(islice(self._rows(), HEAD_ROWS), 1)], found)
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The result of the query."""
         if self._result is None:
             folder = Path(tempfile.mkdtemp(prefix="benchbuilder-"))
@@ -75,16 +75,16 @@ class Sql(RecordSource[SqlSpec]):
                 for values in self._rows():
                     stream.write(json.dumps(values) + "\n")
             self._result = result
-        return [Found(self._place(), self._result)], []
+        return [SourceFile(self._location(), self._result)], []
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The rows of the result."""
-        with found.at.open(encoding="ascii") as stream:
+        with source_file.path.open(encoding="ascii") as stream:
             for number, line in enumerate(stream, 1):
-                yield _raw(number, json.loads(line))
+                yield _raw_row(number, json.loads(line))
 
-    def _place(self) -> str:
-        return public_name(self.spec.path.path) if self.spec.path is not None else f"sql:{self.name}"
+    def _location(self) -> str:
+        return public_path(self.spec.path.path) if self.spec.path is not None else f"sql:{self.name}"
 
     def _rows(self) -> Iterator[list[Any]]:
         spec = self.spec
@@ -97,13 +97,15 @@ class Sql(RecordSource[SqlSpec]):
         file = spec.path.file if spec.path is not None else None
         if file is not None and not file.is_file():
             raise DataError(
-                f"{self.key('path')}: {public_name(str(file))} is missing", where=str(file),
+                f"{self.key('path')}: {public_path(str(file))} is missing", where=str(file),
                 why="there is no such file", next=f"set {self.key('path')} to the file of the database",
             )  # fmt: skip
-        return Database(self.key("query"), self._place(), file, spec.database_env).rows(spec.query, self.columns())
+        return SourceDatabase(self.key("query"), self._location(), file, spec.database_env).rows(
+            spec.query, self.columns()
+        )
 
 
-def _raw(number: int, values: list[Any]) -> RawRow:
+def _raw_row(number: int, values: list[Any]) -> RawRow:
     for value in values:
         if isinstance(value, str) and not value.isascii() and find_surrogate(value):
             return RawRow(number, (), "undecodable", f"{value[:40].encode('utf-8', 'replace').decode()!r} is no UTF-8")

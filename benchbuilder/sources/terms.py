@@ -11,13 +11,13 @@ from benchbuilder.config.spec.base import Spec
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Fact, Term
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import compose, tidy_space
-from benchbuilder.core.text.patterns import Regex, find_all, found_groups
+from benchbuilder.core.text.normalise import compose_characters, normalise_space
+from benchbuilder.core.text.patterns import Regex, find_all, match_group_spans
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found, find_files
+from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.pdf_text import NO_TEXT, pdf_rows
-from benchbuilder.sources.formats.tables import SUFFIXES, Column, Format, RawRow, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
+from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
 
 _FACT = Fact[Term]
 _PDF = ".pdf"
@@ -58,40 +58,40 @@ class Terms(RowSource[TermsSpec]):
         "no_term": "The pattern finds no term here.",
         NO_TEXT: "The page of a PDF holds no text: it may be a picture of some.",
     }
-    default_format: ClassVar[Format | None] = "text"
+    default_format: ClassVar[TableFormat | None] = "text"
 
     def columns(self) -> Sequence[Column]:
         """The word, and its note where the recipe names one."""
         c = self.spec.columns
         return [c.term] if c.note is None else [c.term, c.note]
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files that are read; of a folder, PDFs too."""
         if self.spec.format is not None:
-            return super().selected()
-        return find_files(self.spec.path, self.key("path"), [*SUFFIXES, _PDF], self.spec.files), []
+            return super().select_files()
+        return find_files(self.spec.path, self.key("path"), [*TABLE_SUFFIXES, _PDF], self.spec.files), []
 
-    def small(self, found: Found) -> bool:
+    def can_read_head(self, source_file: SourceFile) -> bool:
         """All but large JSON documents, and PDFs."""
-        return not self._is_pdf(found) and super().small(found)
+        return not self._is_pdf(source_file) and super().can_read_head(source_file)
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The units of one file, in order; comments of a text are none."""
-        if self._is_pdf(found):
-            return pdf_rows(found.at, found.name, self.key("path"), len(self.columns()))
-        raws = super().units(found)
+        if self._is_pdf(source_file):
+            return pdf_rows(source_file.path, source_file.name, self.key("path"), len(self.columns()))
+        raws = super().units(source_file)
         mark = self.spec.comment
-        if self.form(found) != "text" or not mark:
+        if self.format_of(source_file) != "text" or not mark:
             return raws
         return (raw for raw in raws if raw.reason or not str(raw.values[0]).startswith(mark))
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The word of one unit."""
-        cells = [text_of(value) for value in values]
+        cells = [cell_text(value) for value in values]
         if any(cell is None and value is not None for cell, value in zip(cells, values, strict=True)):
             return Dropped("malformed", "term or note is no text")
         text, note = cells[0] or "", (cells[1] if len(cells) > 1 else None) or ""
-        if self.form(found) == "text" and not self._is_pdf(found):
+        if self.format_of(source_file) == "text" and not self._is_pdf(source_file):
             text, _, gloss = text.partition("\t")
             note = note or gloss
         if text and self.spec.pattern is not None:
@@ -99,18 +99,18 @@ class Terms(RowSource[TermsSpec]):
             if cut is None:
                 return Dropped("no_term", text[:80])
             text, note = cut[0], note or cut[1]
-        if not (text := compose(tidy_space(text))):
+        if not (text := compose_characters(normalise_space(text))):
             return Dropped("missing_field", "term")
-        term = Term(text=text, lists=(self.name,), note=compose(tidy_space(note)))
-        return _FACT.build(payload=term, **self.envelope(found, line))
+        term = Term(text=text, lists=(self.name,), note=compose_characters(normalise_space(note)))
+        return _FACT.build(payload=term, **self.row_header(source_file, line))
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """The word without capitals."""
         fact: Any = row
         return str(fact.payload.text).casefold()
 
-    def _is_pdf(self, found: Found) -> bool:
-        return self.spec.format is None and found.at.suffix.lower() == _PDF
+    def _is_pdf(self, source_file: SourceFile) -> bool:
+        return self.spec.format is None and source_file.path.suffix.lower() == _PDF
 
 
 def _cut_out(pattern: str, text: str) -> tuple[str, str] | None:
@@ -118,6 +118,6 @@ def _cut_out(pattern: str, text: str) -> tuple[str, str] | None:
     spans = find_all(pattern, text)
     if not spans:
         return None
-    groups = found_groups(f"(?s:.{{{spans[0].start}}})(?:{pattern})(?s:.*)", text) or {}
-    term = groups["term"][0] if "term" in groups else spans[0].of(text)
+    groups = match_group_spans(f"(?s:.{{{spans[0].start}}})(?:{pattern})(?s:.*)", text) or {}
+    term = groups["term"][0] if "term" in groups else spans[0].slice_of(text)
     return term, groups["note"][0] if "note" in groups else ""

@@ -16,28 +16,28 @@ from pydantic import AfterValidator, Field
 
 from benchbuilder.config.spec.base import FileRef, Spec
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.batches import Units
+from benchbuilder.core.records.arrow.batches import SourceBatch
 from benchbuilder.core.records.arrow.build_rows import source_rows
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import EndOfFile, Unit
+from benchbuilder.core.records.outcomes import EndOfFile, SourceUnit
 from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.row import MadeBy, Row
-from benchbuilder.core.text.paths import public_name
-from benchbuilder.sources.base import Source, SourceSpec, unpacked
+from benchbuilder.core.records.row import ProducedBy, Row
+from benchbuilder.core.text.paths import public_path
+from benchbuilder.sources.base import Source, SourceSpec, unpack_units
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
-from benchbuilder.sources.columnar.columns import Columns, delimited_columns, part
-from benchbuilder.sources.columnar.deduplicate import Accounts, Drops, Made, units_of
-from benchbuilder.sources.columnar.id_keys import Gathering, Keys
-from benchbuilder.sources.columnar.id_names import Names, Naming
-from benchbuilder.sources.columnar.join import Joined, Typed, types_of
-from benchbuilder.sources.formats.delimited import Cut, delimited_rows
-from benchbuilder.sources.formats.files import Found, wrong_shape
+from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, slice_columns
+from benchbuilder.sources.columnar.deduplicate import Drops, DuplicateFinder, UnitBatch, make_source_batch
+from benchbuilder.sources.columnar.id_keys import IdCollector, IdIndex
+from benchbuilder.sources.columnar.id_names import NameCollector, NamesById
+from benchbuilder.sources.columnar.join import TripleJoiner, TypeNames, type_ids
+from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 from benchbuilder.sources.formats.lines import Encoding
 from benchbuilder.sources.formats.tables import Column
-from benchbuilder.sources.unit_source import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS
+from benchbuilder.sources.unit_source import HEAD_ROWS, MIN_HEAD_ROWS, READING_REASONS
 
 
-def _below(name: str) -> str:
+def _relative_name(name: str) -> str:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name:
         raise ValueError(f"{name!r} is to be a file below the source's path")
@@ -54,7 +54,7 @@ PART_ROWS = 10_000
 class TableFile(Spec):
     """One file of the folder; what it does not say holds as the source says it."""
 
-    file: Annotated[str, Field(min_length=1), AfterValidator(_below)]
+    file: Annotated[str, Field(min_length=1), AfterValidator(_relative_name)]
     delimiter: Annotated[str, Field(min_length=1)] | None = None
     quoting: bool | None = None
     header: bool | None = None
@@ -122,7 +122,7 @@ class TripleTablesSpec(SourceSpec):
     type_names: NamesTable | None = None
 
 
-Reading = Generator[Units | EndOfFile, None, Names]
+NamesReader = Generator[SourceBatch | EndOfFile, None, NamesById]
 
 
 class TripleTables(Source):
@@ -155,9 +155,9 @@ class TripleTables(Source):
     def check(self) -> None:
         """Look at the head of each file."""
         for name, table, found in self._tables():
-            rows = delimited_rows(found.at, found.name, self._cut(name, table), table_columns(table))
+            rows = delimited_rows(found.path, found.name, self._dialect(name, table), table_columns(table))
             head = list(islice(rows, HEAD_ROWS))
-            if len(head) >= ENOUGH_ROWS and all(raw.reason for raw in head):
+            if len(head) >= MIN_HEAD_ROWS and all(raw.reason for raw in head):
                 raise wrong_shape(
                     f"sources.{self.name}.{name}",
                     found.name,
@@ -166,34 +166,34 @@ class TripleTables(Source):
                     next="check columns, delimiter, header, quoting and encoding in the recipe",
                 )
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """Auxiliary files first, then the relations."""
-        for units in self.bulk():
+        for units in self.read_batches():
             if isinstance(units, EndOfFile):
                 yield units
             else:
-                yield from unpacked(units)
+                yield from unpack_units(units)
 
-    def bulk(self) -> Iterator[Units | EndOfFile]:
+    def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
         """The same, many units at a time: ids and names are held as columns, large ones in files of a folder."""
         self.check()
         spec = self.spec
         with TemporaryDirectory(prefix="triple-tables-") as folder:
-            concepts, relations = self._referenced()
+            concepts, relations = self._referenced_ids()
             named = yield from self._names("relation_names", spec.relation_names, folder, relations, first=True)
             terms = yield from self._names("terms", spec.terms, folder, concepts, first=False)
-            types: Names | None = None
-            typed: Typed | None = None
+            types: NamesById | None = None
+            typed: TypeNames | None = None
             if spec.types is not None:
                 types = yield from self._auxiliary("types", spec.types, folder, concepts, first=True)
             if spec.type_names is not None:
-                kinds = types_of(types)
+                kinds = type_ids(types)
                 names = yield from self._names("type_names", spec.type_names, folder, kinds, first=True)
-                typed = Typed(types, kinds, names) if types is not None else None
-            joined = Joined(concepts, relations, named, terms, typed, title=spec.head_case == "title")
+                typed = TypeNames(types, kinds, names) if types is not None else None
+            joined = TripleJoiner(concepts, relations, named, terms, typed, title=spec.head_case == "title")
             yield from self._triples(joined)
 
-    def _tables(self) -> list[tuple[str, TableFile, Found]]:
+    def _tables(self) -> list[tuple[str, TableFile, SourceFile]]:
         spec = self.spec
         tables: list[tuple[str, TableFile | None]] = [
             ("relation_names", spec.relation_names),
@@ -202,9 +202,9 @@ class TripleTables(Source):
             ("type_names", spec.type_names),
             ("relations", spec.relations),
         ]
-        return [(name, table, self._found(name, table)) for name, table in tables if table is not None]
+        return [(name, table, self._table_file(name, table)) for name, table in tables if table is not None]
 
-    def _found(self, name: str, table: TableFile) -> Found:
+    def _table_file(self, name: str, table: TableFile) -> SourceFile:
         folder = self.spec.path
         at = folder.file / table.file
         if not at.is_file():
@@ -215,11 +215,11 @@ class TripleTables(Source):
                 why=f"in the folder: {', '.join(here[:8]) or 'nothing'}" if here else "there is no such folder",
                 next=f"set sources.{self.name}.path to the folder, or sources.{self.name}.{name}.file to its name",
             )
-        return Found(f"{public_name(folder.path)}/{table.file}", at)
+        return SourceFile(f"{public_path(folder.path)}/{table.file}", at)
 
-    def _cut(self, name: str, table: TableFile) -> Cut:
+    def _dialect(self, name: str, table: TableFile) -> TableDialect:
         spec = self.spec
-        return Cut(
+        return TableDialect(
             key=f"sources.{self.name}.{name}",
             encoding=spec.encoding,
             delimiter=table.delimiter or spec.delimiter,
@@ -228,29 +228,31 @@ class TripleTables(Source):
             width=table.width,
         )
 
-    def _columns(self, name: str, table: TableFile, found: Found) -> Iterator[Columns]:
-        for held in delimited_columns(found.at, found.name, self._cut(name, table), table_columns(table)):
-            held.cells = [cells.stripped() for cells in held.cells]
+    def _columns(self, name: str, table: TableFile, source_file: SourceFile) -> Iterator[ColumnBatch]:
+        for held in delimited_columns(
+            source_file.path, source_file.name, self._dialect(name, table), table_columns(table)
+        ):
+            held.cells = [cells.strip() for cells in held.cells]
             yield held
 
-    def _referenced(self) -> tuple[Keys, Keys]:
+    def _referenced_ids(self) -> tuple[IdIndex, IdIndex]:
         """The ids of the concepts and of the relations that occur."""
         table = self.spec.relations
-        concepts, relations = Gathering(), Gathering()
-        for held in self._columns("relations", table, self._found("relations", table)):
+        concepts, relations = IdCollector(), IdCollector()
+        for held in self._columns("relations", table, self._table_file("relations", table)):
             head, relation, tail = held.cells
             concepts.add(head)
             concepts.add(tail)
             relations.add(relation)
-        return concepts.keys(), relations.keys()
+        return concepts.to_index(), relations.to_index()
 
-    def _names(self, name: str, table: NamesTable, folder: str, wanted: Keys, *, first: bool) -> Reading:
+    def _names(self, name: str, table: NamesTable, folder: str, ids: IdIndex, *, first: bool) -> NamesReader:
         codes: Counter[str] = Counter()
-        held = yield from self._auxiliary(name, table, folder, wanted, first=first, codes=codes)
+        held = yield from self._auxiliary(name, table, folder, ids, first=first, codes=codes)
         if codes and self.spec.language_code not in codes:
             raise wrong_shape(
                 f"sources.{self.name}.language_code",
-                self._found(name, table).name,
+                self._table_file(name, table).name,
                 expected=f"names in the language {self.spec.language_code!r}",
                 found=f"the languages {', '.join(repr(code) for code, _ in codes.most_common(5))}",
                 next="set language_code to one of them, or check the columns of the file in the recipe",
@@ -258,22 +260,22 @@ class TripleTables(Source):
         return held
 
     def _auxiliary(
-        self, name: str, table: TableFile, folder: str, wanted: Keys, *, first: bool, codes: Counter[str] | None = None
-    ) -> Reading:
-        """Names (or types) of what is `wanted`; only the `first` one of each where that is asked for."""
-        found = self._found(name, table)
+        self, name: str, table: TableFile, folder: str, ids: IdIndex, *, first: bool, codes: Counter[str] | None = None
+    ) -> NamesReader:
+        """Names (or types) of what is `ids`; only the `first` one of each where that is asked for."""
+        found = self._table_file(name, table)
         counts = Counter[str]()
-        naming = Naming(len(wanted), Path(folder) / name, first=first)
+        naming = NameCollector(len(ids), Path(folder) / name, first=first)
         for held in self._columns(name, table, found):
             drops, (key, value, *language) = _well_formed(held)
             if drops:
                 counts["malformed"] += len(drops)
-                yield _malformed(found.name, held.lines, drops)
+                yield _malformed_batch(found.name, held.lines, drops)
             if codes is not None:
                 ours = self._in_language(language[0], codes)
                 counts["other_language"] += int((~ours).sum())
                 key, value = key.take(ours), value.take(ours)
-            numbers = wanted.find(key)
+            numbers = ids.find(key)
             there = numbers >= 0
             counts["not_referenced"] += int((~there).sum())
             naming.add(numbers[there], value.take(there))
@@ -285,47 +287,49 @@ class TripleTables(Source):
     def _in_language(self, written: Cells, codes: Counter[str]) -> Mask:
         """Which names are in the language; which languages there are is counted until it is seen."""
         code = self.spec.language_code
-        ours = written.equal(Cells.of(pa.array([code])).take(np.zeros(len(written), np.int64)))
+        ours = written.equal(Cells.from_arrow(pa.array([code])).take(np.zeros(len(written), np.int64)))
         if code not in codes:
-            codes.update(_counted(written))
+            codes.update(_count_texts(written))
         return ours
 
-    def _triples(self, joined: Joined) -> Iterator[Units | EndOfFile]:
+    def _triples(self, joined: TripleJoiner) -> Iterator[SourceBatch | EndOfFile]:
         table = self.spec.relations
-        found = self._found("relations", table)
-        made_by = MadeBy(rule=self.kind, version=str(self.version))
+        found = self._table_file("relations", table)
+        produced_by = ProducedBy(rule=self.kind, version=str(self.version))
         units = 0
-        with Accounts([found.name]) as accounts:
+        with DuplicateFinder([found.name]) as accounts:
             for held in self._columns("relations", table, found):
                 for start in range(0, len(held.lines), PART_ROWS):
-                    some = part(held, start, min(start + PART_ROWS, len(held.lines)))
+                    some = slice_columns(held, start, min(start + PART_ROWS, len(held.lines)))
                     units += len(some.lines)
                     drops, places, fields, digests = joined.triples(some)
                     lines = pa.array(some.lines[places])
-                    rows = source_rows(_FACT, found.name, lines, made_by, self.language, self.name, fields)
-                    yield accounts.settled(0, Made(some.lines, drops, places, rows, digests))
+                    rows = source_rows(_FACT, found.name, lines, produced_by, self.language, self.name, fields)
+                    yield accounts.drop_duplicates(0, UnitBatch(some.lines, drops, places, rows, digests))
         yield EndOfFile(found.name, units)
 
 
-def _well_formed(held: Columns) -> tuple[Drops, Sequence[Cells]]:
+def _well_formed(batch: ColumnBatch) -> tuple[Drops, Sequence[Cells]]:
     """What is wrong with some rows of a table that is joined in, by place, and the cells of the others."""
-    drops = {place: ("malformed_auxiliary", f"{reason}: {detail}") for place, (reason, detail) in held.bad.items()}
-    wrong = held.cells[0].empty | held.cells[1].empty
-    for place in held.good[wrong].tolist():
+    drops = {
+        place: ("malformed_auxiliary", f"{reason}: {detail}") for place, (reason, detail) in batch.problems.items()
+    }
+    wrong = batch.cells[0].is_empty | batch.cells[1].is_empty
+    for place in batch.valid_places[wrong].tolist():
         drops[place] = ("malformed_auxiliary", "missing_field: the id or the name is empty")
-    return drops, [cells.take(~wrong) for cells in held.cells]
+    return drops, [cells.take(~wrong) for cells in batch.cells]
 
 
-def _malformed(file: str, lines: Places, drops: Drops) -> Units:
+def _malformed_batch(file: str, lines: Places, drops: Drops) -> SourceBatch:
     """The malformed rows of an auxiliary file: only these are units of their own."""
     places = sorted(drops)
     said = {number: drops[place] for number, place in enumerate(places)}
-    return units_of(file, lines[places], said, Table.of([], _FACT))
+    return make_source_batch(file, lines[places], said, Table.of([], _FACT))
 
 
-def _counted(cells: Cells) -> dict[str, int]:
+def _count_texts(cells: Cells) -> dict[str, int]:
     """How often each text occurs, in the order of their first ones."""
-    counted: Any = _compute.value_counts(cells.arrow())
+    counted: Any = _compute.value_counts(cells.to_arrow())
     return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
 
 

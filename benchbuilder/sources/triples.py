@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.records.arrow.build_rows import column, same, source_rows
+from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column, source_rows
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.row import ProducedBy, Row
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
-from benchbuilder.sources.columnar.columns import Columns, delimited_columns, parquet_columns, row_columns
-from benchbuilder.sources.columnar.deduplicate import Drops, Made, id_digests
-from benchbuilder.sources.formats.files import Found
-from benchbuilder.sources.formats.tables import Column, Format, TableSpec
-from benchbuilder.sources.row_source import DELIMITED, READING_REASONS, RowSource, text_of
+from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
+from benchbuilder.sources.columnar.deduplicate import Drops, UnitBatch, id_digests
+from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec
+from benchbuilder.sources.row_source import DELIMITED_FORMATS, READING_REASONS, RowSource, cell_text
 from benchbuilder.sources.unit_source import HEAD_ROWS
 
 _FACT = Fact[Triple]
@@ -61,19 +61,19 @@ class Triples(RowSource[TriplesSpec]):
         **READING_REASONS,
         "head_equals_tail": "Head and tail are the same entity.",
     }
-    default_format: ClassVar[Format | None] = "delimited"
+    default_format: ClassVar[TableFormat | None] = "delimited"
 
     def columns(self) -> Sequence[Column]:
         """Head, relation, tail, and the types where the recipe names them."""
         c = self.spec.columns
         return [column for column in (c.head, c.relation, c.tail, c.head_type, c.tail_type) if column is not None]
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact of one row."""
         names = self._names()
         cells = dict.fromkeys(names, "")
         for name, value in zip(names, values, strict=True):
-            cell = text_of(value)
+            cell = cell_text(value)
             if cell is None and value is not None:
                 return Dropped("malformed", f"{name} is no text")
             if not cell and name in ("head", "relation", "tail"):
@@ -90,33 +90,36 @@ class Triples(RowSource[TriplesSpec]):
         if cells["head"] == cells["tail"]:
             return Dropped("head_equals_tail", cells["head"])
         triple = Triple(**cells, head_terms=(cells["head"],), tail_terms=(cells["tail"],))
-        return _FACT.build(payload=triple, **self.envelope(found, line))
+        return _FACT.build(payload=triple, **self.row_header(source_file, line))
 
-    def made(self, found: Found) -> Iterator[Made]:
+    def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
         """What the units of a file were made, by the column: the same as `make` for each."""
-        self._judge(list(islice(self.units(found), HEAD_ROWS)), found)
-        for held in self._columns_of(found):
-            drops, places, cells = screened(held, self._names(), self.spec.type_separator)
-            rows = self._rows_at(found, held.lines[places], cells)
-            yield Made(held.lines, drops, places, rows, id_digests(column(rows.arrow, "id")))
+        self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
+        for held in self._column_batches(source_file):
+            drops, places, cells = screen_triples(held, self._names(), self.spec.type_separator)
+            rows = self._make_rows(source_file, held.lines[places], cells)
+            yield UnitBatch(held.lines, drops, places, rows, id_digests(combined_column(rows.arrow, "id")))
 
-    def _columns_of(self, found: Found) -> Iterator[Columns]:
-        form, columns = self.form(found), self.columns()
-        if form in DELIMITED:
-            return delimited_columns(found.at, found.name, self.cut(form), columns)
+    def _column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
+        form, columns = self.format_of(source_file), self.columns()
+        if form in DELIMITED_FORMATS:
+            return delimited_columns(source_file.path, source_file.name, self.dialect(form), columns)
         if form == "parquet":
-            return parquet_columns(found.at, found.name, self.key("path"), columns)
-        return row_columns(self.units(found), len(columns))
+            return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)
+        return row_columns(self.units(source_file), len(columns))
 
-    def _rows_at(self, found: Found, lines: Places, cells: Mapping[str, Cells]) -> Table[Any]:
+    def _make_rows(self, source_file: SourceFile, lines: Places, cells: Mapping[str, Cells]) -> Table[Any]:
         count = len(lines)
-        texts = {name: cells[name].arrow() if name in cells else same("", count) for name in _TEXTS}
-        made_by = MadeBy(rule=self.kind, version=str(self.version))
+        texts = {name: cells[name].to_arrow() if name in cells else constant_column("", count) for name in _TEXTS}
+        produced_by = ProducedBy(rule=self.kind, version=str(self.version))
         alone: Any = pa.array(np.arange(count + 1, dtype=np.int32))
         for end in ("head", "tail"):
             texts[f"{end}_terms"] = pa.ListArray.from_arrays(alone, texts[end])
-        fields = {"payload": pa.StructArray.from_arrays([*texts.values()], [*texts]), "original": same("", count)}
-        return source_rows(_FACT, found.name, pa.array(lines), made_by, self.language, self.name, fields)
+        fields = {
+            "payload": pa.StructArray.from_arrays([*texts.values()], [*texts]),
+            "original": constant_column("", count),
+        }
+        return source_rows(_FACT, source_file.name, pa.array(lines), produced_by, self.language, self.name, fields)
 
     def _names(self) -> list[str]:
         c = self.spec.columns
@@ -124,10 +127,10 @@ class Triples(RowSource[TriplesSpec]):
         return ["head", "relation", "tail", *typed]
 
 
-def screened(held: Columns, names: Sequence[str], separator: str) -> tuple[Drops, Places, dict[str, Cells]]:
+def screen_triples(batch: ColumnBatch, names: Sequence[str], separator: str) -> tuple[Drops, Places, dict[str, Cells]]:
     """Which units of a table are triples (by place), the cells of these by name, and why the others are none."""
-    drops, places = dict(held.bad), held.good
-    cells = {name: one.stripped() for name, one in zip(names, held.cells, strict=True)}
+    drops, places = dict(batch.problems), batch.valid_places
+    cells = {name: one.strip() for name, one in zip(names, batch.cells, strict=True)}
 
     def leave(wrong: Mask, reason: str, detail: Callable[[int], str]) -> None:
         nonlocal places, cells, odd
@@ -136,16 +139,16 @@ def screened(held: Columns, names: Sequence[str], separator: str) -> tuple[Drops
             places, cells = places[~wrong], {name: one.take(~wrong) for name, one in cells.items()}
             odd = {name: one[~wrong] for name, one in odd.items()}
 
-    odd = {names[number]: one for number, one in held.odd.items()}
+    odd = {names[number]: one for number, one in batch.non_text.items()}
     for name in names:
         if name in odd:
             leave(odd[name], "malformed", lambda _, name=name: f"{name} is no text")
         if name in _NEEDED:
-            leave(cells[name].empty, "missing_field", lambda _, name=name: name)
+            leave(cells[name].is_empty, "missing_field", lambda _, name=name: name)
     for end in ("head", "tail") if separator else ():
-        marked, before, behind = cells[end].parted(separator)
-        whole, cells = cells[end], {**cells, end: before.stripped(), f"{end}_type": behind.stripped()}
+        marked, before, behind = cells[end].rpartition(separator)
+        whole, cells = cells[end], {**cells, end: before.strip(), f"{end}_type": behind.strip()}
         leave(~marked, "malformed", lambda at, end=end, w=whole: f"no {separator} in the {end} {w.text(at)[:80]!r}")
-        leave(cells[end].empty, "missing_field", lambda _, end=end: end)
+        leave(cells[end].is_empty, "missing_field", lambda _, end=end: end)
     leave(cells["head"].equal(cells["tail"]), "head_equals_tail", cells["head"].text)
     return drops, places, cells

@@ -10,20 +10,20 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.records.arrow.batches import Units
+from benchbuilder.core.records.arrow.batches import SourceBatch
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
-from benchbuilder.core.records.row import MadeBy, Origin, Row
-from benchbuilder.sources.base import UNITS, Source, SourceSpec
-from benchbuilder.sources.columnar.deduplicate import Accounts, Made, content_digests
-from benchbuilder.sources.formats.files import Found, wrong_shape
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
+from benchbuilder.core.records.row import Origin, ProducedBy, Row
+from benchbuilder.sources.base import UNITS_PER_BATCH, Source, SourceSpec
+from benchbuilder.sources.columnar.deduplicate import DuplicateFinder, UnitBatch, content_digests
+from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 from benchbuilder.sources.formats.tables import Column, RawRow
 
 S = TypeVar("S", bound=SourceSpec)
 
 HEAD_ROWS = 20
 """How many units `check` looks at."""
-ENOUGH_ROWS = 3
+MIN_HEAD_ROWS = 3
 """How many units must be there, and all of them unusable, before the file counts as wrong-shaped."""
 
 READING_REASONS = {
@@ -34,13 +34,13 @@ READING_REASONS = {
 }
 
 
-class Seen:
+class SeenContents:
     """Where each content was first kept."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, tuple[str, int]] = {}
 
-    def earlier(self, content: Hashable, file: str, line: int) -> str:
+    def find_earlier(self, content: Hashable, file: str, line: int) -> str:
         """``file:line`` of the kept unit with this content, or "" if this is the first."""
         first = self._first.setdefault(content, (file, line))
         return "" if first == (file, line) else f"{first[0]}:{first[1]}"
@@ -53,7 +53,7 @@ class UnitSource(Source, Generic[S]):
     """Drops that speak of a wrong-shaped file if every unit of its head has them."""
     shape_hint: ClassVar[str] = "check columns, delimiter, header and quoting in the recipe"
     """What to do about a wrong-shaped file."""
-    at_once: ClassVar[int] = UNITS
+    units_at_once: ClassVar[int] = UNITS_PER_BATCH
     """How many units are held at a time."""
     spec: S
 
@@ -62,18 +62,18 @@ class UnitSource(Source, Generic[S]):
         """The columns that `make` gets, in this order."""
 
     @abstractmethod
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The row of one unit, or why there is none."""
 
     @abstractmethod
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files that are read, and those that the recipe leaves out."""
 
     @abstractmethod
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The units of one file, in order. DataError if it has another shape than the recipe says."""
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """What makes two rows exact duplicates."""
         return row.id
 
@@ -81,20 +81,20 @@ class UnitSource(Source, Generic[S]):
         """The recipe key of a field of this source."""
         return f"sources.{self.name}.{field}"
 
-    def envelope(self, found: Found, line: int) -> dict[str, Any]:
+    def row_header(self, source_file: SourceFile, line: int) -> dict[str, Any]:
         """The envelope fields of a row."""
         return {
-            "origin": Origin(file=found.name, line=line),
-            "made_by": MadeBy(rule=self.kind, version=str(self.version)),
+            "origin": Origin(file=source_file.name, line=line),
+            "produced_by": ProducedBy(rule=self.kind, version=str(self.version)),
             "language": self.language,
             "partition": self.name,
         }
 
     def files(self) -> list[FileRef]:
         """Every file that is read, in order."""
-        return [found.ref for found in self.selected()[0]]
+        return [found.ref for found in self.select_files()[0]]
 
-    def small(self, found: Found) -> bool:  # noqa: ARG002
+    def can_read_head(self, source_file: SourceFile) -> bool:  # noqa: ARG002
         """Whether the first units can be had without reading the whole file."""
         return True
 
@@ -103,83 +103,87 @@ class UnitSource(Source, Generic[S]):
 
         A file whose first units cannot be had without reading it whole is left to `read`.
         """
-        for found in self.selected()[0]:
-            if self.small(found):
-                self._judge(list(islice(self.units(found), HEAD_ROWS)), found)
+        for found in self.select_files()[0]:
+            if self.can_read_head(found):
+                self._check_head(list(islice(self.units(found), HEAD_ROWS)), found)
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files; a file that the recipe leaves out ends at once, marked as excluded."""
-        chosen, excluded = self.selected()
+        chosen, excluded = self.select_files()
         for found in excluded:
             yield EndOfFile(found.name, 0, {"excluded": 1})
-        seen = Seen()
+        seen = SeenContents()
         for found in chosen:
             raws = self.units(found)
             head = list(islice(raws, HEAD_ROWS))
-            self._judge(head, found)
+            self._check_head(head, found)
             units = 0
             for raw in chain(head, raws):
                 units += 1
-                yield Unit(found.name, raw.line, self._fate(raw, found, seen))
+                yield SourceUnit(found.name, raw.line, self._outcome(raw, found, seen))
             yield EndOfFile(found.name, units)
 
-    def bulk(self) -> Iterator[Units | EndOfFile]:
+    def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
         """The same as `read`, many units at a time, and duplicates found in little memory."""
         if type(self).read is not UnitSource.read:
-            yield from super().bulk()
+            yield from super().read_batches()
             return
-        chosen, excluded = self.selected()
+        chosen, excluded = self.select_files()
         for found in excluded:
             yield EndOfFile(found.name, 0, {"excluded": 1})
-        with Accounts([found.name for found in chosen]) as accounts:
+        with DuplicateFinder([found.name for found in chosen]) as accounts:
             for number, found in enumerate(chosen):
                 units = 0
-                for made in self.made(found):
+                for made in self.unit_batches(found):
                     units += len(made.lines)
-                    yield accounts.settled(number, made)
+                    yield accounts.drop_duplicates(number, made)
                 yield EndOfFile(found.name, units)
 
-    def made(self, found: Found) -> Iterator[Made]:
+    def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
         """What the units of a file were made, many at a time, duplicates included; here, one after the other."""
-        raws = self.units(found)
+        raws = self.units(source_file)
         head = list(islice(raws, HEAD_ROWS))
-        self._judge(head, found)
+        self._check_head(head, source_file)
         rest = chain(head, raws)
-        while chunk := list(islice(rest, self.at_once)):
-            fates = [self._row(raw, found) for raw in chunk]
-            rows = [fate for fate in fates if not isinstance(fate, Dropped)]
-            yield Made(
+        while chunk := list(islice(rest, self.units_at_once)):
+            outcomes = [self._row(raw, source_file) for raw in chunk]
+            rows = [outcome for outcome in outcomes if not isinstance(outcome, Dropped)]
+            yield UnitBatch(
                 np.array([raw.line for raw in chunk], np.int64),
-                {n: (fate.reason, fate.detail) for n, fate in enumerate(fates) if isinstance(fate, Dropped)},
-                np.array([n for n, fate in enumerate(fates) if not isinstance(fate, Dropped)], np.int64),
+                {
+                    n: (outcome.reason, outcome.detail)
+                    for n, outcome in enumerate(outcomes)
+                    if isinstance(outcome, Dropped)
+                },
+                np.array([n for n, outcome in enumerate(outcomes) if not isinstance(outcome, Dropped)], np.int64),
                 Table.of(rows, self.output),
-                content_digests(map(self.content, rows)),
+                content_digests(map(self.duplicate_key, rows)),
             )
 
-    def _fate(self, raw: RawRow, found: Found, seen: Seen) -> Kept | Dropped:
-        row = self._row(raw, found)
+    def _outcome(self, raw: RawRow, source_file: SourceFile, seen_contents: SeenContents) -> Kept | Dropped:
+        row = self._row(raw, source_file)
         if isinstance(row, Dropped):
             return row
-        if earlier := seen.earlier(self.content(row), found.name, raw.line):
+        if earlier := seen_contents.find_earlier(self.duplicate_key(row), source_file.name, raw.line):
             return Dropped("duplicate", f"kept: {earlier}")
         return Kept(row)
 
-    def _row(self, raw: RawRow, found: Found) -> Row | Dropped:
-        return Dropped(raw.reason, raw.detail) if raw.reason else self.make(raw.values, found, raw.line)
+    def _row(self, raw: RawRow, source_file: SourceFile) -> Row | Dropped:
+        return Dropped(raw.reason, raw.detail) if raw.reason else self.make(raw.values, source_file, raw.line)
 
-    def _judge(self, head: Sequence[RawRow], found: Found) -> None:
+    def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:
         """DataError if there are enough units in the `head` of a file, and none of them can be used."""
         drops: list[Dropped] = []
         for raw in head:
-            row = self._row(raw, found)
+            row = self._row(raw, source_file)
             if not isinstance(row, Dropped) or row.reason not in self.shape_reasons:
                 return
             drops.append(row)
-        if len(drops) >= ENOUGH_ROWS:
+        if len(drops) >= MIN_HEAD_ROWS:
             encoding = f"set {self.key('encoding')} to the file's, for instance gb18030"
             raise wrong_shape(
                 self.key("path"),
-                found.name,
+                source_file.name,
                 expected=f"units with {', '.join(map(str, self.columns()))}",
                 found=f"{drops[0].reason}: {drops[0].detail} (none of the first {len(drops)} units can be used)",
                 next=encoding if drops[0].reason == "undecodable" else self.shape_hint,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot, Spec
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot, Spec
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.core.records.outcomes import Dropped
@@ -21,16 +21,16 @@ from benchbuilder.core.text.script import Conversion, script_version
 from benchbuilder.core.text.wordlist import load_words
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.columnar.ordered_map import cores, in_order
-from benchbuilder.sources.formats.decompress import Damaged, unpacked
-from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
-from benchbuilder.sources.formats.mediawiki_dump import Head, NoExport, Page, cut, pages_of
+from benchbuilder.sources.columnar.ordered_map import available_cores, map_in_order
+from benchbuilder.sources.formats.decompress import DamagedFileError, read_decompressed
+from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.mediawiki_dump import DumpHead, DumpPage, NotADumpError, parse_pages, split_dump
 from benchbuilder.sources.formats.tables import Column, RawRow
 from benchbuilder.sources.formats.topic_words import TopicWords
-from benchbuilder.sources.formats.wikitext import Markup, Unreadable
+from benchbuilder.sources.formats.wikitext import UnreadableMarkupError, WikiMarkup
 from benchbuilder.sources.unit_source import HEAD_ROWS, READING_REASONS, UnitSource
 
-SUFFIXES = (".bz2", ".xml", ".gz")
+DUMP_SUFFIXES = (".bz2", ".xml", ".gz")
 _SMALL_BYTES = 4_000_000
 _FILES, _CATEGORIES = 6, 14
 _CANONICAL = ("File", "Image", "Media", "Category")
@@ -72,7 +72,7 @@ class WikipediaSpec(SourceSpec):
     fold: tuple[Fold, ...] = ()
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     convert: Conversion | None = None
-    workers: Annotated[int | None, Field(ge=1), Knob()] = None
+    workers: Annotated[int | None, Field(ge=1), RuntimeOption()] = None
     """Processes that clean pages; ``null``: one for each processor, none for small dumps."""
 
     @model_validator(mode="after")
@@ -84,14 +84,14 @@ class WikipediaSpec(SourceSpec):
     def tokens(self) -> Tokenizer | None:
         """What cuts words, where whole words are looked for."""
         wanted = self.words is not None and self.match == "words" and self.tokenizer is not None
-        return registry.create("tokenizer", self.tokenizer) if wanted else None
+        return registry.create_from_spec("tokenizer", self.tokenizer) if wanted else None
 
 
-class Cleaning:
+class PageCleaner:
     """Makes units of a part of a dump; it can be pickled, and is opened where it is used."""
 
-    def __init__(self, spec: WikipediaSpec, head: Head) -> None:
-        self._spec, self._markup = spec, markup_of(spec, head)
+    def __init__(self, spec: WikipediaSpec, head: DumpHead) -> None:
+        self._spec, self._markup = spec, make_markup(spec, head)
         self._words: TopicWords | None = None
         self._is_open = False
 
@@ -99,7 +99,7 @@ class Cleaning:
         """The units of `data`, numbered from 1, the title of the last, and what is wrong behind them."""
         if not self._is_open:
             self._open()
-        part = pages_of(data)
+        part = parse_pages(data)
         rows = [self._unit(number, page) for number, page in enumerate(part.pages, 1)]
         return rows, part.pages[-1].title if part.pages else "", part.problem
 
@@ -113,13 +113,13 @@ class Cleaning:
             self._words = TopicWords(load_words(spec.words.file), spec.fold, spec.convert, tokens)
         self._is_open = True
 
-    def _unit(self, number: int, page: Page) -> RawRow:
+    def _unit(self, number: int, page: DumpPage) -> RawRow:
         title = page.title
-        if reason := self._refused(page):
+        if reason := self._drop_reason(page):
             return RawRow(number, (), reason, title)
         try:
             text, named = self._markup.clean(page.text)
-        except Unreadable as error:
+        except UnreadableMarkupError as error:
             return RawRow(number, (), "unreadable_markup", f"{title}: {error}")
         if not text:
             return RawRow(number, (), "empty", title)
@@ -128,7 +128,7 @@ class Cleaning:
             return RawRow(number, (), "off_topic", title)
         return RawRow(number, (title, shown, text))
 
-    def _refused(self, page: Page) -> str:
+    def _drop_reason(self, page: DumpPage) -> str:
         """Why a page is dropped before it is parsed, "" if it is not."""
         if page.namespace != "0":
             return "other_namespace" if page.namespace else "malformed"
@@ -140,14 +140,14 @@ class Cleaning:
             return "malformed"
         if self._markup.is_disambiguation(page.text):
             return "disambiguation"
-        perhaps = self._words is None or self._words.perhaps_in(page.title, page.text)
+        perhaps = self._words is None or self._words.may_be_in(page.title, page.text)
         return "" if perhaps else "off_topic"
 
 
-def markup_of(spec: WikipediaSpec, head: Head) -> Markup:
+def make_markup(spec: WikipediaSpec, head: DumpHead) -> WikiMarkup:
     """What is known of the markup of a dump."""
     told = (head.namespaces.get(key, "") for key in (_FILES, _CATEGORIES))
-    return Markup(
+    return WikiMarkup(
         variants=spec.variants,
         files=tuple(filter(None, (*_CANONICAL, *told, *spec.file_namespaces))),
         sections=spec.sections,
@@ -190,7 +190,7 @@ class Wikipedia(UnitSource[WikipediaSpec]):
     def fingerprint(self) -> Mapping[str, str]:
         """The word list, and the versions of what shapes text and comparison."""
         spec = self.spec
-        found = {"mwparserfromhell": version("mwparserfromhell")} if _library() else {}
+        found = {"mwparserfromhell": version("mwparserfromhell")} if _import_parser() else {}
         if spec.words is not None:
             words = "\n".join(load_words(spec.words.file))
             found["word list"] = hashlib.sha256(words.encode()).hexdigest()
@@ -199,76 +199,76 @@ class Wikipedia(UnitSource[WikipediaSpec]):
         tokenizer = spec.tokens()
         return found if tokenizer is None else found | dict(tokenizer.fingerprint())
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The parts of the dump; of a folder, not the index of a dump of several streams."""
-        found = find_files(self.spec.path, self.key("path"), SUFFIXES, self.spec.files)
-        return [one for one in found if len(found) == 1 or ".xml" in one.at.name], []
+        found = find_files(self.spec.path, self.key("path"), DUMP_SUFFIXES, self.spec.files)
+        return [one for one in found if len(found) == 1 or ".xml" in one.path.name], []
 
     def check(self) -> None:
         """Look at the first pages of each file, and at the word list."""
-        for found in self.selected()[0]:
-            self._judge(list(islice(self._rows(found, 1), HEAD_ROWS)), found)
+        for found in self.select_files()[0]:
+            self._check_head(list(islice(self._rows(found, 1), HEAD_ROWS)), found)
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The pages of one file."""
-        small = found.at.stat().st_size < _SMALL_BYTES
-        return self._rows(found, 1 if small else self.spec.workers or cores())
+        small = source_file.path.stat().st_size < _SMALL_BYTES
+        return self._rows(source_file, 1 if small else self.spec.workers or available_cores())
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The passage of one page."""
         document, title, text = values
         return Passage.build(
-            base=self.name, document=document, title=title, text=text, **self.envelope(found, line)
+            base=self.name, document=document, title=title, text=text, **self.row_header(source_file, line)
         )  # fmt: skip
 
-    def content(self, row: Row) -> Hashable:
+    def duplicate_key(self, row: Row) -> Hashable:
         """The page as a whole: parts that overlap hold it twice."""
         return row.id
 
-    def _rows(self, found: Found, workers: int) -> Iterator[RawRow]:
-        _need_library(self.key("kind"))
+    def _rows(self, source_file: SourceFile, workers: int) -> Iterator[RawRow]:
+        _require_parser(self.key("kind"))
         key, number, last, problem = self.key("path"), 0, "", ""
-        pieces = unpacked(found.at, found.name, key, workers)
+        pieces = read_decompressed(source_file.path, source_file.name, key, workers)
 
         def parts() -> Iterator[bytes]:
             nonlocal problem
             try:
                 yield from (part for part in whole if isinstance(part, bytes))
-            except Damaged as error:
+            except DamagedFileError as error:
                 problem = str(error)
 
         try:
-            whole = cut(pieces)
-            cleaning = Cleaning(self.spec, next(one for one in whole if isinstance(one, Head)))
-            for rows, title, wrong in in_order(cleaning, parts(), workers, self.key("workers")):
+            whole = split_dump(pieces)
+            cleaning = PageCleaner(self.spec, next(one for one in whole if isinstance(one, DumpHead)))
+            for rows, title, wrong in map_in_order(cleaning, parts(), workers, self.key("workers")):
                 for row in rows:
                     number += 1
                     yield row._replace(line=number)
                 last = title or last
                 if wrong:
-                    raise Damaged(wrong)
+                    raise DamagedFileError(wrong)
             if problem:
-                raise Damaged(problem)
-        except NoExport as error:
-            raise wrong_shape(key, found.name, expected="a dump of a MediaWiki (XML)", found=str(error),
+                raise DamagedFileError(problem)
+        except NotADumpError as error:
+            raise wrong_shape(key, source_file.name, expected="a dump of a MediaWiki (XML)", found=str(error),
                               next=self.shape_hint) from error  # fmt: skip
-        except Damaged as error:
+        except DamagedFileError as error:
             seen = f"the last page that could be read is number {number}, {last!r}" if number else "no page can be read"
             raise DataError(
-                f"{key}: {found.name} is damaged", where=f"{found.name}:{number}", why=f"{error}; {seen}",
+                f"{key}: {source_file.name} is damaged", where=f"{source_file.name}:{number}", why=f"{error}; {seen}",
                 next="download the file again, and compare its checksum with the one that is published",
             ) from error  # fmt: skip
 
 
-def _need_library(where: str) -> None:
-    if not _library():
+def _require_parser(where: str) -> None:
+    if not _import_parser():
         raise InstallationError(
             "sources of the kind `wikipedia` need a library that is not installed",
             where=where, why="there is no module mwparserfromhell", next="pip install 'benchbuilder[wikipedia]'",
         )  # fmt: skip
 
 
-def _library() -> bool:
+def _import_parser() -> bool:
     from importlib.util import find_spec
 
     return find_spec("mwparserfromhell") is not None

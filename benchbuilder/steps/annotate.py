@@ -1,17 +1,17 @@
 """Asks people which candidates are good, and makes those into items.
 
-``Gathered.notes`` of a reviewed step is plain JSON data:
+``GatherResult.notes`` of a reviewed step is plain JSON data:
 
-- ``agreement``: for each guiding question that is not a text, in their order, its ``scale`` and what
-  `agreement.ratings.measure_ratings` documents: ``n``, ``clusters`` (candidates), ``raters``, and for each measure of
+- ``measure_agreement``: for each guiding question that is not a text, in their order, its ``scale`` and what
+  `measure_agreement.ratings.measure_ratings` documents: ``n``, ``clusters`` (candidates), ``raters``, and for each measure of
   that scale either ``{"value", "low", "high"}`` (bounds may be null with a ``why``) or ``{"undefined": words}``
-- ``questions``: for each guiding question its ``label``, ``text`` and ``subject``, its ``required`` decision (null
+- ``questions``: for each guiding question its ``label``, ``text`` and ``subject``, its ``gating_questions`` decision (null
   where it gates nothing) and how often it was decided ``yes`` (1; of other answers: high enough for its gate) of
   ``judged``
-- ``survivors``: for each threshold ``min_evidence``, ``kept``, ``by_partition`` and ``without`` (gate -> kept if that
+- ``threshold_table``: for each threshold ``min_evidence``, ``kept``, ``by_partition`` and ``without`` (gate -> kept if that
   gate were not there); ``min_evidence`` beside it is the one in force
 - ``gates``: for each gate in order ``gate``, ``dropped`` there and ``kept`` after it
-- ``votes``: ``annotators`` (person -> votes that count), ``unanimous`` and ``adjudicated`` (decisions), ``unneeded``
+- ``backend``: ``annotators`` (person -> votes that count), ``unanimous`` and ``adjudicated`` (decisions), ``unneeded``
   (votes of the adjudicator where the annotators agree), ``stale`` (votes on what is no longer shown) and
   ``stale_by_file``
 - ``comments``: remarks of annotators, each with ``annotator``, ``shown`` (key of the row) and ``text``
@@ -27,31 +27,37 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.annotation.aggregate import agreement
-from benchbuilder.annotation.base import Subject, Votes
+from benchbuilder.annotation.aggregate import measure_agreement
+from benchbuilder.annotation.base import AnnotationBackend, Subject
 from benchbuilder.annotation.collect import (
-    Poll,
-    comments_told,
-    how_decided,
-    meaning,
-    poll,
-    questions_told,
-    votes_told,
+    CollectedVotes,
+    collect_votes,
+    decision_method,
+    gate_description,
+    summarise_comments,
+    summarise_questions,
+    summarise_votes,
 )
-from benchbuilder.annotation.gates import EVIDENCE_GATE, Judged, first_failed, funnel, survivors
-from benchbuilder.annotation.sample import proportional
-from benchbuilder.annotation.tasks import Display, display, wording_key
-from benchbuilder.annotation.values import passes
-from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.annotation.gates import (
+    EVIDENCE_GATE,
+    CandidateDecisions,
+    first_failed_gate,
+    gate_funnel,
+    threshold_table,
+)
+from benchbuilder.annotation.sample import proportional_sample
+from benchbuilder.annotation.tasks import CandidateTasks, make_candidate_tasks, wording_key
+from benchbuilder.annotation.values import passes_gate
+from benchbuilder.config.spec.annotation import AnnotationSpec
 from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import Problem, RecipeError
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
 from benchbuilder.core.records.payloads import Claim, Item, Support
 from benchbuilder.core.records.roles import Candidate, Evidence
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.steps.base import Gather, Port
 
 _SORTS = {"claim": "on questions", "evidence": "on paragraphs"}
@@ -59,22 +65,22 @@ _FIELDS = ("text", "right", "wrong")
 
 
 class AnnotateSpec(StepSpec):
-    """`votes` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
+    """`backend` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
 
     `sample` is for a pilot round: only so many candidates, drawn by the recipe's seed in proportion to their sources,
     go on, and the others are dropped. A larger sample later holds most of it, whose votes still count.
     """
 
-    votes: Annotated[KindSpec | None, Slot("votes", inherit="annotation")] = None
+    votes: Annotated[KindSpec | None, Slot("annotation", inherit="annotation")] = None
     sample: Annotated[int | None, Field(ge=1)] = None
 
 
 @dataclass(frozen=True)
-class _Case:
+class _CollectedReview:
     """All that is known when people have judged: what was shown, and what came of it."""
 
-    shown: Display
-    made: Poll
+    display: CandidateTasks
+    poll: CollectedVotes
 
 
 class Annotate(Gather):
@@ -100,96 +106,102 @@ class Annotate(Gather):
 
     spec: AnnotateSpec
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         if self.spec.votes is None:
             problem = Problem(
-                "the step has no votes", key=f"steps.{context.step}.votes", found="null", hint="add annotation: files"
+                "the step has no votes", key=f"steps.{context.step}.votes", actual="null", hint="add annotation: files"
             )
             raise RecipeError([problem])
-        self.votes: Votes = create("votes", self.spec.votes)
-        judging = self.votes.judging
-        if judging is not None and judging.shown() and set(judging.shown()) != set(_FIELDS):
+        self.backend: AnnotationBackend = create_from_spec("annotation", self.spec.votes)
+        judging = self.backend.annotation_spec
+        if judging is not None and judging.display_fields() and set(judging.display_fields()) != set(_FIELDS):
             problem = Problem(
                 f"a candidate shows just {', '.join(_FIELDS)}; each needs a label",
-                key=f"steps.{context.step}.votes.fields", found=", ".join(judging.shown()),
+                key=f"steps.{context.step}.votes.fields", actual=", ".join(judging.display_fields()),
             )  # fmt: skip
             raise RecipeError([problem])
-        asked = judging.asked("claim") if judging else {}
-        gating = judging.required("claim") if judging else {}
-        own = {f"not_{name}": meaning(name, asked[name], value) for name, value in gating.items()}
+        asked = judging.questions_about("claim") if judging else {}
+        gating = judging.gating_questions("claim") if judging else {}
+        own = {f"not_{name}": gate_description(name, asked[name], value) for name, value in gating.items()}
         self.reasons = own | dict(type(self).reasons)  # pyright: ignore[reportIncompatibleVariableOverride, reportAttributeAccessIssue]
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """Hashes of all votes so far."""
-        return self.votes.observes(self.context.workplace)
+        return self.backend.external_inputs(self.context.workplace)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Items, or WaitingForPeople with how many judgements of each sort are missing from whom."""
         everything: list[Candidate] = list(tables["each"])
         evidence: list[Evidence] = list(tables["evidence"])
-        candidates = self._sampled(everything)
-        judging = self.votes.judging
+        candidates = self._draw_sample(everything)
+        judging = self.backend.annotation_spec
         if judging is None:
-            done = self._unreviewed(candidates, evidence)
+            done = self._keep_unreviewed(candidates, evidence)
         else:
-            done = self._reviewed(judging, self._judge(judging, candidates, evidence), candidates, evidence)
+            done = self._apply_decisions(
+                judging, self._collect_votes(judging, candidates, evidence), candidates, evidence
+            )
         if len(candidates) == len(everything):
             return done
         chosen = {candidate.id for candidate in candidates}
         left = {candidate.id for candidate in everything} - chosen
-        fates: list[tuple[str, list[Fate]]] = [(name, [Dropped("outside_sample")]) for name in sorted(left)]
+        outcomes: list[tuple[str, list[Outcome]]] = [(name, [Dropped("outside_sample")]) for name in sorted(left)]
         idle = {row.id: "candidate_dropped" for row in evidence if row.of in left}
-        return Gathered([*done.fates, *fates], unused={"evidence": {**done.unused["evidence"], **idle}},
+        return GatherResult([*done.outcomes, *outcomes], unused={"evidence": {**done.unused["evidence"], **idle}},
                         notes=done.notes)  # fmt: skip
 
-    def _sampled(self, candidates: list[Candidate]) -> list[Candidate]:
+    def _draw_sample(self, candidates: list[Candidate]) -> list[Candidate]:
         size = self.spec.sample
         if size is None or size >= len(candidates):
             return candidates
-        return proportional(
+        return proportional_sample(
             candidates, size, name=lambda row: row.id, group=lambda row: row.partition, seed=self.context.seed
         )
 
     # --- asking
 
-    def _judge(self, judging: JudgingSpec, candidates: list[Candidate], evidence: list[Evidence]) -> _Case:
+    def _collect_votes(
+        self, judging: AnnotationSpec, candidates: list[Candidate], evidence: list[Evidence]
+    ) -> _CollectedReview:
         """What people decided; while something is missing, ask for it and wait."""
-        shown = display(candidates, evidence)
-        return _Case(shown, poll(self.votes, judging, shown.tasks, self.context, _SORTS))
+        shown = make_candidate_tasks(candidates, evidence)
+        return _CollectedReview(shown, collect_votes(self.backend, judging, shown.tasks, self.context, _SORTS))
 
-    # --- fates
+    # --- outcomes
 
-    def _unreviewed(self, candidates: list[Candidate], evidence: list[Evidence]) -> Gathered:
-        by_candidate = _by_candidate(evidence)
-        fates: list[tuple[str, list[Fate]]] = [
+    def _keep_unreviewed(self, candidates: list[Candidate], evidence: list[Evidence]) -> GatherResult:
+        by_candidate = _evidence_by_candidate(evidence)
+        outcomes: list[tuple[str, list[Outcome]]] = [
             (c.id, [Kept(self._item(c, by_candidate.get(c.id, []), reviewed=False))]) for c in candidates
         ]
         known = {candidate.id for candidate in candidates}
         unused = {row.id: "without_candidate" for row in evidence if row.of not in known}
-        return Gathered(fates, unused={"evidence": unused}, notes={"reviewed": False})
+        return GatherResult(outcomes, unused={"evidence": unused}, notes={"reviewed": False})
 
-    def _reviewed(
-        self, judging: JudgingSpec, case: _Case, candidates: list[Candidate], evidence: list[Evidence]
-    ) -> Gathered:
-        by_candidate = _by_candidate(evidence)
-        fates: list[tuple[str, list[Fate]]] = []
-        unused = {row.id: "without_candidate" for row in evidence if row.id not in case.shown.paragraph_of}
-        seen: list[Judged] = []
+    def _apply_decisions(
+        self, judging: AnnotationSpec, case: _CollectedReview, candidates: list[Candidate], evidence: list[Evidence]
+    ) -> GatherResult:
+        by_candidate = _evidence_by_candidate(evidence)
+        outcomes: list[tuple[str, list[Outcome]]] = []
+        unused = {row.id: "without_candidate" for row in evidence if row.id not in case.display.paragraph_key_of}
+        seen: list[CandidateDecisions] = []
         for candidate in candidates:
             rows = by_candidate.get(candidate.id, [])
-            idle = _idle(rows, case, judging)
+            idle = _unused_evidence(rows, case, judging)
             supporting = [row for row in rows if row.id not in idle]
-            judged = Judged(candidate.partition, _answers(candidate, case, judging), len(supporting))
+            judged = CandidateDecisions(
+                candidate.partition, _claim_decisions(candidate, case, judging), len(supporting)
+            )
             seen.append(judged)
-            gate = first_failed(judged, judging, judging.min_evidence)
+            gate = first_failed_gate(judged, judging, judging.min_evidence)
             if gate is None:
-                fates.append((candidate.id, [Kept(self._item(candidate, supporting, reviewed=True))]))
+                outcomes.append((candidate.id, [Kept(self._item(candidate, supporting, reviewed=True))]))
                 unused |= idle
             else:
-                fates.append((candidate.id, [_dropped(gate, judged, candidate, case, judging)]))
+                outcomes.append((candidate.id, [_dropped_by_gate(gate, judged, candidate, case, judging)]))
                 unused |= {row.id: "candidate_dropped" for row in rows}
-        return Gathered(fates, unused={"evidence": unused}, notes=_notes(judging, case, seen))
+        return GatherResult(outcomes, unused={"evidence": unused}, notes=_notes(judging, case, seen))
 
     def _item(self, candidate: Candidate, evidence: list[Evidence], *, reviewed: bool) -> Item[Claim]:
         claim = Claim(
@@ -205,14 +217,14 @@ class Annotate(Gather):
                 for row in evidence
             ),
         )  # fmt: skip
-        made_by = self.made_by("reviewed" if reviewed else "unreviewed")
+        produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
         return Item[Claim].child(
-            candidate, *evidence, made_by=made_by, payload=claim, candidate=candidate.id, fact=candidate.fact,
+            candidate, *evidence, produced_by=produced_by, payload=claim, candidate=candidate.id, fact=candidate.fact,
             reviewed=reviewed,
         )  # fmt: skip
 
 
-def _by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+def _evidence_by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     """Evidence rows by candidate, by base and rank."""
     found: dict[str, list[Evidence]] = {}
     for row in sorted(evidence, key=lambda row: (row.base, row.rank, row.id)):
@@ -220,24 +232,29 @@ def _by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     return found
 
 
-def _answers(candidate: Candidate, case: _Case, judging: JudgingSpec) -> dict[str, float]:
+def _claim_decisions(candidate: Candidate, case: _CollectedReview, judging: AnnotationSpec) -> dict[str, float]:
     """The decisions on the gating questions about a candidate."""
-    key, asked = case.shown.claim_of[candidate.id], judging.asked("claim")
+    key, asked = case.display.task_key_of[candidate.id], judging.questions_about("claim")
     return {
-        name: case.made.verdicts.decided[Subject(key, wording_key(asked[name]))] for name in judging.required("claim")
+        name: case.poll.labels.values[Subject(key, wording_key(asked[name]))]
+        for name in judging.gating_questions("claim")
     }
 
 
-def _idle(rows: Iterable[Evidence], case: _Case, judging: JudgingSpec) -> dict[str, str]:
+def _unused_evidence(rows: Iterable[Evidence], case: _CollectedReview, judging: AnnotationSpec) -> dict[str, str]:
     """The rows of one candidate that do not support it, with the reason."""
-    asked = judging.asked("evidence")
-    required = [(asked[name], wording_key(asked[name]), value) for name, value in judging.required("evidence").items()]
-    decided = case.made.verdicts.decided
+    asked = judging.questions_about("evidence")
+    required = [
+        (asked[name], wording_key(asked[name]), value) for name, value in judging.gating_questions("evidence").items()
+    ]
+    decided = case.poll.labels.values
     idle: dict[str, str] = {}
     before: set[str] = set()
     for row in rows:
-        key = case.shown.paragraph_of[row.id]
-        if not all(passes(question, decided[Subject(key, wording)], value) for question, wording, value in required):
+        key = case.display.paragraph_key_of[row.id]
+        if not all(
+            passes_gate(question, decided[Subject(key, wording)], value) for question, wording, value in required
+        ):
             idle[row.id] = "not_supporting"
         elif key in before:
             idle[row.id] = "repeated_paragraph"
@@ -245,25 +262,33 @@ def _idle(rows: Iterable[Evidence], case: _Case, judging: JudgingSpec) -> dict[s
     return idle
 
 
-def _dropped(gate: str, judged: Judged, candidate: Candidate, case: _Case, judging: JudgingSpec) -> Dropped:
+def _dropped_by_gate(
+    gate: str,
+    candidate_result: CandidateDecisions,
+    candidate: Candidate,
+    case: _CollectedReview,
+    judging: AnnotationSpec,
+) -> Dropped:
     if gate == EVIDENCE_GATE:
-        found, needed = judged.supporting, judging.min_evidence
+        found, needed = candidate_result.supporting_paragraphs, judging.min_evidence
         return Dropped("too_little_evidence", f"{found} supporting paragraphs, {needed} needed")
-    subject = Subject(case.shown.claim_of[candidate.id], wording_key(judging.asked()[gate]))
-    return Dropped(f"not_{gate}", how_decided(subject, case.made.verdicts, judging))
+    subject = Subject(case.display.task_key_of[candidate.id], wording_key(judging.questions_about()[gate]))
+    return Dropped(f"not_{gate}", decision_method(subject, case.poll.labels, judging))
 
 
 # --- telling
 
 
-def _notes(judging: JudgingSpec, case: _Case, judged: list[Judged]) -> dict[str, Any]:
+def _notes(
+    judging: AnnotationSpec, case: _CollectedReview, candidate_results: list[CandidateDecisions]
+) -> dict[str, Any]:
     return {
         "reviewed": True,
-        "agreement": agreement(case.made.asked, case.made.ballot, judging),
-        "questions": questions_told(judging, case.made),
-        "survivors": survivors(judged, judging),
+        "agreement": measure_agreement(case.poll.requests, case.poll.votes, judging),
+        "questions": summarise_questions(judging, case.poll),
+        "survivors": threshold_table(candidate_results, judging),
         "min_evidence": judging.min_evidence,
-        "gates": funnel(judged, judging),
-        "votes": votes_told(case.made),
-        "comments": comments_told(case.made),
+        "gates": gate_funnel(candidate_results, judging),
+        "votes": summarise_votes(case.poll),
+        "comments": summarise_comments(case.poll),
     }

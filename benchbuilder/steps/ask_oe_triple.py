@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Question, Statement
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import Unit
-from benchbuilder.core.text.templates import fill
+from benchbuilder.core.text.lengths import LengthUnit
+from benchbuilder.core.text.templates import fill_template
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.questions import is_one_sentence, leaks
+from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer
 from benchbuilder.steps.language.relations import RelationTables
 
 
@@ -31,7 +31,7 @@ class AskOeTripleSpec(StepSpec):
     """Characters that end a sentence; a question holds none but its mark."""
     ignore: str
     """Characters that do not count when the answer is looked for in the question."""
-    matching: Unit = "characters"
+    matching: LengthUnit = "characters"
     """Whether the question gives the answer away by its characters anywhere, or by whole words only."""
 
 
@@ -51,7 +51,7 @@ class AskOeTriple(Map):
         "leaks_answer": "The question holds the answer.",
     }
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """None; RecipeError with every fault of the relation tables."""
         RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
         return ()
@@ -61,8 +61,8 @@ class AskOeTriple(Map):
         spec: AskOeTripleSpec = self.spec
         self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """One ticket a statement."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """One branch a statement."""
         statement: Statement = row
         spec: AskOeTripleSpec = self.spec
         if not spec.enabled:
@@ -76,14 +76,14 @@ class AskOeTriple(Map):
             return [Dropped("unknown_relation", triple.relation)]
         if not entry.oe:
             return [Dropped("no_template", triple.relation)]
-        text, _ = fill(entry.oe, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
+        text, _ = fill_template(entry.oe, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
         if not is_one_sentence(text, spec.mark, spec.ends):
             return [Dropped("not_one_question", text)]
-        if leaks(triple.head if entry.answer_end == "head" else triple.tail, text, spec.ignore, spec.matching):
+        if leaks_answer(triple.head if entry.answer_end == "head" else triple.tail, text, spec.ignore, spec.matching):
             return [Dropped("leaks_answer", text)]
         question = Question.child(
             statement,
-            made_by=self.made_by(f"template:{entry.relation}"),
+            produced_by=self.produced_by(f"template:{entry.relation}"),
             type="oe",
             text=text,
             context=statement.context,

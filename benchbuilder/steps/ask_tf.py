@@ -9,22 +9,22 @@ from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.casing import CasingSpec, open_casing
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.roles import Question, Statement
-from benchbuilder.core.records.row import Frozen, MadeBy, Row
-from benchbuilder.core.text.answers import numbers
-from benchbuilder.core.text.normalise import comparable
+from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row
+from benchbuilder.core.text.answers import all_numbers
+from benchbuilder.core.text.normalise import comparison_form
 from benchbuilder.core.text.patterns import Regex, find_all
-from benchbuilder.core.text.punctuation import unwrapped
-from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.core.text.punctuation import strip_wrapping
+from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import exchanges, without_end
 from benchbuilder.steps.language.negation import count_negations
-from benchbuilder.steps.language.questions import Polarities, PolarityRule, is_one_sentence, with_mark
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.language.questions import Polarities, PolarityRule, is_one_sentence, with_end_mark
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 
-class TfForm(Frozen):
+class TfForm(FrozenModel):
     """How statements that match `when` (empty: all) become questions: `form` over ``{statement}``, its stop left out.
 
     A form of ``null`` says that no rule can do it.
@@ -88,7 +88,7 @@ class AskTfSpec(WriterSpec):
 class AskTf(Writer):
     """One true/false question a fact, about its true or its false statement, with the expected verdict.
 
-    The other statement's ticket is not applicable (``other_polarity``). The context stays in front of the question.
+    The other statement's branch is not applicable (``other_polarity``). The context stays in front of the question.
     """
 
     kind = "ask_tf"
@@ -125,64 +125,68 @@ class AskTf(Writer):
         self._casing = open_casing(self.spec.casing)
         self._polarity = Polarities(self.spec.polarity, self.context.seed, lookups.get("statements"))
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Each fact is asked about once, by its statement of one polarity."""
         statement: Statement = row
-        if statement.polarity != self._polarity.of(statement.fact):
+        if statement.polarity != self._polarity.polarity_of(statement.fact):
             return NotApplicable("other_polarity")
         return None
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """The statement in the first form whose pattern matches it."""
         statement: Statement = row
         spec: AskTfSpec = self.spec
         form = next((f.form for f in spec.forms if not f.when or find_all(f.when, statement.text)), None)
         if form is None:
             return NeedsModel(statement.text)
-        bare = self._bare(statement)
+        bare = self._without_stop(statement)
         inside = self._casing is not None and not form.startswith("{statement}")
-        text, _ = fill(form, {"statement": self._casing.lowered(bare) if self._casing and inside else bare})
+        text, _ = fill_template(
+            form, {"statement": self._casing.lower_first(bare) if self._casing and inside else bare}
+        )
         if not is_one_sentence(text, spec.mark, spec.ends):
             return Dropped("not_one_question", text)
         checks = ("one_question", "holds_statement")
-        return Kept(Question.true_or_false(statement, made_by=self.made_by(form), text=text, checks=checks))
+        return Kept(Question.true_or_false(statement, produced_by=self.produced_by(form), text=text, checks=checks))
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Context and statement."""
         return {"context": row.context, "statement": row.text}
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """The statement with the ending in the place of its stop."""
-        return "".join(mark for mark in self._bare(row) if mark not in self.spec.ends) + self.spec.ending
+        return "".join(mark for mark in self._without_stop(row) if mark not in self.spec.ends) + self.spec.ending
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """One question that holds the statement, no more and no less negated, and no verdict."""
         statement: Statement = row
         spec: AskTfSpec = self.spec
-        text = with_mark(unwrapped(text), spec.mark)
-        bare = self._bare(statement)
-        answer = statement.answer.of(statement.text) if statement.answer is not None else ""
+        text = with_end_mark(strip_wrapping(text), spec.mark)
+        bare = self._without_stop(statement)
+        answer = statement.answer.slice_of(statement.text) if statement.answer is not None else ""
         if "\n" in text or not is_one_sentence(text, spec.mark, spec.ends):
-            return Fault("not_one_question")
+            return ReplyFault("not_one_question")
         if not text.endswith(spec.ending):
-            return Fault("not_true_or_false", spec.ending)
+            return ReplyFault("not_true_or_false", spec.ending)
         if any(len(find_all(pattern, text)) > len(find_all(pattern, statement.text)) for pattern in spec.verdicts):
-            return Fault("leaks_verdict")
+            return ReplyFault("leaks_verdict")
         if answer not in text:
-            return Fault("answer_missing", answer)
+            return ReplyFault("answer_missing", answer)
         counts = (count_negations(said, spec.negations, spec.harmless) for said in (bare, text))
         if len(set(counts)) > 1:
-            return Fault("polarity_changed", statement.text)
-        if numbers(bare) != numbers(text) or not any(self._asks(frame, bare, text) for frame in spec.frames):
-            return Fault("inconsistent", statement.text)
+            return ReplyFault("polarity_changed", statement.text)
+        if all_numbers(bare) != all_numbers(text) or not any(
+            self._is_framed_statement(frame, bare, text) for frame in spec.frames
+        ):
+            return ReplyFault("inconsistent", statement.text)
         checks = ["one_question", "true_or_false", "keeps_statement", "no_verdict"]
         if spec.negations:
             checks.append("same_negations")
-        return Question.true_or_false(statement, made_by=made_by, text=text, checks=tuple(checks))
+        return Question.true_or_false(statement, produced_by=produced_by, text=text, checks=tuple(checks))
 
-    def _asks(self, frame: str, bare: str, text: str) -> bool:
+    def _is_framed_statement(self, frame: str, bare: str, text: str) -> bool:
         """Whether `text` is the statement in `frame`, but for marks and one of the words that may be added."""
-        asked = self._key(fill(frame, {"statement": bare})[0])
+        asked = self._key(fill_template(frame, {"statement": bare})[0])
         said = self._key(text)
         if said == asked:
             return True
@@ -193,7 +197,7 @@ class AskTf(Writer):
         return any(exchanges(wanted, body, "", self._key(word)) for word in self.spec.additions)
 
     def _key(self, text: str) -> str:
-        return comparable("".join(mark for mark in text if mark not in self.spec.loose))
+        return comparison_form("".join(mark for mark in text if mark not in self.spec.loose))
 
-    def _bare(self, statement: Statement) -> str:
+    def _without_stop(self, statement: Statement) -> str:
         return without_end(statement.text, self.spec.stop)

@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Question, Statement
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import without_end
 from benchbuilder.steps.language.questions import Polarities, is_one_sentence
@@ -68,7 +68,7 @@ class AskTfTriple(Map):
         "inconsistent": "The question does not hold the statement.",
     }
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """None; RecipeError with every fault of the relation tables."""
         RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
         return ()
@@ -79,26 +79,26 @@ class AskTfTriple(Map):
         self._polarity = Polarities(spec.polarity, self.context.seed, lookups.get("statements"))
         self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """One ticket a statement."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """One branch a statement."""
         statement: Statement = row
         spec: AskTfTripleSpec = self.spec
-        if statement.polarity != self._polarity.of(statement.fact):
+        if statement.polarity != self._polarity.polarity_of(statement.fact):
             return [NotApplicable("other_polarity")]
         bare = without_end(statement.text, spec.stop)
         form = spec.true_form if statement.polarity == "true" else spec.false_form
         if form is not None:
-            text, rule = fill(form, {"statement": bare})[0], f"{statement.polarity}_form"
+            text, rule = fill_template(form, {"statement": bare})[0], f"{statement.polarity}_form"
         else:
             triple: Triple = parents["fact"].payload
             entry = self._tables.find(statement.partition, triple.relation, triple.head, triple.tail)
             if entry is None:
                 return [Dropped("unknown_relation", triple.relation)]
             values = {"head": triple.head, "tail": triple.tail, "relation": triple.relation}
-            text, rule = fill(entry.tf, values)[0], f"template:{entry.relation}"
+            text, rule = fill_template(entry.tf, values)[0], f"template:{entry.relation}"
         if not is_one_sentence(text, spec.mark, spec.ends):
             return [Dropped("not_one_question", text)]
         if bare not in text:
             return [Dropped("inconsistent", text)]
         checks = ("one_question", "holds_statement")
-        return [Kept(Question.true_or_false(statement, made_by=self.made_by(rule), text=text, checks=checks))]
+        return [Kept(Question.true_or_false(statement, produced_by=self.produced_by(rule), text=text, checks=checks))]

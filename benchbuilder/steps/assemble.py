@@ -7,20 +7,20 @@ from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
 from benchbuilder.core.records.roles import Candidate, Question, Statement
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Gather, Port
 
-FalseSort = Literal["negated", "replaced"]
+FalseStatementSort = Literal["negated", "replaced"]
 
 
 class AssembleSpec(StepSpec):
     """Which false statement is the wrong answer; the first that the fact has counts."""
 
-    wrong_oe: tuple[FalseSort, ...]
+    wrong_oe: tuple[FalseStatementSort, ...]
     """For open-ended questions."""
-    wrong_tf: tuple[FalseSort, ...]
+    wrong_tf: tuple[FalseStatementSort, ...]
     """For true/false questions about the true statement; one about a false statement has that very statement."""
 
 
@@ -51,8 +51,8 @@ class Assemble(Gather):
         "not_chosen": "The questions about the fact have another wrong answer.",
     }
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
-        """The fate of each question, and the statements that no candidate uses."""
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+        """The outcome of each question, and the statements that no candidate uses."""
         statements: dict[str, dict[str, list[Statement]]] = {}
         for port in ("stated", "negated", "replaced"):
             by_fact = statements.setdefault(port, {})
@@ -62,19 +62,19 @@ class Assemble(Gather):
         by_id = {row.id: row for by_fact in statements.values() for rows in by_fact.values() for row in rows}
         for denial in denials.values():
             statements.setdefault("denied", {}).setdefault(denial.fact, []).append(denial)
-        fates: list[tuple[str, list[Fate]]] = []
+        outcomes: list[tuple[str, list[Outcome]]] = []
         asked, used, answered = set[str](), set[str](), set[str]()
         for question in tables["each"]:
             denial, claim = denials.get(question.of), by_id.get(question.of)
             if question.type == "tf" and denial is not None and claim is not None:
                 right, wrong = (claim, denial) if question.expected == "yes" else (denial, claim)
-                fate: Fate = self._made(question, right, wrong)
+                outcome: Outcome = self._build_candidate(question, right, wrong)
             else:
-                fate = self._candidate(question, statements)
-            fates.append((question.id, [fate]))
+                outcome = self._assemble_question(question, statements)
+            outcomes.append((question.id, [outcome]))
             asked.add(question.fact)
-            if isinstance(fate, Kept):
-                used.update(fate.row.parents)
+            if isinstance(outcome, Kept):
+                used.update(outcome.row.parents)
                 answered.add(question.fact)
         unused = {
             port: {
@@ -85,25 +85,27 @@ class Assemble(Gather):
             }
             for port, by_fact in statements.items()
         }
-        return Gathered(fates=fates, unused=unused)
+        return GatherResult(outcomes=outcomes, unused=unused)
 
-    def _candidate(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Fate:
+    def _assemble_question(
+        self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]
+    ) -> Outcome:
         right = next(iter(statements["stated"].get(question.fact, ())), None)
         if right is None:
             return Dropped("no_right_answer", question.text)
-        wrong = self._wrong(question, statements)
+        wrong = self._wrong_statement(question, statements)
         if wrong is None:
             return Dropped("no_wrong_answer", question.text)
-        return self._made(question, right, wrong)
+        return self._build_candidate(question, right, wrong)
 
-    def _made(self, question: Question, right: Statement, wrong: Statement) -> Fate:
+    def _build_candidate(self, question: Question, right: Statement, wrong: Statement) -> Outcome:
         if wrong.text == right.text:
             return Dropped("same_answers", right.text)
         candidate = Candidate.child(
             question,
             right,
             wrong,
-            made_by=self.made_by(wrong.joined),
+            produced_by=self.produced_by(wrong.joined),
             type=question.type,
             expected=question.expected,
             context=question.context,
@@ -115,16 +117,18 @@ class Assemble(Gather):
         )
         return Kept(candidate)
 
-    def _wrong(self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]) -> Statement | None:
+    def _wrong_statement(
+        self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]
+    ) -> Statement | None:
         if question.expected == "no":
-            sorts: Iterable[FalseSort] = ("negated", "replaced")
+            sorts: Iterable[FalseStatementSort] = ("negated", "replaced")
             own = (row for sort in sorts for row in statements[sort].get(question.fact, ()) if row.id == question.of)
             return next(own, None)
-        order: tuple[FalseSort, ...] = self.spec.wrong_oe if question.type == "oe" else self.spec.wrong_tf
+        order: tuple[FalseStatementSort, ...] = self.spec.wrong_oe if question.type == "oe" else self.spec.wrong_tf
         return next((row for sort in order for row in statements[sort].get(question.fact, ())), None)
 
 
-def _why_unused(fact: str, asked: set[str], answered: set[str]) -> str:
-    if fact not in asked:
+def _why_unused(fact: str, asked_facts: set[str], answered_facts: set[str]) -> str:
+    if fact not in asked_facts:
         return "no_question"
-    return "not_chosen" if fact in answered else "no_candidate"
+    return "not_chosen" if fact in answered_facts else "no_candidate"

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import KindSpec, StepSpec
-from benchbuilder.core.context import Complaint, Context
-from benchbuilder.core.records.arrow.batches import Tickets
+from benchbuilder.core.context import SpecIssue, StepContext
+from benchbuilder.core.records.arrow.batches import OutcomeBatch
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Fate, Gathered, Screened
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.outcomes import FilterResult, GatherResult, Outcome
+from benchbuilder.core.records.row import ProducedBy, Row
 from benchbuilder.models.conversation import Conversation
 
 
@@ -22,8 +22,8 @@ class Port:
     """Where rows enter a stage.
 
     `row` is the role, with its payload where that matters (``Fact[Triple]``). `mode` is ``each`` (every row is a
-    ticket), ``parent`` (the ancestor of the row at hand, joined by id), ``lookup`` (the whole table, read-only, no
-    tickets) or ``whole`` (a gather's further input: every row is used or named as unused).
+    branch), ``parent`` (the ancestor of the row at hand, joined by id), ``lookup`` (the whole table, read-only, no
+    branches) or ``whole`` (a gather's further input: every row is used or named as unused).
     """
 
     row: type[Row]
@@ -31,7 +31,7 @@ class Port:
     optional: bool = False
 
 
-class Stage(ABC):
+class Step(ABC):
     """One verb. A stage is made from its spec, opened in the process that runs it, and must be picklable before.
 
     `version` is bumped by hand whenever the output for the same input changes. `reasons` is the closed list of drop
@@ -50,7 +50,7 @@ class Stage(ABC):
     translates: ClassVar[bool] = False
     """Whether the rows that it makes are of another language than their parent, and say so."""
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         self.spec = spec
         self.context = context
 
@@ -58,7 +58,7 @@ class Stage(ABC):
         """Versions of what shapes the output besides the spec (distributions, dictionaries), for the key."""
         return {}
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """Hashes of what people or models contributed so far (vote files), by name.
 
         A step that observes something is never run again once sealed, unless asked; a difference between these
@@ -66,7 +66,7 @@ class Stage(ABC):
         """
         return {}
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """What in the spec does not fit the rows of the ports, known before any row: field and column names.
 
         RecipeError for faults in the files that the spec names.
@@ -83,38 +83,38 @@ class Stage(ABC):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Get ready to run in this process: open files, models, tokenizers. `lookups` holds the lookup ports."""
 
-    def made_by(self, rule: str = "") -> MadeBy:
+    def produced_by(self, rule: str = "") -> ProducedBy:
         """The mark for rows of this stage, made by `rule`."""
-        return MadeBy(rule=f"{self.kind}/{rule}" if rule else self.kind, version=str(self.version))
+        return ProducedBy(rule=f"{self.kind}/{rule}" if rule else self.kind, version=str(self.version))
 
 
-class Filter(Stage):
+class Filter(Step):
     """Keeps or drops rows as they are; works on a whole Arrow batch at a time."""
 
     @abstractmethod
-    def screen(self, table: Table[Any]) -> Screened:
+    def screen(self, table: Table[Any]) -> FilterResult:
         """For each row, ``None`` or the reason why it is dropped."""
 
 
-class Map(Stage):
+class Map(Step):
     """Turns each row into rows of its own, one row at a time, in any order, anywhere."""
 
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = ("",)
-    """The tickets of a row: declared slots, or ``many`` (n >= 1 fates, with distinct slots)."""
+    """The branches of a row: declared slots, or ``many`` (n >= 1 outcomes, with distinct slots)."""
 
     @abstractmethod
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """The fates of the row's tickets: exactly one for each slot. `parents` holds the parent ports' rows."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """The outcomes of the row's branches: exactly one for each slot. `parents` holds the parent ports' rows."""
 
-    def map_columns(self, table: Table[Any]) -> Tickets | None:  # noqa: ARG002
-        """The tickets of a table of rows, made by the column: the same that `map` makes of each row.
+    def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:  # noqa: ARG002
+        """The branches of a table of rows, made by the column: the same that `map` makes of each row.
 
         ``None`` where rows must be looked at one by one. Asked only of a stage without parent ports.
         """
         return None
 
 
-class Prompted(Map):
+class PromptedMap(Map):
     """A map that may put prompts to a model.
 
     The work on a row is a conversation without any input or output of its own: whoever drives it sends its requests,
@@ -123,29 +123,29 @@ class Prompted(Map):
 
     @property
     @abstractmethod
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model that it puts prompts to; ``None`` if it works by rules alone."""
 
     @abstractmethod
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
-        """The work on one row. Equal replies lead to equal requests and fates."""
+        """The work on one row. Equal replies lead to equal requests and outcomes."""
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """The fates of a row that needs no model; TypeError if it asks one."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """The outcomes of a row that needs no model; TypeError if it asks one."""
         try:
             next(self.converse(row, parents))
         except StopIteration as end:
-            fates: list[Fate] = end.value
-            return fates
+            outcomes: list[Outcome] = end.value
+            return outcomes
         raise TypeError(f"step {self.context.step!r} asks a model: it is driven by conversations")
 
 
-class Gather(Stage):
+class Gather(Step):
     """Needs all rows at once and runs once."""
 
     @abstractmethod
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered | Tickets:
-        """The fates of every row of the `each` port, and what was unused of the `whole` ports.
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult | OutcomeBatch:
+        """The outcomes of every row of the `each` port, and what was unused of the `whole` ports.
 
-        A gather without `whole` ports and notes may give its tickets by the column, in the order of the rows.
+        A gather without `whole` ports and notes may give its branches by the column, in the order of the rows.
         """

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.normalise import normalise_space
 from benchbuilder.core.text.patterns import Regex, find_all
 from benchbuilder.steps.base import Map, Port
 
@@ -47,9 +47,9 @@ class CleanChoice(Map):
 
     spec: CleanChoiceSpec
 
-    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The cleaned fact."""
-        payload = row.payload.map_texts(tidy_space)
+        payload = row.payload.map_texts(normalise_space)
         context = self._clean(payload.context, opens=True)
         if context:  # what separates it from the question stays
             context += row.payload.context[len(row.payload.context.rstrip()) :]
@@ -61,7 +61,7 @@ class CleanChoice(Map):
         payload = payload.model_copy(update={"context": context, "question": question})
         if payload == row.payload:
             return [Kept(row)]
-        return [Kept(type(row).child(row, made_by=self.made_by(), payload=payload, original=row.original))]
+        return [Kept(type(row).child(row, produced_by=self.produced_by(), payload=payload, original=row.original))]
 
     def _clean(self, text: str, *, opens: bool) -> str:
         """`text` cleaned; `opens` says that the stem begins with it."""
@@ -71,7 +71,7 @@ class CleanChoice(Map):
             text = self._break(self.spec.inner_numbering, text)
         for mark in self.spec.remove:
             text = text.replace(mark, "")
-        return tidy_space(text)
+        return normalise_space(text)
 
     def _break(self, pattern: str, text: str) -> str:
         parts: list[str] = []

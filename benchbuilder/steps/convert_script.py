@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.arrow.batches import Tickets, passed
-from benchbuilder.core.records.arrow.build_rows import column, leaves
+from benchbuilder.core.records.arrow.batches import OutcomeBatch, pass_through_batch
+from benchbuilder.core.records.arrow.build_rows import combined_column, text_leaves
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.outcomes import Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Payload
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import NormalForm, in_form
+from benchbuilder.core.text.normalise import NormalForm, to_normal_form
 from benchbuilder.core.text.script import Conversion, convert_script, script_version
 from benchbuilder.steps.base import Map, Port
 
@@ -34,13 +34,13 @@ class ConvertScriptSpec(StepSpec):
     convert: Conversion | None
     normal_form: NormalForm | None = None
 
-    def parts(self) -> tuple[str, ...]:
+    def part_names(self) -> tuple[str, ...]:
         """The names of what is done, in order."""
         return tuple(name for name in (self.normal_form, self.convert) if name is not None)
 
-    def write(self, text: str) -> str:
+    def convert_text(self, text: str) -> str:
         """`text` in the form and the script."""
-        text = text if self.normal_form is None else in_form(text, self.normal_form)
+        text = text if self.normal_form is None else to_normal_form(text, self.normal_form)
         return text if self.convert is None else convert_script(text, self.convert)
 
 
@@ -62,22 +62,22 @@ class ConvertScript(Map):
         """The version of OpenCC, where it is used."""
         return {} if self.spec.convert is None else {"opencc": script_version()}
 
-    def map_columns(self, table: Table[Any]) -> Tickets | None:
+    def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
         """The rows in which a text changes, one by one; the others pass as they are."""
-        if not self.spec.parts():
-            return passed(table, [], [])
+        if not self.spec.part_names():
+            return pass_through_batch(table, [], [])
         payload: Any = table.row.model_fields["payload"].annotation
         if not (isinstance(payload, type) and issubclass(payload, Payload) and payload.by_field):
             return None
-        places = self._changed(column(table.arrow, "payload"))
+        places = self._changed_positions(combined_column(table.arrow, "payload"))
         rows = Table(table.arrow.take(pa.array(places)), table.row) if len(places) else ()
-        return passed(table, places.tolist(), [list(self.map(row, {})) for row in rows])
+        return pass_through_batch(table, places.tolist(), [list(self.map(row, {})) for row in rows])
 
-    def _changed(self, payloads: pa.Array[Any]) -> Any:
+    def _changed_positions(self, payloads: pa.Array[Any]) -> Any:
         """The places of the payloads that hold a text which changes."""
-        found = list(leaves(payloads))
+        found = list(text_leaves(payloads))
         texts: Any = pa.chunked_array([part for _, part in found], pa.string()).unique().drop_null()
-        changed = pa.array(_that_change(texts.to_pylist(), self.spec.write), pa.string())
+        changed = pa.array(_changing_texts(texts.to_pylist(), self.spec.convert_text), pa.string())
         if not len(changed):
             return np.zeros(0, np.int64)
         marks: list[Any] = [pc.is_in(part, value_set=changed) for _, part in found]
@@ -85,20 +85,20 @@ class ConvertScript(Map):
             rows[mark.to_numpy(zero_copy_only=False)] for (rows, _), mark in zip(found, marks, strict=True)
         ]))  # fmt: skip
 
-    def map(self, row: Fact[Any], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Any], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The converted fact."""
-        if not self.spec.parts():
+        if not self.spec.part_names():
             return [Kept(row)]
-        payload: Payload = row.payload.map_texts(self.spec.write)
+        payload: Payload = row.payload.map_texts(self.spec.convert_text)
         if payload == row.payload:
             return [Kept(row)]
-        original = row.original or "\t".join(row.payload.flat().values())
-        made_by = self.made_by("+".join(self.spec.parts()))
-        return [Kept(type(row).child(row, made_by=made_by, payload=payload, original=original))]
+        original = row.original or "\t".join(row.payload.flat_cells().values())
+        produced_by = self.produced_by("+".join(self.spec.part_names()))
+        return [Kept(type(row).child(row, produced_by=produced_by, payload=payload, original=original))]
 
 
-def _that_change(texts: list[str], write: Callable[[str], str]) -> list[str]:
-    """Those of `texts` that `write` changes."""
+def _changing_texts(texts: list[str], write: Callable[[str], str]) -> list[str]:
+    """Those of `texts` that `convert_text` changes."""
     alone = [text for text in texts if _LINE in text or _END in text]
     plain = [text for text in texts if _LINE not in text and _END not in text]
     joined = _LINE.join(plain)

@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.batches import Tickets
-from benchbuilder.core.records.arrow.build_rows import column, same
+from benchbuilder.core.records.arrow.batches import OutcomeBatch
+from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column
 from benchbuilder.core.records.arrow.column_names import column_names
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Gather, Port
-from benchbuilder.steps.language.composing import stripped
+from benchbuilder.steps.language.composing import strip_texts
 
 _compute: Any = pc
 _WINDOW = 65_536
@@ -54,37 +54,37 @@ class Deduplicate(Gather):
 
     spec: DeduplicateSpec
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Fields that name a column which the rows do not have."""
         known = column_names(rows["each"])
         for name, path in self.spec.fields.items():
             if path not in known:
-                yield Complaint(f"fields.{name}", "the rows have no such column", path, known)
+                yield SpecIssue(f"fields.{name}", "the rows have no such column", path, known)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Tickets:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> OutcomeBatch:
         """Every row, kept or dropped, in the order in which they came."""
         table = tables["each"]
-        stays = self._stays(table)
+        stays = self._kept_positions(table)
         kept = stays == np.arange(len(table))
         lost = pa.array(stays[~kept])
-        ids, origins = column(table.arrow, "id"), table.arrow.select(["origin"])
-        where = [column(origins, f"origin.{name}").take(lost) for name in ("file", "line")]
+        ids, origins = combined_column(table.arrow, "id"), table.arrow.select(["origin"])
+        where = [combined_column(origins, f"origin.{name}").take(lost) for name in ("file", "line")]
         told = [f"same {', '.join(self.spec.fields)} as ", ids.take(lost), " (", where[0], ":",
                 where[1].cast(pa.string()), ")"]  # fmt: skip
-        mask, empty = pa.array(kept), same("", len(table))
+        mask, empty = pa.array(kept), constant_column("", len(table))
         details = _compute.replace_with_mask(empty, pa.array(~kept), _compute.binary_join_element_wise(*told, ""))
-        fates = _compute.if_else(mask, "kept", "dropped")
+        outcomes = _compute.if_else(mask, "kept", "dropped")
         reasons = _compute.if_else(mask, "", "duplicate")
         rows = Table(table.arrow if kept.all() else table.arrow.filter(mask), table.row)
-        return Tickets(pa.array(np.arange(len(table))), empty, fates, reasons, details, rows)
+        return OutcomeBatch(pa.array(np.arange(len(table))), empty, outcomes, reasons, details, rows)
 
-    def _stays(self, table: Table[Any]) -> Any:
+    def _kept_positions(self, table: Table[Any]) -> Any:
         """For each row the place of the one that stays of those that say the same."""
         keys = np.concatenate([np.zeros((0, 2), np.uint64), *(
-            _hashed([_compared(table.row, part, path) for path in self.spec.fields.values()])
+            _hash_lines([_comparison_values(table.row, part, path) for path in self.spec.fields.values()])
             for start in range(0, len(table), _WINDOW) if (part := table.arrow.slice(start, _WINDOW))
         )])  # fmt: skip
-        partitions: Any = column(table.arrow.select(["partition"]), "partition")
+        partitions: Any = combined_column(table.arrow.select(["partition"]), "partition")
         order: Any = _compute.index_in(partitions, value_set=pa.array(self.spec.prefer, pa.string()))
         ranks = order.fill_null(len(self.spec.prefer)).to_numpy(zero_copy_only=False)
         sorted_by = np.lexsort((ranks, keys[:, 1], keys[:, 0]))
@@ -95,7 +95,7 @@ class Deduplicate(Gather):
         return stays
 
 
-def _compared(row: type[Row], table: pa.Table, path: str) -> Any:
+def _comparison_values(row: type[Row], table: pa.Table, path: str) -> Any:
     """The values at dotted `path` in the form in which they are compared."""
     if path not in column_names(row):
         raise DataError(
@@ -103,14 +103,14 @@ def _compared(row: type[Row], table: pa.Table, path: str) -> Any:
             where=path,
             next="name a column of the rows in the step's `fields`, with dots into structs (payload.question)",
         )
-    values: Any = column(table, path)
+    values: Any = combined_column(table, path)
     if pa.types.is_string(values.type):
-        return stripped(values).fill_null("null")
+        return strip_texts(values).fill_null("null")
     told = [json.dumps(value, ensure_ascii=False, sort_keys=True) for value in values.to_pylist()]
     return pa.array(told, pa.string())
 
 
-def _hashed(columns: list[Any]) -> Any:
+def _hash_lines(columns: list[Any]) -> Any:
     """A hash of the values of each line, as two numbers."""
     parts = [part for texts in columns for part in (_compute.binary_length(texts).cast(pa.string()), ":", texts)]
     lines = _compute.binary_join_element_wise(*parts, "")

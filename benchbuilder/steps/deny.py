@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from pydantic import field_validator
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.outcomes import Kept, Outcome
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Row, Span
 from benchbuilder.core.text.casing import Casing
 from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import without_end
 
@@ -30,7 +30,7 @@ class DenySpec(StepSpec):
 
     @field_validator("form")
     @classmethod
-    def _holds_statement(cls, form: str) -> str:
+    def _check_placeholder(cls, form: str) -> str:
         if template_faults(form, ("statement",)) or form.count("{statement}") != 1:
             raise ValueError(f"{form!r}: {{statement}} must stand in it once, and nothing else in braces")
         return form
@@ -51,18 +51,18 @@ class Deny(Map):
 
     spec: DenySpec
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a statement."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """One branch a statement."""
         said: Statement = row
         bare = without_end(said.text, self.spec.stop)
         if self.spec.lowered:
-            bare = Casing(keep=self.spec.keep_capitals).lowered(bare)
-        text, places = fill(self.spec.form, {"statement": bare})
+            bare = Casing(keep=self.spec.keep_capitals).lower_first(bare)
+        text, places = fill_template(self.spec.form, {"statement": bare})
         at = places["statement"].start
         answer = None if said.answer is None else Span(start=at + said.answer.start, end=at + said.answer.end)
         denial = Statement.child(
             said,
-            made_by=self.made_by(self.spec.form),
+            produced_by=self.produced_by(self.spec.form),
             polarity="false" if said.polarity == "true" else "true",
             text=text,
             joined="negation",

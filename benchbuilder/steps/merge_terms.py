@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Term
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import Fold, folded
+from benchbuilder.core.text.normalise import Fold, fold_text
 from benchbuilder.steps.base import Gather, Port
 
 _FACT = Fact[Term]
@@ -33,23 +33,23 @@ class MergeTerms(Gather):
 
     spec: MergeTermsSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Each word once, in the order in which they came."""
         rows = list(tables["each"])
         same: dict[str, list[Any]] = {}
         for row in rows:
-            same.setdefault(folded(row.payload.text, self.spec.fold), []).append(row)
-        fates: dict[str, list[Fate]] = {}
+            same.setdefault(fold_text(row.payload.text, self.spec.fold), []).append(row)
+        outcomes: dict[str, list[Outcome]] = {}
         for first, *others in same.values():
-            payload = first.payload.model_copy(update=_together([first.payload, *(row.payload for row in others)]))
-            fates[first.id] = [Kept(_FACT.child(first, *others, made_by=self.made_by(), payload=payload))]
+            payload = first.payload.model_copy(update=_merge_fields([first.payload, *(row.payload for row in others)]))
+            outcomes[first.id] = [Kept(_FACT.child(first, *others, produced_by=self.produced_by(), payload=payload))]
             for row in others:
-                fates[row.id] = [Dropped("merged", f"{row.payload.text} of {', '.join(row.payload.lists)}: as "
-                                         f"{first.payload.text} of {', '.join(first.payload.lists)}")]  # fmt: skip
-        return Gathered([(row.id, fates[row.id]) for row in rows])
+                outcomes[row.id] = [Dropped("merged", f"{row.payload.fold_text} of {', '.join(row.payload.lists)}: as "
+                                         f"{first.payload.fold_text} of {', '.join(first.payload.lists)}")]  # fmt: skip
+        return GatherResult([(row.id, outcomes[row.id]) for row in rows])
 
 
-def _together(terms: Sequence[Term]) -> dict[str, Any]:
+def _merge_fields(terms: Sequence[Term]) -> dict[str, Any]:
     """What all of the terms say."""
     return {
         **{

@@ -8,31 +8,31 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
-from benchbuilder.config.spec.casing import open_forms
+from benchbuilder.config.spec.casing import open_word_forms
 from benchbuilder.core import registry
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import Frozen, MadeBy, Row, Span
+from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row, Span
 from benchbuilder.core.text.patterns import Regex, find_all, find_word, word_boundaries
-from benchbuilder.core.text.punctuation import ended, unwrapped
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.core.text.punctuation import end_with, strip_wrapping
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import cuts_word, exchanges, one_edit, replace_span, shifted, without_end
+from benchbuilder.steps.language.edits import cuts_word, exchanges, replace_span, shift_span, single_edit, without_end
 from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
 from benchbuilder.steps.language.questions import is_one_sentence
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 
-class SeamNegation(Frozen):
+class SeamNegation(FrozenModel):
     """What the text before the answer may end in, and what it ends in when negated (``null``: no rule can)."""
 
     end: Annotated[str, Field(min_length=1)]
     negated: str | None
 
 
-class Exchange(Frozen):
+class Exchange(FrozenModel):
     """What a model may write in the place of `old` to negate it: one of `new`."""
 
     old: str
@@ -45,7 +45,7 @@ class NegateSpec(WriterSpec):
     method: Literal["seam", "search"]
     """``seam``: at the predicate before the answer; ``search``: by an ordered text search."""
     seams: tuple[SeamNegation, ...]
-    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in `forms`."""
+    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in `open_word_forms`."""
     forms: tuple[FileRef, ...] = ()
     """Tables of word forms, whose columns `seams` may name."""
     whole_words: tuple[str, ...]
@@ -119,51 +119,51 @@ class Negate(Writer):
         own = self._make_tokenizer().fingerprint() if self.spec.tokenizer is not None else {}
         return {**super().fingerprint(), **own}
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
         """What any writer has to complain of, and a tokenizer that does not cut words."""
         tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
-        return [*super().complaints(rows), *(not_of_words(tokenizer) if tokenizer is not None else ())]
+        return [*super().validate_inputs(rows), *(word_boundary_problem(tokenizer) if tokenizer is not None else ())]
 
     def _make_tokenizer(self) -> Tokenizer:
-        return registry.create("tokenizer", self.spec.tokenizer)
+        return registry.create_from_spec("tokenizer", self.spec.tokenizer)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the tokenizer, if the recipe names one, and read the prompts."""
         super().open(lookups)
-        forms, seams = open_forms(self.spec.forms), dict[tuple[str, str | None], None]()
+        forms, seams = open_word_forms(self.spec.forms), dict[tuple[str, str | None], None]()
         for rule in self.spec.seams:
-            pairs = forms.each(rule.end, rule.negated or "")
+            pairs = forms.fill_templates(rule.end, rule.negated or "")
             seams.update({(end, negated if rule.negated is not None else None): None for end, negated in pairs})
         self._seams = tuple(SeamNegation(end=end, negated=negated) for end, negated in seams)
         self._tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
         if self._tokenizer is not None:
             self._tokenizer.open()
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Statements that hold a negation, inside the answer or outside, are dropped."""
         true: Statement = row
-        if self._count(true.text, true.answer) or self._count(self._answer(true), None):
+        if self._count_negations(true.text, true.answer) or self._count_negations(self._answer(true), None):
             return Dropped("already_negative", true.text)
         return None
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """The negated predicate, where the rules know it."""
         true: Statement = row
         spec: NegateSpec = self.spec
-        edit = search_negation(true.text, spec.search) if spec.method == "search" else self._at_predicate(true)
+        edit = search_negation(true.text, spec.search) if spec.method == "search" else self._negate_predicate(true)
         if edit is None:
             return NeedsModel(true.text)
         span, new = edit
         if not self._negates_once(true, span, new):
             text = replace_span(true.text, span, new)
-            return NeedsModel(text) if self.asks is not None else Dropped("not_one_negation_more", text)
-        return Kept(self._false(true, span, new, self.made_by(spec.method), ()))
+            return NeedsModel(text) if self.model_spec is not None else Dropped("not_one_negation_more", text)
+        return Kept(self._false_statement(true, span, new, self.produced_by(spec.method), ()))
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Statement and answer."""
         return {"statement": row.text, "answer": self._answer(row)}
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:
         """What the rules make of it, else the statement with a negation before its answer."""
         true: Statement = row
         made = self.by_rule(row, parents)
@@ -173,66 +173,71 @@ class Negate(Writer):
         at = true.answer.start if true.answer is not None else len(bare)
         return true.text[:at] + self.spec.stand_in + true.text[at:]
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """The true statement with one short part changed outside the answer, and one negation more by that."""
         true: Statement = row
         spec: NegateSpec = self.spec
-        said = unwrapped(text)
-        text = ended(said, spec.stop, spec.marks)
+        said = strip_wrapping(text)
+        text = end_with(said, spec.stop, spec.marks)
         if "\n" in said or not is_one_sentence(text, spec.stop, spec.ends):
-            return Fault("not_one_sentence")
+            return ReplyFault("not_one_sentence")
         answer = self._answer(true)
         if answer not in text:
-            return Fault("answer_changed", answer)
-        edit = one_edit(true.text, text, true.answer)
+            return ReplyFault("answer_changed", answer)
+        edit = single_edit(true.text, text, true.answer)
         if edit is None or max(edit[0].end - edit[0].start, len(edit[1])) > spec.max_edit:
-            return Fault("changed_elsewhere", true.text)
+            return ReplyFault("changed_elsewhere", true.text)
         if any(len(find_all(pattern, text)) > len(find_all(pattern, true.text)) for pattern in spec.hedges):
-            return Fault("hedged", true.text)
+            return ReplyFault("hedged", true.text)
         if not self._negates_once(true, *edit):
-            return Fault("not_one_negation_more", true.text)
-        if spec.exchanges and not self._plainly(true, text):
-            return Fault("changed_elsewhere", true.text)
-        return self._false(true, *edit, made_by, ("one_sentence", "one_edit"))
+            return ReplyFault("not_one_negation_more", true.text)
+        if spec.exchanges and not self._is_allowed_exchange(true, text):
+            return ReplyFault("changed_elsewhere", true.text)
+        return self._false_statement(true, *edit, produced_by, ("one_sentence", "one_edit"))
 
     def _answer(self, true: Statement) -> str:
-        return true.answer.of(true.text) if true.answer is not None else ""
+        return true.answer.slice_of(true.text) if true.answer is not None else ""
 
     def _negates_once(self, true: Statement, span: Span, new: str) -> bool:
         """Whether `new` in the place of `span` makes another text, with one negation more if those are counted."""
         text = replace_span(true.text, span, new)
         if text == true.text:
             return False
-        before, after = self._count(true.text, true.answer), self._count(text, shifted(true.answer, span, len(new)))
+        before, after = (
+            self._count_negations(true.text, true.answer),
+            self._count_negations(text, shift_span(true.answer, span, len(new))),
+        )
         return not self.spec.negations or after == before + 1
 
-    def _plainly(self, true: Statement, text: str) -> bool:
+    def _is_allowed_exchange(self, true: Statement, text: str) -> bool:
         """Whether `text` is the true one with one of the exchanges that the recipe allows, and nothing else."""
         spec: NegateSpec = self.spec
         pairs = {(rule.end, rule.negated) for rule in self._seams if rule.negated is not None}
         pairs |= {(rule.old, new) for rule in spec.exchanges for new in rule.new}
         return any(
-            self._may_stand(true, text, old, new, at)
+            self._fits_at(true, text, old, new, at)
             for old, new in sorted(pairs)
             for at in exchanges(true.text, text, old, new)
         )
 
-    def _may_stand(self, true: Statement, text: str, old: str, new: str, at: int) -> bool:
-        """Whether `new` for the `old` at `at` cuts no word, and begins the sentence only if it may."""
-        end = at + len(old)
-        if at == 0 and not old:
+    def _fits_at(self, true: Statement, text: str, old: str, new: str, position: int) -> bool:
+        """Whether `new` for the `old` at `position` cuts no word, and begins the sentence only if it may."""
+        end = position + len(old)
+        if position == 0 and not old:
             return new in self.spec.leading
-        if any(cuts_word(true.text, cut, self.spec.whole_words) for cut in (at, end)):
+        if any(cuts_word(true.text, cut, self.spec.whole_words) for cut in (position, end)):
             return False
         if self._tokenizer is None or (true.answer is not None and end == true.answer.start):
             return True
-        if {at, end} <= word_boundaries(true.text, self._tokenizer.tokens(true.text)):
+        if {position, end} <= word_boundaries(true.text, self._tokenizer.tokens(true.text)):
             return True
-        return bool(old) and any(span.start == at for span in find_word(new, text, self._tokenizer.tokens))
+        return bool(old) and any(span.start == position for span in find_word(new, text, self._tokenizer.tokens))
 
-    def _false(self, true: Statement, span: Span, new: str, made_by: MadeBy, checks: tuple[str, ...]) -> Statement:
+    def _false_statement(
+        self, true: Statement, span: Span, new: str, produced_by: ProducedBy, checks: tuple[str, ...]
+    ) -> Statement:
         """The true statement with `new` in the place of `span`; `checks` are those that it passed besides these."""
-        answer = shifted(true.answer, span, len(new))
+        answer = shift_span(true.answer, span, len(new))
         passed = ["differs_from_true"]
         if self.spec.negations:
             passed.append("one_negation_more")
@@ -240,7 +245,7 @@ class Negate(Writer):
             passed.append("answer_untouched")
         return Statement.child(
             true,
-            made_by=made_by,
+            produced_by=produced_by,
             polarity="false",
             text=replace_span(true.text, span, new),
             joined="negation",
@@ -251,11 +256,11 @@ class Negate(Writer):
             checks=(*passed, *checks),
         )
 
-    def _count(self, text: str, answer: Span | None) -> int:
+    def _count_negations(self, text: str, answer: Span | None) -> int:
         outside = replace_span(text, answer, "\0") if answer is not None else text
         return count_negations(outside, self.spec.negations, self.spec.harmless)
 
-    def _at_predicate(self, true: Statement) -> tuple[Span, str] | None:
+    def _negate_predicate(self, true: Statement) -> tuple[Span, str] | None:
         """The span of the predicate before the answer and its negated form."""
         end = self._predicate_end(true)
         if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):

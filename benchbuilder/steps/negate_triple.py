@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Row, Span
 from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.templates import fill
+from benchbuilder.core.text.templates import fill_template
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.edits import replace_span, shifted
+from benchbuilder.steps.language.edits import replace_span, shift_span
 from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
 from benchbuilder.steps.language.relations import RelationTables
 
@@ -50,7 +50,7 @@ class NegateTriple(Map):
         "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
     }
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """None; RecipeError with every fault of the relation tables."""
         RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
         return ()
@@ -60,25 +60,25 @@ class NegateTriple(Map):
         spec: NegateTripleSpec = self.spec
         self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """One ticket a statement."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """One branch a statement."""
         true: Statement = row
         fact: Fact[Triple] = parents["fact"]
-        made = self._searched(true) if self.spec.method == "search" else self._written(fact)
+        made = self._negate_by_search(true) if self.spec.method == "search" else self._negate_by_table(fact)
         if isinstance(made, Dropped):
             return [made]
         text, answer, rule = made
         if text == true.text:
             return [Dropped("same_as_true", text)]
         spec: NegateTripleSpec = self.spec
-        if spec.negations and self._count(text, fact) != self._count(true.text, fact) + 1:
+        if spec.negations and self._count_negations(text, fact) != self._count_negations(true.text, fact) + 1:
             return [Dropped("not_one_negation_more", text)]
         checks = ["differs_from_true", *(["one_negation_more"] if spec.negations else [])]
         if answer is not None:
             checks.append("answer_untouched")
         false = Statement.child(
             true,
-            made_by=self.made_by(rule),
+            produced_by=self.produced_by(rule),
             polarity="false",
             text=text,
             joined="negation",
@@ -89,24 +89,26 @@ class NegateTriple(Map):
         )
         return [Kept(false)]
 
-    def _count(self, text: str, fact: Fact[Triple]) -> int:
+    def _count_negations(self, text: str, fact: Fact[Triple]) -> int:
         """Negations outside the ends and the relation of the triple."""
         triple = fact.payload
         for name in sorted((triple.head, triple.tail, triple.relation), key=len, reverse=True):
             text = text.replace(name, "\0")
         return count_negations(text, self.spec.negations, self.spec.harmless)
 
-    def _written(self, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
+    def _negate_by_table(self, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
         triple = fact.payload
         entry = self._tables.find(fact.partition, triple.relation, triple.head, triple.tail)
         if entry is None:
             return Dropped("unknown_relation", triple.relation)
-        text, spans = fill(entry.negated, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
+        text, spans = fill_template(
+            entry.negated, {"head": triple.head, "tail": triple.tail, "relation": triple.relation}
+        )
         return text, spans[entry.answer_end], f"template:{entry.relation}"
 
-    def _searched(self, true: Statement) -> tuple[str, Span | None, str] | Dropped:
+    def _negate_by_search(self, true: Statement) -> tuple[str, Span | None, str] | Dropped:
         edit = search_negation(true.text, self.spec.search)
         if edit is None:
             return Dropped("needs_model", true.text)
         span, new = edit
-        return replace_span(true.text, span, new), shifted(true.answer, span, len(new)), "search"
+        return replace_span(true.text, span, new), shift_span(true.answer, span, len(new)), "search"

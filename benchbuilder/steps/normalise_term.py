@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Term
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import Unit, length
-from benchbuilder.core.text.normalise import Fold, NormalForm, folded, in_form, tidy_space
+from benchbuilder.core.text.lengths import LengthUnit, text_length
+from benchbuilder.core.text.normalise import Fold, NormalForm, fold_text, normalise_space, to_normal_form
 from benchbuilder.core.text.patterns import Regex, replace_all
 from benchbuilder.core.text.script import Conversion, convert_script, script_version
 from benchbuilder.steps.base import Map, Port
@@ -21,7 +21,7 @@ from benchbuilder.steps.base import Map, Port
 _FACT = Fact[Term]
 
 
-class TidyTermSpec(StepSpec):
+class NormaliseTermSpec(StepSpec):
     """The form of a word list, in the order in which it is made: `form`, `script`, `remove`, `trim`, `fold`."""
 
     form: NormalForm
@@ -33,18 +33,18 @@ class TidyTermSpec(StepSpec):
     """Characters that are taken off both ends."""
     fold: tuple[Fold, ...] = ()
     """What is taken away from every word: ``case`` (capitals), ``marks``."""
-    unit: Unit
+    unit: LengthUnit
     min_length: Annotated[int, Field(ge=1)]
     max_length: Annotated[int, Field(ge=1)]
     refuse: tuple[Regex, ...] = ()
     """Words in which one of these is found are dropped."""
 
 
-class TidyTerm(Map):
+class NormaliseTerm(Map):
     """Makes a word of each word, or drops it for what it is not."""
 
     kind: ClassVar[str] = "tidy_term"
-    spec_class: ClassVar[type[StepSpec]] = TidyTermSpec
+    spec_class: ClassVar[type[StepSpec]] = NormaliseTermSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
     output: ClassVar[type[Row] | None] = _FACT
     reasons: ClassVar[Mapping[str, str]] = {
@@ -55,30 +55,30 @@ class TidyTerm(Map):
         "comment": "The word begins with the sign of comments, and could not be read back.",
     }
 
-    spec: TidyTermSpec
+    spec: NormaliseTermSpec
 
     def fingerprint(self) -> Mapping[str, str]:
         """The version of what converts scripts."""
         return {} if self.spec.script is None else {"opencc": script_version()}
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a word."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """One branch a word."""
         term: Term = row.payload
-        text = self._tidied(term.text)
+        text = self._normalise(term.text)
         if fault := self._fault(text):
             return [fault]
         made = term.model_copy(update={"text": text})
-        return [Kept(_FACT.child(row, made_by=self.made_by(), payload=made))]
+        return [Kept(_FACT.child(row, produced_by=self.produced_by(), payload=made))]
 
-    def _tidied(self, text: str) -> str:
+    def _normalise(self, text: str) -> str:
         spec = self.spec
-        text = in_form(text, spec.form)
+        text = to_normal_form(text, spec.form)
         if spec.script is not None:
             text = convert_script(text, spec.script)
         for pattern in spec.remove:
             text = replace_all(pattern, "", text)
-        text = tidy_space(text).strip(spec.trim + " ")
-        return folded(text, spec.fold) if spec.fold else text
+        text = normalise_space(text).strip(spec.trim + " ")
+        return fold_text(text, spec.fold) if spec.fold else text
 
     def _fault(self, text: str) -> Dropped | None:
         spec = self.spec
@@ -86,7 +86,7 @@ class TidyTerm(Map):
             return Dropped("empty")
         if text.startswith("#"):
             return Dropped("comment", text)
-        many = length(text, spec.unit)
+        many = text_length(text, spec.unit)
         if many < spec.min_length:
             return Dropped("too_short", f"{text} ({many} {spec.unit}, at least {spec.min_length})")
         if many > spec.max_length:

@@ -13,25 +13,25 @@ from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, StepSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Complaint
-from benchbuilder.core.records.arrow.batches import Tickets
-from benchbuilder.core.records.arrow.build_rows import children, column
+from benchbuilder.core.context import SpecIssue
+from benchbuilder.core.records.arrow.batches import OutcomeBatch
+from benchbuilder.core.records.arrow.build_rows import child_rows, combined_column
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import longer
-from benchbuilder.core.text.normalise import Fold, NormalForm, folded, in_form, tidy_space
-from benchbuilder.core.text.script import Conversion, convert_script, rewrite, script_version
+from benchbuilder.core.text.lengths import is_longer_than
+from benchbuilder.core.text.normalise import Fold, NormalForm, fold_text, normalise_space, to_normal_form
+from benchbuilder.core.text.script import Conversion, convert_script, rewrite_texts, script_version
 from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.scanning import Scanner
 
 _compute: Any = pc
-_AT_ONCE = 1 << 22
+_BLOCK_BYTES = 1 << 22
 """About how many bytes of pages are cut at a time."""
-_ENVELOPE = ("id", "parents", "origin", "language", "partition")
+_HEADER_COLUMNS = ("id", "parents", "origin", "language", "partition")
 
 
 class ParagraphsSpec(StepSpec):
@@ -85,16 +85,16 @@ class Paragraphs(Map):
         self._scanner = Scanner(())
         self._tokenizer: Tokenizer | None = None
         if self.spec.match == "words" and self.spec.filter_bases and self.spec.tokenizer is not None:
-            self._tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+            self._tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """The versions of OpenCC and of the tokenizer, where they are used."""
         known = {} if self._tokenizer is None else dict(self._tokenizer.fingerprint())
         return known if self.spec.convert is None else {"opencc": script_version(), **known}
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """A tokenizer that does not cut words, where whole words are looked for."""
-        return not_of_words(self._tokenizer) if self.spec.match == "words" and self.spec.filter_bases else ()
+        return word_boundary_problem(self._tokenizer) if self.spec.match == "words" and self.spec.filter_bases else ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the word list, and the tokenizer's dictionary."""
@@ -104,62 +104,62 @@ class Paragraphs(Map):
             tokens = self._tokenizer.tokens if self._tokenizer is not None else None
             words = load_words(self.spec.words.file)
             self._finder = WordFinder(words, self.spec.fold, tokens)
-            self._scanner = Scanner([folded(word, self.spec.fold) for word in words])
+            self._scanner = Scanner([fold_text(word, self.spec.fold) for word in words])
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The paragraphs of a page."""
-        title, text = self._written(row.title), self._written(row.text)
+        title, text = self._convert(row.title), self._convert(row.text)
         if row.base in self.spec.filter_bases and not self._finder.find(f"{title}\n{text}"):
             return [Dropped("off_topic", title or row.document)]
-        lines = [line for raw in text.splitlines() if (line := tidy_space(raw))]
+        lines = [line for raw in text.splitlines() if (line := normalise_space(raw))]
         if not lines:
             return [Dropped("empty", title or row.document)]
-        return [self._fate(row, title, line, str(number)) for number, line in enumerate(lines, 1)]
+        return [self._outcome(row, title, line, str(number)) for number, line in enumerate(lines, 1)]
 
-    def _fate(self, row: Passage, title: str, text: str, slot: str) -> Fate:
-        if not longer(text, self.spec.min_chars):
+    def _outcome(self, row: Passage, title: str, text: str, slot: str) -> Outcome:
+        if not is_longer_than(text, self.spec.min_chars):
             return Dropped("too_short", text, slot)
-        made_by = self.made_by()
+        produced_by = self.produced_by()
         fields = {"base": row.base, "document": row.document, "title": title, "text": text}
-        return Kept(Passage.child(row, made_by=made_by, slot=slot, **fields), slot)
+        return Kept(Passage.child(row, produced_by=produced_by, slot=slot, **fields), slot)
 
-    def _written(self, text: str) -> str:
-        text = text if self.spec.normal_form is None else in_form(text, self.spec.normal_form)
+    def _convert(self, text: str) -> str:
+        text = text if self.spec.normal_form is None else to_normal_form(text, self.spec.normal_form)
         return text if self.spec.convert is None else convert_script(text, self.spec.convert)
 
-    def map_columns(self, table: Table[Any]) -> Tickets | None:
+    def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
         """The paragraphs of many pages, by the column."""
-        cut = [self._cut(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)]
+        cut = [self._cut_pages(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)]
         if not cut:
-            return self._tickets(table.arrow, _Lines(), 0)
-        names = ("row", "slots", "fates", "reasons", "details")
-        row, slots, fates, reasons, details = (pa.concat_arrays([getattr(t, name) for t in cut]) for name in names)
-        return Tickets(row, slots, fates, reasons, details, Table.concat([t.rows for t in cut], Passage))
+            return self._outcome_batch(table.arrow, _ParagraphLines(), 0)
+        names = ("row_position", "slots", "outcomes", "reasons", "details")
+        row, slots, outcomes, reasons, details = (pa.concat_arrays([getattr(t, name) for t in cut]) for name in names)
+        return OutcomeBatch(row, slots, outcomes, reasons, details, Table.concat([t.rows for t in cut], Passage))
 
-    def _cut(self, pages: pa.Table, first: int) -> Tickets:
-        """The tickets of some pages, the first of which is number `first` of its table."""
+    def _cut_pages(self, pages: pa.Table, first: int) -> OutcomeBatch:
+        """The branches of some pages, the first of which is number `first` of its table."""
         titles, texts, documents = (_texts(pages, name) for name in ("title", "text", "document"))
         if self.spec.normal_form is not None or self.spec.convert is not None:
-            titles, texts = rewrite(titles, self._written), rewrite(texts, self._written)
-        off_topic = self._off_topic(column(pages, "base"), titles, texts)
-        lines = _Lines()
+            titles, texts = rewrite_texts(titles, self._convert), rewrite_texts(texts, self._convert)
+        off_topic = self._off_topic_pages(combined_column(pages, "base"), titles, texts)
+        lines = _ParagraphLines()
         for place, (title, text, document) in enumerate(zip(titles, texts, documents, strict=True)):
             if place in off_topic:
                 lines.add(place, "", "off_topic", title or document)
                 continue
             number = 0
             for raw in text.splitlines():
-                if line := tidy_space(raw):
+                if line := normalise_space(raw):
                     number += 1
-                    if longer(line, self.spec.min_chars):
+                    if is_longer_than(line, self.spec.min_chars):
                         lines.add(place, str(number), "", line)
                     else:
                         lines.add(place, str(number), "too_short", line)
             if not number:
                 lines.add(place, "", "empty", title or document)
-        return self._tickets(pages, lines, first, titles)
+        return self._outcome_batch(pages, lines, first, titles)
 
-    def _off_topic(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
+    def _off_topic_pages(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
         """The places of pages without any of the words that their base is filtered by."""
         if not self.spec.filter_bases:
             return set()
@@ -167,52 +167,55 @@ class Paragraphs(Map):
         places = np.flatnonzero(filtered.to_numpy(zero_copy_only=False)).tolist()
         whole = [f"{titles[place]}\n{texts[place]}" for place in places]
         hit = {
-            places[at] for at in set(self._scanner.scan([folded(text, self.spec.fold) for text in whole])[0].tolist())
+            places[at]
+            for at in set(self._scanner.scan([fold_text(text, self.spec.fold) for text in whole])[0].tolist())
         }
         if self._tokenizer is not None:
             hit = {place for place, text in zip(places, whole, strict=True) if place in hit and self._finder.find(text)}
         return set(places) - hit
 
-    def _tickets(self, pages: pa.Table, lines: _Lines, first: int, titles: Sequence[str] = ()) -> Tickets:
-        """The tickets that `lines` tell of, and the rows of those that are kept."""
-        places, slots = np.array(lines.places, np.int64), pa.array(lines.slots, pa.string())
+    def _outcome_batch(
+        self, pages: pa.Table, lines: _ParagraphLines, first: int, titles: Sequence[str] = ()
+    ) -> OutcomeBatch:
+        """The branches that `lines` tell of, and the rows of those that are kept."""
+        places, slots = np.array(lines.page_numbers, np.int64), pa.array(lines.slots, pa.string())
         reasons, texts = pa.array(lines.reasons, pa.string()), pa.array(lines.texts, pa.string())
         kept = _compute.equal(reasons, "")
         of: Any = pa.array(places).filter(kept)
-        base, document = (column(pages, name).take(of) for name in ("base", "document"))
+        base, document = (combined_column(pages, name).take(of) for name in ("base", "document"))
         title = pa.array(titles, pa.string()).take(of)
         fields = {"base": base, "document": document, "title": title, "text": texts.filter(kept)}
-        parents = pages.select(_ENVELOPE).take(of)
-        rows = children(Passage, parents, self.made_by(), slots.filter(kept), fields)
-        fates = _compute.if_else(kept, "kept", "dropped")
-        return Tickets(pa.array(places + first), slots, fates, reasons, _compute.if_else(kept, "", texts), rows)
+        parents = pages.select(_HEADER_COLUMNS).take(of)
+        rows = child_rows(Passage, parents, self.produced_by(), slots.filter(kept), fields)
+        outcomes = _compute.if_else(kept, "kept", "dropped")
+        return OutcomeBatch(pa.array(places + first), slots, outcomes, reasons, _compute.if_else(kept, "", texts), rows)
 
 
-class _Lines:
-    """Tickets as they are made: their page, slot, reason ("" where kept) and text (or what to say of it)."""
+class _ParagraphLines:
+    """OutcomeBatch as they are made: their page, slot, reason ("" where kept) and text (or what to say of it)."""
 
     def __init__(self) -> None:
-        self.places: list[int] = []
+        self.page_numbers: list[int] = []
         self.slots: list[str] = []
         self.reasons: list[str] = []
         self.texts: list[str] = []
 
-    def add(self, place: int, slot: str, reason: str, text: str) -> None:
-        """One ticket more."""
-        self.places.append(place)
+    def add(self, page_number: int, slot: str, reason: str, text: str) -> None:
+        """One branch more."""
+        self.page_numbers.append(page_number)
         self.slots.append(slot)
         self.reasons.append(reason)
         self.texts.append(text)
 
 
 def _texts(pages: pa.Table, name: str) -> list[str]:
-    texts: Any = column(pages, name)
+    texts: Any = combined_column(pages, name)
     return texts.to_pylist()
 
 
 def _blocks(pages: pa.Table) -> Iterator[tuple[int, int]]:
-    """Runs of pages with about `_AT_ONCE` bytes of text each."""
-    sizes = _compute.binary_length(column(pages, "text")).to_numpy(zero_copy_only=False)
-    number = np.cumsum(sizes, dtype=np.int64) // _AT_ONCE
+    """Runs of pages with about `_BLOCK_BYTES` bytes of text each."""
+    sizes = _compute.binary_length(combined_column(pages, "text")).to_numpy(zero_copy_only=False)
+    number = np.cumsum(sizes, dtype=np.int64) // _BLOCK_BYTES
     edges = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
     return ((start, stop) for start, stop in pairwise(edges) if stop > start)

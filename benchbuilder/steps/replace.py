@@ -9,23 +9,23 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from benchbuilder.config.spec.base import FileRef, Spec, StepSpec
-from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_forms
+from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_word_forms
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Row, Span
-from benchbuilder.core.text.answers import first_number, locate, same_key, spells_number, without_numbers
-from benchbuilder.core.text.lengths import Unit
+from benchbuilder.core.text.answers import comparison_key, first_number, has_number_sign, locate_answer, without_numbers
+from benchbuilder.core.text.lengths import LengthUnit
 from benchbuilder.core.text.patterns import Regex, find_all
 from benchbuilder.core.text.punctuation import strip_marks
-from benchbuilder.core.text.words import cuts_nothing, holds, whole_place
+from benchbuilder.core.text.words import contains_text, is_on_boundaries, last_whole_match
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import replace_span
-from benchbuilder.steps.language.frames import Frames
+from benchbuilder.steps.language.frames import SentenceFrames
 
 
-class Bound(Spec):
+class NumericBound(Spec):
     """A predicate that sets a bound: a wrong number on the far side of the right one would be true as well.
 
     What weighs less than 1500 g weighs less than 3500 g, too: behind ``less than`` the wrong number must be lower.
@@ -49,7 +49,7 @@ class ReplaceSpec(StepSpec):
     """Whether an option must differ from the right answer after normalisation, and neither may hold the other."""
     ignore: str
     """Characters that do not count when answers are compared."""
-    matching: Unit = "characters"
+    matching: LengthUnit = "characters"
     """Whether one answer holds another anywhere, or as whole words only."""
     marks: str
     """Marks that are taken off both ends of an option."""
@@ -63,7 +63,7 @@ class ReplaceSpec(StepSpec):
     """Parts of patterns, which `alike` may name in the same way."""
     casing: CasingSpec | None = None
     """How an option begins a sentence or stands in it; ``null``: letters stay as they are."""
-    bounds: tuple[Bound, ...]
+    bounds: tuple[NumericBound, ...]
     """Predicates behind which the wrong number must lie on one side; the first that fits counts."""
 
 
@@ -87,20 +87,24 @@ class Replace(Map):
         """Read the word forms, and which words keep their capital."""
         spec: ReplaceSpec = self.spec
         self._casing = open_casing(spec.casing)
-        self._shapes = Frames({}, spec.alike, open_forms(spec.forms, spec.parts), self._casing)
+        self._shapes = SentenceFrames({}, spec.alike, open_word_forms(spec.forms, spec.parts), self._casing)
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """One ticket a statement."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """One branch a statement."""
         true: Statement = row
         choice: Choice = parents["fact"].payload
-        span = self._place(true, choice)
+        span = self._answer_span(true, choice)
         if span is None:
             return [Dropped("no_answer_span", f"{choice.answer}: {true.text}")]
-        option = self._option(true, choice, self._side(true.text[: span.start]))
+        option = self._choose_option(true, choice, self._bound_side(true.text[: span.start]))
         if isinstance(option, Dropped):
             return [option]
         if self._casing is not None:
-            option = self._casing.lowered(option) if true.text[: span.start].strip() else self._casing.raised(option)
+            option = (
+                self._casing.lower_first(option)
+                if true.text[: span.start].strip()
+                else self._casing.raise_first(option)
+            )
         checks = (
             ("differs_from_true", "option_not_accepted", "no_containment", "not_implied")
             if self.spec.strict
@@ -108,7 +112,7 @@ class Replace(Map):
         )
         false = Statement.child(
             true,
-            made_by=self.made_by(f"{self.spec.option}_option"),
+            produced_by=self.produced_by(f"{self.spec.option}_option"),
             polarity="false",
             text=replace_span(true.text, span, option),
             joined="replacement",
@@ -120,39 +124,43 @@ class Replace(Map):
         )
         return [Kept(false)]
 
-    def _place(self, true: Statement, choice: Choice) -> Span | None:
+    def _answer_span(self, true: Statement, choice: Choice) -> Span | None:
         if self.spec.place == "span" and true.joined != "model" and true.answer is not None:
             return true.answer
         distance = self.spec.rescue_distance if true.joined == "model" else 0
         answer = strip_marks(choice.answer, self.spec.marks)
-        if self.spec.matching == "words" and (whole := whole_place(answer, true.text, "words")) is not None:
+        if self.spec.matching == "words" and (whole := last_whole_match(answer, true.text, "words")) is not None:
             return whole
-        place = locate(answer, true.text, distance)
-        return place if place is not None and cuts_nothing(place, true.text, self.spec.matching) else None
+        place = locate_answer(answer, true.text, distance)
+        return place if place is not None and is_on_boundaries(place, true.text, self.spec.matching) else None
 
     def _overlaps(self, option: str, answer: str, key: str) -> bool:
         """Whether one of the two holds the other; an option of marks alone (its `key` is empty) is held by all."""
         ignore, matching = self.spec.ignore, self.spec.matching
-        return not key or holds(option, answer, matching, ignore) or holds(answer, option, matching, ignore)
+        return (
+            not key
+            or contains_text(option, answer, matching, ignore)
+            or contains_text(answer, option, matching, ignore)
+        )
 
-    def _side(self, before: str) -> str:
+    def _bound_side(self, before: str) -> str:
         fitting = (bound.wrong for bound in self.spec.bounds if find_all(bound.before, before))
         return next(fitting, "")
 
-    def _option(self, true: Statement, choice: Choice, side: str) -> str | Dropped:
+    def _choose_option(self, true: Statement, choice: Choice, side: str) -> str | Dropped:
         """The text of the wrong option, or why there is none."""
         spec: ReplaceSpec = self.spec
         options = [strip_marks(option.text, spec.marks) for option in choice.wrong_options()]
         if spec.option == "random":
             random.Random(f"{self.context.seed}:{true.id}").shuffle(options)
-        accepted = same_key(choice.answer, spec.ignore)
+        accepted = comparison_key(choice.answer, spec.ignore)
         answer = strip_marks(choice.answer, spec.marks)
         shapes = self._shapes.shapes_of(answer)
         reason = "no_wrong_option"
         for option in options:
             if not option or option == answer or any(find_all(pattern, option) for pattern in spec.not_options):
                 continue
-            key = same_key(option, spec.ignore)
+            key = comparison_key(option, spec.ignore)
             if spec.strict and key == accepted:
                 continue
             if spec.strict and self._overlaps(option, answer, key):
@@ -161,23 +169,23 @@ class Replace(Map):
             if shapes != self._shapes.shapes_of(option):
                 reason = "other_shape"
                 continue
-            if side and not _lies(option, side, answer, spec.ignore):
+            if side and not _is_beyond_bound(option, side, answer, spec.ignore):
                 reason = "implied_by_true"
                 continue
             return option
         return Dropped(reason, " | ".join(options))
 
 
-def _lies(option: str, side: str, answer: str, ignore: str) -> bool:
+def _is_beyond_bound(option: str, side: str, answer: str, ignore: str) -> bool:
     """Whether two numbers are known to lie as they must; without numbers there is no bound to cross.
 
     Numbers of different units (2.5 kg and 1500 g), and those that are spelled, are not known to lie anywhere.
     """
-    if spells_number(option) or spells_number(answer):
+    if has_number_sign(option) or has_number_sign(answer):
         return False
     wrong, right = first_number(option), first_number(answer)
     if wrong is None or right is None:
         return wrong is None and right is None
-    if same_key(without_numbers(option), ignore) != same_key(without_numbers(answer), ignore):
+    if comparison_key(without_numbers(option), ignore) != comparison_key(without_numbers(answer), ignore):
         return False
     return wrong < right if side == "lower" else wrong > right

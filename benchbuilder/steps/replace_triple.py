@@ -12,16 +12,16 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Row, Span
-from benchbuilder.core.text.answers import overlaps, same_key
+from benchbuilder.core.text.answers import answers_overlap, comparison_key
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import replace_span
-from benchbuilder.steps.language.neighbours import edges, fields_of, triples_near
+from benchbuilder.steps.language.neighbours import triple_columns, triple_edges, triples_naming
 
 
 class ReplaceTripleSpec(StepSpec):
@@ -62,7 +62,7 @@ class ReplaceTriple(Map):
         "no_wrong_entity": "No entity of the same type is surely wrong.",
     }
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self._near = ""
 
@@ -70,7 +70,7 @@ class ReplaceTriple(Map):
         """Look up, once for all workers, what is known of the concepts of the pool."""
         if not (self.spec.enabled and self.spec.unknown_only):
             return ()
-        near = triples_near(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
+        near = triples_naming(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
         self.context.cache.mkdir(parents=True, exist_ok=True)
         draft = self.context.cache / f"known-{self.context.step}.{os.getpid()}.draft"
         try:
@@ -86,7 +86,7 @@ class ReplaceTriple(Map):
         """Collect the entities of the pool by type and the known ends of each concept and relation."""
         self._pool: dict[str, list[str]] = {}
         self._concepts: set[str] | None = None
-        self._learn(())
+        self._index_triples(())
         if not self.spec.enabled:
             return
         self._pool = self._entities(lookups["pool"])
@@ -98,8 +98,8 @@ class ReplaceTriple(Map):
             with pa.memory_map(str(self.context.cache / self._near)) as file:
                 near = pa.ipc.open_file(file).read_all()
         else:
-            near = triples_near(self._all, self._concepts, self.spec.ignore)
-        self._learn([near])
+            near = triples_naming(self._all, self._concepts, self.spec.ignore)
+        self._index_triples([near])
 
     def _entities(self, table: Table[Any]) -> dict[str, list[str]]:
         """The names of both ends by type, or all of them."""
@@ -113,15 +113,15 @@ class ReplaceTriple(Map):
 
     def _names_in(self, table: Table[Any]) -> set[str]:
         """The keys of all names of both ends."""
-        found = (edge for piece in fields_of(table) for edge in edges(piece, self.spec.ignore))
+        found = (edge for piece in triple_columns(table) for edge in triple_edges(piece, self.spec.ignore))
         return {name for heads, _, tails in found for name in heads | tails}
 
-    def _learn(self, tables: Iterable[pa.Table]) -> None:
+    def _index_triples(self, tables: Iterable[pa.Table]) -> None:
         """Take in what triples know: of the concepts of the pool and their synonyms, if these are what they hold."""
         self._known: dict[tuple[str, str], set[str]] = {}
         self._linked: dict[str, set[str]] = {}
         self._names: dict[str, set[str]] = {}
-        for heads, relation, tails in (edge for table in tables for edge in edges(table, self.spec.ignore)):
+        for heads, relation, tails in (edge for table in tables for edge in triple_edges(table, self.spec.ignore)):
             for names in (heads, tails):
                 for name in names:
                     self._names.setdefault(name, set()).update(names)
@@ -135,16 +135,16 @@ class ReplaceTriple(Map):
             for tail in second:
                 self._known.setdefault((tail, f"{forward}<"), set()).update(first)
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        """One ticket a statement."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """One branch a statement."""
         true: Statement = row
         triple: Triple = parents["fact"].payload
         if not self.spec.enabled:
             return [NotApplicable("switched_off")]
-        answer = true.answer.of(true.text) if true.answer is not None else ""
+        answer = true.answer.slice_of(true.text) if true.answer is not None else ""
         if true.answer is None or answer not in (triple.head, triple.tail):
             return [Dropped("no_answer_span", true.text)]
-        entity = self._entity(true.id, triple, answer == triple.tail)
+        entity = self._choose_entity(true.id, triple, answer == triple.tail)
         if entity is None:
             return [Dropped("no_wrong_entity", true.text)]
         checks = ["differs_from_true"]
@@ -154,7 +154,7 @@ class ReplaceTriple(Map):
             checks.append("not_a_known_end")
         false = Statement.child(
             true,
-            made_by=self.made_by(self.spec.entity),
+            produced_by=self.produced_by(self.spec.entity),
             polarity="false",
             text=replace_span(true.text, true.answer, entity),
             joined="replacement",
@@ -166,7 +166,7 @@ class ReplaceTriple(Map):
         return [Kept(false)]
 
     def _key(self, name: str) -> str:
-        return same_key(name, self.spec.ignore)
+        return comparison_key(name, self.spec.ignore)
 
     def _edge(self, triple: Triple) -> tuple[set[str], set[str], str]:
         """All names of both ends, in reading direction, and the relation without its inverse mark."""
@@ -180,7 +180,7 @@ class ReplaceTriple(Map):
             return tails, heads, relation.removesuffix(suffix)
         return heads, tails, relation
 
-    def _entity(self, seed_id: str, triple: Triple, replaces_tail: bool) -> str | None:
+    def _choose_entity(self, seed_id: str, triple: Triple, replaces_tail: bool) -> str | None:
         type_ = triple.tail_type if replaces_tail else triple.head_type
         names = list(self._pool.get(type_ if self.spec.entity == "same_type" else "", ()))
         random.Random(f"{self.context.seed}:{seed_id}").shuffle(names)
@@ -190,7 +190,7 @@ class ReplaceTriple(Map):
         barred = heads | tails
         if self._concepts is not None and not barred <= self._concepts:
             self._concepts = None  # a fact that the pool lacks: all that is known is needed
-            self._learn(fields_of(self._all))
+            self._index_triples(triple_columns(self._all))
         for name in [synonym for known in fixed for synonym in self._names.get(known, ())] + sorted(fixed):
             barred |= self._known.get((name, relation + mark), set()) | self._linked.get(name, set())
         for name in names:
@@ -198,6 +198,8 @@ class ReplaceTriple(Map):
             if not self.spec.unknown_only:
                 if key not in heads | tails:
                     return name
-            elif not (self._names.get(key, {key}) & barred) and not any(overlaps(key, other) for other in barred):
+            elif not (self._names.get(key, {key}) & barred) and not any(
+                answers_overlap(key, other) for other in barred
+            ):
                 return name
         return None

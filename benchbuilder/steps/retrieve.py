@@ -12,27 +12,27 @@ from pydantic import Field
 
 from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
-from benchbuilder.core.records.arrow.batches import Tickets
-from benchbuilder.core.records.arrow.build_rows import children, column, joined
-from benchbuilder.core.records.arrow.lazy_texts import Texts, taken
+from benchbuilder.core.context import StepContext
+from benchbuilder.core.records.arrow.batches import OutcomeBatch
+from benchbuilder.core.records.arrow.build_rows import child_rows, combined_column, joined_ancestors
+from benchbuilder.core.records.arrow.lazy_texts import LazyTexts, take_rows
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.roles import Candidate, Evidence, Passage
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import cut
+from benchbuilder.core.text.lengths import truncate_code_points
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.steps.base import Map, Port
 
-Places = np.ndarray[Any, np.dtype[np.int64]] | range
+PassagePositions = np.ndarray[Any, np.dtype[np.int64]] | range
 
 
-class Hit(NamedTuple):
+class RetrievalHit(NamedTuple):
     """What was found for a candidate: the knowledge base, the rank in it, the passage's place in the lookup."""
 
     base: str
     rank: int
-    place: int
+    position: int
     score: float
 
 
@@ -58,17 +58,17 @@ class Retrieve(Map):
         "no_evidence": "No passage of any knowledge base shares a word with the query."
     }
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: RetrieveSpec = spec
         self._passages: pa.Table | None = None
-        self._bases: dict[str, tuple[Places, Retriever]] = {}
+        self._bases: dict[str, tuple[PassagePositions, Retriever]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_passages": None, "_bases": {}}
 
     def _make_retriever(self) -> Retriever:
-        return registry.create("retriever", self.spec.retriever)
+        return registry.create_from_spec("retriever", self.spec.retriever)
 
     def fingerprint(self) -> Mapping[str, str]:
         """The versions that shape the ranking."""
@@ -78,8 +78,8 @@ class Retrieve(Map):
         """Make the index of each knowledge base whose texts have none yet."""
         passages, context = lookups["passages"].arrow, self.context
         made: dict[Path, None] = {}
-        for places in _bases(passages).values():
-            texts = Texts(passages.column("text"), places)
+        for places in _positions_by_base(passages).values():
+            texts = LazyTexts(passages.column("text"), places)
             made.update(dict.fromkeys(self._make_retriever().build(texts, context.cache, context.workers)))
         return tuple(made)
 
@@ -87,83 +87,85 @@ class Retrieve(Map):
         """Open the index of each knowledge base, or make it."""
         passages = self._passages = lookups["passages"].arrow
         self._bases = {}
-        for base, places in _bases(passages).items():
+        for base, places in _positions_by_base(passages).items():
             retriever = self._make_retriever()
-            retriever.index(Texts(passages.column("text"), places), self.context.cache)
+            retriever.index(LazyTexts(passages.column("text"), places), self.context.cache)
             self._bases[base] = (places, retriever)
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """A ticket for each passage that was found, or one that says that there is none."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """A branch for each passage that was found, or one that says that there is none."""
         candidate: Candidate = row
         query = "\n".join(text for name in self.spec.query if (text := getattr(candidate, name)))
-        fates: list[Fate] = []
-        for base, rank, place, score in self._found([query])[0]:
-            passage = Passage.model_validate(self._taken(np.array([place])).to_pylist()[0])
+        outcomes: list[Outcome] = []
+        for base, rank, place, score in self._search([query])[0]:
+            passage = Passage.model_validate(self._passage_rows(np.array([place])).to_pylist()[0])
             slot = f"{base}:{rank}"
             evidence = Evidence.child(
-                candidate, passage, made_by=self.made_by(self._rule), slot=slot, passage=passage.id,
+                candidate, passage, produced_by=self.produced_by(self._rule), slot=slot, passage=passage.id,
                 base=base, document=passage.document, title=passage.title, text=passage.text,
                 score=score, rank=rank,
             )  # fmt: skip
-            fates.append(Kept(evidence, slot))
-        return fates or [Dropped("no_evidence", cut(query, 80))]
+            outcomes.append(Kept(evidence, slot))
+        return outcomes or [Dropped("no_evidence", truncate_code_points(query, 80))]
 
-    def map_columns(self, table: Table[Any]) -> Tickets | None:
-        """The tickets of many candidates: queries are searched for together, passages copied by the column."""
+    def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
+        """The branches of many candidates: queries are searched for together, passages copied by the column."""
         asked = [table.arrow.column(name).to_pylist() for name in self.spec.query]
         queries = ["\n".join(filter(None, texts)) for texts in zip(*asked, strict=True)]
-        found = self._found(queries)
+        found = self._search(queries)
         hits = [hit for one in found for hit in one]
         # a line for each hit, and one for a candidate without any
         rows = np.repeat(np.arange(len(found)), [max(1, len(one)) for one in found])
         kept = np.repeat(np.array([bool(one) for one in found], bool), [max(1, len(one)) for one in found])
         slots, details = np.full(len(rows), "", object), np.full(len(rows), "", object)
         slots[kept] = [f"{base}:{rank}" for base, rank, *_ in hits]
-        details[~kept] = [cut(query, 80) for query, one in zip(queries, found, strict=True) if not one]
+        details[~kept] = [truncate_code_points(query, 80) for query, one in zip(queries, found, strict=True) if not one]
         chosen: Any = pa.array(rows[kept], pa.int64())
-        return Tickets(
-            row=pa.array(rows, pa.int64()),
+        return OutcomeBatch(
+            row_position=pa.array(rows, pa.int64()),
             slots=pa.array(slots, pa.string()),
-            fates=pa.array(np.where(kept, "kept", "dropped"), pa.string()),
+            outcomes=pa.array(np.where(kept, "kept", "dropped"), pa.string()),
             reasons=pa.array(np.where(kept, "", "no_evidence"), pa.string()),
             details=pa.array(details, pa.string()),
-            rows=self._evidence(table.arrow.take(chosen), hits),
+            rows=self._evidence_table(table.arrow.take(chosen), hits),
         )
 
-    def _evidence(self, candidates: pa.Table, hits: Sequence[Hit]) -> Table[Any]:
+    def _evidence_table(self, candidates: pa.Table, hits: Sequence[RetrievalHit]) -> Table[Any]:
         """The rows of hits, each with its candidate in the line beside it."""
         bases, ranks, places, scores = ([hit[part] for hit in hits] for part in range(4))
-        passages = self._taken(np.array(places, np.int64))
+        passages = self._passage_rows(np.array(places, np.int64))
         fields: dict[str, pa.Array[Any]] = {
-            "passage": column(passages, "id"), "base": pa.array(bases, pa.string()),
-            **{name: column(passages, name) for name in ("document", "title", "text")},
+            "passage": combined_column(passages, "id"), "base": pa.array(bases, pa.string()),
+            **{name: combined_column(passages, name) for name in ("document", "title", "text")},
             "score": pa.array(scores, pa.float64()), "rank": pa.array(ranks, pa.int64()),
         }  # fmt: skip
         slots = pa.array([f"{base}:{rank}" for base, rank in zip(bases, ranks, strict=True)], pa.string())
-        return children(Evidence, candidates, self.made_by(self._rule), slots, fields, joined(candidates, passages))
+        return child_rows(
+            Evidence, candidates, self.produced_by(self._rule), slots, fields, joined_ancestors(candidates, passages)
+        )
 
-    def _found(self, queries: Sequence[str]) -> list[list[Hit]]:
+    def _search(self, queries: Sequence[str]) -> list[list[RetrievalHit]]:
         """What is found for each query, base by base."""
-        found: list[list[Hit]] = [[] for _ in queries]
+        found: list[list[RetrievalHit]] = [[] for _ in queries]
         asked = {query: at for at, query in enumerate(dict.fromkeys(queries))}
         for base, (places, retriever) in self._bases.items():
             answers = retriever.search_many(list(asked))
             for query, hits in zip(queries, found, strict=True):
                 ranked = enumerate(answers[asked[query]], 1)
-                hits += [Hit(base, rank, int(places[at]), score) for rank, (at, score) in ranked]
+                hits += [RetrievalHit(base, rank, int(places[at]), score) for rank, (at, score) in ranked]
         return found
 
     @property
     def _rule(self) -> str:
         return "" if self.spec.retriever is None else self.spec.retriever.kind
 
-    def _taken(self, places: np.ndarray[Any, Any]) -> pa.Table:
+    def _passage_rows(self, places: np.ndarray[Any, Any]) -> pa.Table:
         if self._passages is None:
             raise RuntimeError("retrieve was not opened")
-        return taken(self._passages, places)
+        return take_rows(self._passages, places)
 
 
-def _bases(passages: pa.Table) -> dict[str, Places]:
+def _positions_by_base(passages: pa.Table) -> dict[str, PassagePositions]:
     """Where the passages of each knowledge base stand, bases by name; a range where they stand in a row."""
     parts: dict[str, list[np.ndarray[Any, Any]]] = {}
     start = 0
@@ -173,9 +175,9 @@ def _bases(passages: pa.Table) -> dict[str, Places]:
         for code, base in enumerate(coded.dictionary.to_pylist()):
             parts.setdefault(base, []).append(start + np.flatnonzero(codes == code))
         start += len(chunk)
-    return {base: _range(np.concatenate(parts[base])) for base in sorted(parts)}
+    return {base: _as_range(np.concatenate(parts[base])) for base in sorted(parts)}
 
 
-def _range(places: np.ndarray[Any, Any]) -> Places:
+def _as_range(places: np.ndarray[Any, Any]) -> PassagePositions:
     first, last = int(places[0]), int(places[-1])
     return range(first, last + 1) if last - first + 1 == len(places) else places

@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.annotation.sample import proportional
+from benchbuilder.annotation.sample import proportional_sample
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.column_names import column_names
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Gather, Port
 
@@ -45,13 +45,13 @@ class Sample(Gather):
 
     spec: SampleSpec
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """A column to draw by which the rows do not have."""
         known = column_names(rows["each"])
         if self.spec.by is not None and self.spec.by not in known:
-            yield Complaint("by", "the rows have no such column", self.spec.by, known)
+            yield SpecIssue("by", "the rows have no such column", self.spec.by, known)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Every row, kept or dropped, in the order in which they came."""
         table, other = tables["each"], tables.get("without")
         taken: set[str] = set()
@@ -61,12 +61,14 @@ class Sample(Gather):
         groups = [""] * len(ids) if self.spec.by is None else [str(value) for value in table.column(self.spec.by)]
         free = [(name, group) for name, group in zip(ids, groups, strict=True) if name not in taken]
         size = len(free) if self.spec.n is None else self.spec.n
-        drawn = proportional(free, size, name=lambda pair: pair[0], group=lambda pair: pair[1], seed=self.context.seed)
+        drawn = proportional_sample(
+            free, size, name=lambda pair: pair[0], group=lambda pair: pair[1], seed=self.context.seed
+        )
         chosen = {name for name, _ in drawn}
-        fates: list[tuple[str, list[Fate]]] = []
+        row_outcomes: list[tuple[str, list[Outcome]]] = []
         for row in table:
             if row.id in chosen:
-                fates.append((row.id, [Kept(row)]))
+                row_outcomes.append((row.id, [Kept(row)]))
             else:
-                fates.append((row.id, [Dropped("drawn_elsewhere" if row.id in taken else "not_drawn")]))
-        return Gathered(fates)
+                row_outcomes.append((row.id, [Dropped("drawn_elsewhere" if row.id in taken else "not_drawn")]))
+        return GatherResult(row_outcomes)

@@ -10,20 +10,20 @@ from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.base import KindSpec, Slot, Spec, StepSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.column_names import text_names
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Screened
+from benchbuilder.core.records.outcomes import FilterResult
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import Unit, length
-from benchbuilder.core.text.patterns import Mode, Regex, check_regex, find, find_all
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.core.text.lengths import LengthUnit, text_length
+from benchbuilder.core.text.patterns import MatchMode, Regex, check_regex, find_all, find_pattern
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Filter, Port
 
 
-class Wording(Spec):
+class ScreenPatterns(Spec):
     """Forms that a text may not hold; with `unless`, only where no regular expression of `unless` matches the text."""
 
     find: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -35,7 +35,7 @@ class Wording(Spec):
         return {"find": (value,)} if isinstance(value, str) else value
 
 
-class Check(Spec):
+class ScreenCheck(Spec):
     """One check: of wording (`mode` and `patterns`) or of length (`longer_than`, `at_most`).
 
     `fields` names texts of the payload; ``question+answer`` is both joined. A row fails if one of the fields does.
@@ -46,21 +46,21 @@ class Check(Spec):
 
     because: str
     fields: Annotated[tuple[str, ...], Field(min_length=1)]
-    mode: Mode = "substring"
-    patterns: dict[str, Wording | None] = {}
+    mode: MatchMode = "substring"
+    patterns: dict[str, ScreenPatterns | None] = {}
     longer_than: int | None = None
     at_most: int | None = None
-    unit: Unit = "characters"
+    unit: LengthUnit = "characters"
     quoted: bool = True
     """Whether what was found is told; where it must not be (names, numbers of people), its pattern is named instead."""
 
     @field_validator("patterns", mode="before")
     @classmethod
-    def _listed(cls, value: Any) -> Any:
+    def _patterns_by_name(cls, value: Any) -> Any:
         return {str(form): form for form in value} if isinstance(value, list | tuple) else value
 
     @model_validator(mode="after")
-    def _wording_or_length(self) -> Check:
+    def _check_mode(self) -> ScreenCheck:
         measures = self.longer_than is not None or self.at_most is not None
         if measures == bool(self.patterns):
             raise ValueError("a check has either `patterns` or a length (`longer_than`, `at_most`)")
@@ -78,12 +78,12 @@ class ScreenSpec(StepSpec):
     between texts that a check looks at together: a space in languages that write one between words, else nothing.
     """
 
-    checks: dict[str, Check | None]
+    checks: dict[str, ScreenCheck | None]
     joiner: str
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
     @model_validator(mode="after")
-    def _names(self) -> ScreenSpec:
+    def _check_names(self) -> ScreenSpec:
         for name in self.checks:
             if not name.isidentifier():
                 raise ValueError(f"{name!r} cannot be a drop reason: use letters, digits and underscores")
@@ -108,45 +108,45 @@ class Screen(Filter):
         if any(check.mode == "word" for check in self._checks.values()):
             if self.spec.tokenizer is None:
                 raise DataError("a check of mode 'word' needs a tokenizer", where=f"steps.{context.step}.tokenizer")
-            self._tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+            self._tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the words, where a check asks for words."""
         return {} if self._tokenizer is None else self._tokenizer.fingerprint()
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Checks that name a text which the rows do not have, and a tokenizer that does not cut words."""
         if any(check.mode == "word" for check in self._checks.values()):
-            yield from not_of_words(self._tokenizer)
+            yield from word_boundary_problem(self._tokenizer)
         known = text_names(rows["each"])
         for name, check in self._checks.items():
             for field in (part for joined in check.fields for part in joined.split("+")):
                 if known and field not in known:
-                    yield Complaint(f"checks.{name}.fields", "the rows have no such text", field, known)
+                    yield SpecIssue(f"checks.{name}.fields", "the rows have no such text", field, known)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the tokenizer's dictionary."""
         if self._tokenizer is not None:
             self._tokenizer.open()
 
-    def screen(self, table: Table[Any]) -> Screened:
+    def screen(self, table: Table[Any]) -> FilterResult:
         """The first failed check of each row; tallies ``checks`` count what was found, by form."""
         reasons, details = list[str | None](), list[str]()
         tallies = Counter[tuple[str, str, str]]()
         for row in table:
-            reason, detail = self._judge(row.payload.texts())
+            reason, detail = self._first_failure(row.payload.texts())
             reasons.append(reason)
             details.append(detail)
             if reason is not None:
                 tallies[
                     "checks", row.partition, f"{reason}: {detail}" if self._checks[reason].patterns else reason
                 ] += 1
-        return Screened(reasons, details, tallies)
+        return FilterResult(reasons, details, tallies)
 
-    def _judge(self, texts: Mapping[str, tuple[str, ...]]) -> tuple[str | None, str]:
+    def _first_failure(self, texts: Mapping[str, tuple[str, ...]]) -> tuple[str | None, str]:
         for name, check in self._checks.items():
             for text in (text for field in check.fields for text in self._texts(texts, field)):
-                detail = self._found(check, text) if check.patterns else _measured(check, text)
+                detail = self._matched_form(check, text) if check.patterns else _length_detail(check, text)
                 if detail is not None:
                     return name, detail
         return None, ""
@@ -166,23 +166,23 @@ class Screen(Filter):
             return texts[field]
         return (self.spec.joiner.join(text for name in names for text in texts[name] if text),)
 
-    def _found(self, check: Check, text: str) -> str | None:
+    def _matched_form(self, check: ScreenCheck, text: str) -> str | None:
         """The form of the check that `text` holds."""
         tokens = self._tokenizer.tokens if self._tokenizer is not None else None
         for name, wording in check.patterns.items():
             if wording is None:
                 continue
             for form in wording.find:
-                if spans := find(form, text, check.mode, tokens):
+                if spans := find_pattern(form, text, check.mode, tokens):
                     if any(find_all(pattern, text) for pattern in wording.unless):
                         break
-                    return spans[0].of(text) if check.quoted else name
+                    return spans[0].slice_of(text) if check.quoted else name
         return None
 
 
-def _measured(check: Check, text: str) -> str | None:
+def _length_detail(check: ScreenCheck, text: str) -> str | None:
     """The length of `text` in words, if it is out of bounds."""
-    size = length(text, check.unit)
+    size = text_length(text, check.unit)
     if check.longer_than is not None and size <= check.longer_than:
         return f"{size} {check.unit}, not longer than {check.longer_than}"
     if check.at_most is not None and size > check.at_most:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
-from benchbuilder.core.records.payloads import Choice, Fact, Option, SeveralChoice
-from benchbuilder.core.records.row import Frozen, Row
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
+from benchbuilder.core.records.payloads import Choice, Fact, MultipleAnswerChoice, Option
+from benchbuilder.core.records.row import FrozenModel, Row
 from benchbuilder.core.text.patterns import Regex, find_all, replace_all
 from benchbuilder.steps.base import Map, Port
 
 
-class Turn(Frozen):
+class QuestionInversion(FrozenModel):
     """What in a question asks for that which is not so, and what stands in its place where it asks for what is."""
 
     find: Regex
@@ -30,7 +30,7 @@ class SplitAnswersSpec(StepSpec):
     """
 
     several: Literal["drop", "split"]
-    turned: tuple[Turn, ...] = ()
+    turned: tuple[QuestionInversion, ...] = ()
 
 
 class SplitAnswers(Map):
@@ -42,7 +42,7 @@ class SplitAnswers(Map):
 
     kind: ClassVar[str] = "split_answers"
     spec_class: ClassVar[type[StepSpec]] = SplitAnswersSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[SeveralChoice])}
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[MultipleAnswerChoice])}
     output: ClassVar[type[Row] | None] = Fact[Choice]
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
@@ -52,8 +52,8 @@ class SplitAnswers(Map):
 
     spec: SplitAnswersSpec
 
-    def map(self, row: Fact[SeveralChoice], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """A ticket for each right option, or one that says why there is none."""
+    def map(self, row: Fact[MultipleAnswerChoice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """A branch for each right option, or one that says why there is none."""
         asked = row.payload
         question, rule, right = asked.question, "as_asked", set(asked.answer_keys)
         turn = next((turn for turn in self.spec.turned if find_all(turn.find, question)), None)
@@ -66,7 +66,9 @@ class SplitAnswers(Map):
             return [Dropped("several_answers", " ".join(sorted(right)))]
         return [self._fact(row, question, option, right, rule) for option in asked.options if option.key in right]
 
-    def _fact(self, row: Fact[SeveralChoice], question: str, right: Option, all_right: set[str], rule: str) -> Fate:
+    def _fact(
+        self, row: Fact[MultipleAnswerChoice], question: str, right: Option, all_right: set[str], rule: str
+    ) -> Outcome:
         asked = row.payload
         slot = right.key if self.spec.several == "split" else ""
         choice = Choice(
@@ -74,5 +76,7 @@ class SplitAnswers(Map):
             options=tuple(o for o in asked.options if o.key == right.key or o.key not in all_right),
             category=asked.category, split=asked.split,
         )  # fmt: skip
-        made = Fact[Choice].child(row, made_by=self.made_by(rule), slot=slot, payload=choice, original=row.original)
+        made = Fact[Choice].child(
+            row, produced_by=self.produced_by(rule), slot=slot, payload=choice, original=row.original
+        )
         return Kept(made, slot)

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import Unit, length
-from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.lengths import LengthUnit, text_length
+from benchbuilder.core.text.normalise import normalise_space
 from benchbuilder.core.text.patterns import Regex, replace_all
 from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
 from benchbuilder.core.text.sentences import sentence_spans
@@ -34,7 +34,7 @@ class SplitStemSpec(StepSpec):
     abbreviations: tuple[str, ...]
     blank: Regex | None
     max_question: Annotated[int, Field(ge=1)]
-    unit: Unit
+    unit: LengthUnit
     clause_mark: str
     trailing: tuple[str, ...]
     joiner: str
@@ -56,24 +56,24 @@ class SplitStem(Map):
 
     spec: SplitStemSpec
 
-    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The fact with context and question apart."""
         spec = self.spec
         text = row.payload.question
         if spec.blank is not None:
-            text = tidy_space(replace_all(spec.blank, "", text))
+            text = normalise_space(replace_all(spec.blank, "", text))
         sentences = sentence_spans(text, spec.stops, spec.soft_stops, spec.abbreviations)
-        while sentences and not strip_marks(sentences[-1].of(text), spec.trailing):
+        while sentences and not strip_marks(sentences[-1].slice_of(text), spec.trailing):
             sentences.pop()
         if not sentences:
             return [Dropped("no_question", row.payload.question)]
         last = sentences[-1]
         before = self._context(row.payload.context, text[: last.start])
-        context, question = self._shorten(before, strip_marks(last.of(text), spec.trailing))
+        context, question = self._shorten(before, strip_marks(last.slice_of(text), spec.trailing))
         payload = row.payload.model_copy(update={"context": context, "question": question})
         if payload == row.payload:
             return [Kept(row)]
-        return [Kept(type(row).child(row, made_by=self.made_by(), payload=payload, original=row.original))]
+        return [Kept(type(row).child(row, produced_by=self.produced_by(), payload=payload, original=row.original))]
 
     def _context(self, *parts: str) -> str:
         """`parts` as one context, which ends in the joiner unless it is empty."""
@@ -83,7 +83,7 @@ class SplitStem(Map):
     def _shorten(self, context: str, question: str) -> tuple[str, str]:
         """Context and question, the question cut to its last clause if it is too long."""
         mark = self.spec.clause_mark
-        if length(question, self.spec.unit) <= self.spec.max_question or mark not in question:
+        if text_length(question, self.spec.unit) <= self.spec.max_question or mark not in question:
             return context, question
         rest, _, clause = question.rpartition(mark)
         return context + strip_marks_right(rest, self.spec.trailing) + mark + self.spec.joiner, clause.strip()

@@ -8,26 +8,26 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_forms
+from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_word_forms
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import MadeBy, Row, Span
-from benchbuilder.core.text.answers import locate, numbers, stands_alone
-from benchbuilder.core.text.distance import differences, edit_distance
-from benchbuilder.core.text.lengths import Unit, length, shortened
-from benchbuilder.core.text.normalise import comparable
-from benchbuilder.core.text.patterns import Patterns, Regex, find_all, first_found, fits, replace_all
-from benchbuilder.core.text.punctuation import ended, strip_marks, strip_marks_right, unwrapped
+from benchbuilder.core.records.row import ProducedBy, Row, Span
+from benchbuilder.core.text.answers import all_numbers, is_whole_token, locate_answer
+from benchbuilder.core.text.distance import edit_distance, text_differences
+from benchbuilder.core.text.lengths import LengthUnit, text_length, truncate_text
+from benchbuilder.core.text.normalise import comparison_form
+from benchbuilder.core.text.patterns import Patterns, Regex, find_all, first_match, matches_whole, replace_all
+from benchbuilder.core.text.punctuation import end_with, strip_marks, strip_marks_right, strip_wrapping
 from benchbuilder.core.text.script import Conversion, convert_script
-from benchbuilder.core.text.words import cuts_nothing, holds, whole_place
+from benchbuilder.core.text.words import contains_text, is_on_boundaries, last_whole_match
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import ending, replace_span
-from benchbuilder.steps.language.frames import Frame, Frames, Written, check_frames
+from benchbuilder.steps.language.edits import longest_end, replace_span
+from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames, check_frames
 from benchbuilder.steps.language.negation import count_negations
 from benchbuilder.steps.language.questions import is_one_sentence
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 _ASCII_STOP = "."
 _GAP = "\0"
@@ -39,7 +39,7 @@ class StateChoiceSpec(WriterSpec):
 
     seams: tuple[str, ...]
     """What a question may end in so that the answer can simply follow; the longest that fits counts."""
-    frames: dict[str, Frame | None] = {}
+    frames: dict[str, SentenceFrame | None] = {}
     """Questions that are written anew as a whole, by names of your choice; the first that fits counts, before seams."""
     shapes: dict[str, Regex] = {}
     """What answers look like, by a name that frames use."""
@@ -68,7 +68,7 @@ class StateChoiceSpec(WriterSpec):
     """Characters or words that a statement made by rule may have, its stop included."""
     max_model_length: Annotated[int, Field(ge=1)]
     """Characters or words that a statement made by a model may have, its stop included."""
-    unit: Unit
+    unit: LengthUnit
     """What the lengths of statements are counted in."""
     ends: str
     """Characters that end a sentence; a statement made by a model holds none but its stop."""
@@ -88,7 +88,7 @@ class StateChoiceSpec(WriterSpec):
     """Characters that an answer must have for that: an edit of a short word is another word."""
     fixed: tuple[Regex, ...]
     """What such an edit must not touch, besides numbers, nor what is left out of the question."""
-    matching: Unit = "characters"
+    matching: LengthUnit = "characters"
     """Whether a model's text holds answer and options anywhere, or as whole words only."""
     script: Conversion | None
     """An answer that this conversion leaves as it is must not be written so that the conversion would change it."""
@@ -138,30 +138,34 @@ class StateChoice(Writer):
         super().open(lookups)
         spec: StateChoiceSpec = self.spec
         self._casing = open_casing(spec.casing)
-        self._frames = Frames(spec.frames, spec.shapes, open_forms(spec.forms, spec.parts), self._casing, spec.before)
+        self._frames = SentenceFrames(
+            spec.frames, spec.shapes, open_word_forms(spec.forms, spec.parts), self._casing, spec.before
+        )
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Every fact can be stated."""
         return None
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """What a frame makes of the question, or question, answer and stop, where the question ends in a seam."""
         fact: Fact[Choice] = row
         spec: StateChoiceSpec = self.spec
-        question, answer = self._parts(fact)
-        if not answer or (made := self._joined(question, answer)) is None:
-            return NeedsModel(f"{self._frames.missed(question, answer) if spec.frames else 'no seam fits'}: {question}")
+        question, answer = self._question_and_answer(fact)
+        if not answer or (made := self._write_by_rule(question, answer)) is None:
+            return NeedsModel(
+                f"{self._frames.why_unmatched(question, answer) if spec.frames else 'no seam fits'}: {question}"
+            )
         refusals = [("question", spec.not_questions, question), ("answer", spec.not_answers, answer)]
         refusals += [("statement", spec.not_statements, made.text)] if made.name else []
         for part, patterns, text in refusals:
-            if (name := first_found(patterns, text)) is not None:
+            if (name := first_match(patterns, text)) is not None:
                 return NeedsModel(f"{part} refused ({name}): {text}")
         joined = made.text + spec.stop
-        if (size := length(joined, spec.unit)) > spec.max_length:
+        if (size := text_length(joined, spec.unit)) > spec.max_length:
             return Dropped("too_long", f"{size} {spec.unit}")
         statement = Statement.child(
             fact,
-            made_by=self.made_by(made.name or "seam"),
+            produced_by=self.produced_by(made.name or "seam"),
             polarity="true",
             text=joined,
             joined="template" if made.name else "seam",
@@ -173,51 +177,57 @@ class StateChoice(Writer):
         )
         return Kept(statement)
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Question and answer without the marks around them, and the context."""
-        question, answer = self._parts(row)
+        question, answer = self._question_and_answer(row)
         return {"context": row.payload.context, "question": question, "answer": answer}
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """The question without what asks in it, the answer and the stop."""
-        question, answer = self._parts(row)
-        bare = "".join(mark for mark in self._bare(question, "") if mark not in self.spec.ends)
+        question, answer = self._question_and_answer(row)
+        bare = "".join(mark for mark in self._without_question_words(question, "") if mark not in self.spec.ends)
         rest = self.spec.joiner + answer + self.spec.stop
-        return shortened(bare, self.spec.max_model_length - length(rest, self.spec.unit), self.spec.unit) + rest
+        return (
+            truncate_text(bare, self.spec.max_model_length - text_length(rest, self.spec.unit), self.spec.unit) + rest
+        )
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """A statement that says what the question says, with the answer in it, in one sentence."""
         fact: Fact[Choice] = row
         spec: StateChoiceSpec = self.spec
-        question, answer = self._parts(fact)
-        said = unwrapped(text)
+        question, answer = self._question_and_answer(fact)
+        said = strip_wrapping(text)
         if not answer.endswith(_ASCII_STOP):
             said = said.removesuffix(_ASCII_STOP)
-        text = ended(said, spec.stop, spec.marks)
-        place = self._place(fact, answer, text)
-        if text == ended(question, spec.stop, spec.marks) or self._asks(said, place):
-            return Fault("still_a_question")
+        text = end_with(said, spec.stop, spec.marks)
+        place = self._answer_span(fact, answer, text)
+        if text == end_with(question, spec.stop, spec.marks) or self._contains_question(said, place):
+            return ReplyFault("still_a_question")
         if "\n" in said or not is_one_sentence(text, spec.stop, spec.ends):
-            return Fault("not_one_sentence")
+            return ReplyFault("not_one_sentence")
         if place is None:
-            return Fault("answer_missing", answer)
-        bare = self._bare(question, _GAP)
-        if self._negations(bare + _GAP + answer) != self._negations(text):
-            return Fault("polarity_changed", question)
-        if (size := length(text, spec.unit)) > spec.max_model_length:
-            return Fault("too_long", f"{size} > {spec.max_model_length}")
+            return ReplyFault("answer_missing", answer)
+        bare = self._without_question_words(question, _GAP)
+        if self._count_negations(bare + _GAP + answer) != self._count_negations(text):
+            return ReplyFault("polarity_changed", question)
+        if (size := text_length(text, spec.unit)) > spec.max_model_length:
+            return ReplyFault("too_long", f"{size} > {spec.max_model_length}")
         around = replace_span(text, place, _GAP)
         if option := self._other_option(fact, answer, question, around):
-            return Fault("other_option", option)
-        if numbers(bare, answer) != numbers(text) or not self._same(question, around.removesuffix(spec.stop)):
-            return Fault("inconsistent", question)
-        checks = ["one_sentence", "holds_answer" if place.of(text) == answer else "holds_answer_nearly"]
+            return ReplyFault("other_option", option)
+        if all_numbers(bare, answer) != all_numbers(text) or not self._keeps_question(
+            question, around.removesuffix(spec.stop)
+        ):
+            return ReplyFault("inconsistent", question)
+        checks = ["one_sentence", "holds_answer" if place.slice_of(text) == answer else "holds_answer_nearly"]
         if self._casing is not None and text[: place.start].strip():
-            text = replace_span(text, place, self._casing.lowered(place.of(text)))  # a wrong option will stand so, too
+            text = replace_span(
+                text, place, self._casing.lower_first(place.slice_of(text))
+            )  # a wrong option will stand so, too
         checks += ["keeps_question", *(["same_negations"] if spec.negations else []), "within_length"]
         return Statement.child(
             fact,
-            made_by=made_by,
+            produced_by=produced_by,
             polarity="true",
             text=text,
             joined="model",
@@ -227,39 +237,39 @@ class StateChoice(Writer):
             checks=tuple(checks),
         )
 
-    def _joined(self, question: str, answer: str) -> Written | None:
+    def _write_by_rule(self, question: str, answer: str) -> FramedText | None:
         """What a frame writes, else question and answer where the question ends in a seam (under no name)."""
-        if (written := self._frames.write(question, answer)) is not None:
+        if (written := self._frames.apply(question, answer)) is not None:
             return written if written.answer is not None else None
-        if not (seam := ending(question, self.spec.seams)):
+        if not (seam := longest_end(question, self.spec.seams)):
             return None
         end, at = len(question), len(question + self.spec.joiner)
         text = question + self.spec.joiner + answer
-        return Written("", text, Span(start=at, end=len(text)), Span(start=end - len(seam), end=end))
+        return FramedText("", text, Span(start=at, end=len(text)), Span(start=end - len(seam), end=end))
 
-    def _parts(self, fact: Fact[Choice]) -> tuple[str, str]:
+    def _question_and_answer(self, fact: Fact[Choice]) -> tuple[str, str]:
         """Question and answer without the marks around them."""
         marks = self.spec.marks
         return strip_marks_right(fact.payload.question, marks), strip_marks(fact.payload.answer, marks)
 
-    def _bare(self, question: str, gap: str) -> str:
+    def _without_question_words(self, question: str, gap: str) -> str:
         """The question with `gap` in the place of what asks in it."""
         for pattern in self.spec.asking:
             question = replace_all(pattern, gap, question)
         return question
 
-    def _same(self, question: str, around: str) -> bool:
+    def _keeps_question(self, question: str, around: str) -> bool:
         """Whether what stands around the answer is the question, without what may go and with no more than glue.
 
         What may go may stand anywhere; one part of the rest may have moved from the end, or to the answer.
         """
         spec: StateChoiceSpec = self.spec
-        bare = self._bare(question, "\n")
-        spare = [comparable(span.of(bare)) for pattern in spec.may_go for span in find_all(pattern, bare)]
+        bare = self._without_question_words(question, "\n")
+        spare = [comparison_form(span.slice_of(bare)) for pattern in spec.may_go for span in find_all(pattern, bare)]
         for pattern in spec.may_go:
             bare = replace_all(pattern, "", bare)
-        wanted = comparable(bare)
-        changes = differences(wanted, comparable(around))
+        wanted = comparison_form(bare)
+        changes = text_differences(wanted, comparison_form(around))
         lost = [old for old, _ in changes if old]
         added = [new for _, new in changes if new]
         for part in [*spare, *sorted((part for part in lost if len(part) > 1), key=len)[-1:]]:
@@ -272,36 +282,36 @@ class StateChoice(Writer):
         if sum(map(len, added)) > spec.max_glue or sum(map(len, lost)) > (1 - spec.keeps) * len(wanted):
             return False
         glue = "(?:" + "|".join(f"(?:{pattern})" for pattern in spec.glue) + ")*"
-        return all(fits(glue, part) for part in added) and not any(
+        return all(matches_whole(glue, part) for part in added) and not any(
             find_all(pattern, part) for pattern in spec.fixed for part in lost
         )
 
     def _other_option(self, fact: Fact[Choice], answer: str, question: str, around: str) -> str:
         """A wrong option, of two characters at least, that stands around the answer and not in the question."""
         options = (strip_marks(option.text, self.spec.marks) for option in fact.payload.wrong_options())
-        said, asked = comparable(around), comparable(question)
-        keys = {comparable(option): option for option in options if option != answer}
+        said, asked = comparison_form(around), comparison_form(question)
+        keys = {comparison_form(option): option for option in options if option != answer}
         if self.spec.matching == "words":
-            there = [o for key, o in keys.items() if len(key) > 1 and holds(around, o, "words")]
-            return next((option for option in there if not holds(question, option, "words")), "")
+            there = [o for key, o in keys.items() if len(key) > 1 and contains_text(around, o, "words")]
+            return next((option for option in there if not contains_text(question, option, "words")), "")
         return next((o for key, o in keys.items() if len(key) > 1 and key in said and key not in asked), "")
 
-    def _negations(self, text: str) -> int:
+    def _count_negations(self, text: str) -> int:
         return count_negations(text, self.spec.negations, self.spec.harmless)
 
-    def _asks(self, said: str, answer: Span | None) -> bool:
+    def _contains_question(self, statement: str, answer: Span | None) -> bool:
         """Whether something outside the answer asks."""
-        around = said if answer is None else replace_span(said, answer, _GAP)
+        around = statement if answer is None else replace_span(statement, answer, _GAP)
         return any(find_all(pattern, around) for pattern in self.spec.asking)
 
-    def _place(self, fact: Fact[Choice], answer: str, text: str) -> Span | None:
+    def _answer_span(self, fact: Fact[Choice], answer: str, text: str) -> Span | None:
         """Where the answer stands in a model's text, nearly at least: not where another option might be meant."""
-        place = locate(answer, text, self.spec.max_edits if len(answer) >= self.spec.edits_from else 0)
+        place = locate_answer(answer, text, self.spec.max_edits if len(answer) >= self.spec.edits_from else 0)
         if self.spec.matching == "words":
-            place = whole_place(answer, text, "words") or place
-        if place is None or not stands_alone(place, text) or not cuts_nothing(place, text, self.spec.matching):
+            place = last_whole_match(answer, text, "words") or place
+        if place is None or not is_whole_token(place, text) or not is_on_boundaries(place, text, self.spec.matching):
             return None
-        found = place.of(text)
+        found = place.slice_of(text)
         if found == answer:
             return place
         script: Conversion | None = self.spec.script
@@ -310,8 +320,8 @@ class StateChoice(Writer):
         distance = edit_distance(found, answer)
         nearer = any(edit_distance(found, option.text) <= distance for option in fact.payload.wrong_options())
         kept = all(
-            [span.of(found) for span in find_all(pattern, found)]
-            == [span.of(answer) for span in find_all(pattern, answer)]
+            [span.slice_of(found) for span in find_all(pattern, found)]
+            == [span.slice_of(answer) for span in find_all(pattern, answer)]
             for pattern in self.spec.fixed
         )
-        return place if kept and not nearer and numbers(found) == numbers(answer) else None
+        return place if kept and not nearer and all_numbers(found) == all_numbers(answer) else None

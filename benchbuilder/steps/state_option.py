@@ -8,18 +8,18 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import Frozen, Row
-from benchbuilder.core.text.lengths import Unit, length
-from benchbuilder.core.text.patterns import Regex, check_regex, find_all, group_names, groups
+from benchbuilder.core.records.row import FrozenModel, Row
+from benchbuilder.core.text.lengths import LengthUnit, text_length
+from benchbuilder.core.text.patterns import Regex, check_regex, find_all, group_names, match_groups
 from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
-from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.base import Map, Port
 
 
-class OptionForm(Frozen):
+class OptionForm(FrozenModel):
     """How questions that `when` matches as a whole are stated: `text` over ``{option}``, `context` over ``{context}``.
 
     Both may hold the named groups of `when`, too. ``{context}`` is what stood before the question. The form applies if
@@ -46,7 +46,7 @@ class StateOptionSpec(StepSpec):
     """Marks that are taken off the end of the question and off both ends of the option."""
     stop: str
     """What every statement ends in."""
-    unit: Unit
+    unit: LengthUnit
     """What lengths are counted in."""
     max_length: Annotated[int, Field(ge=1)]
     """Characters or words that a statement may have, its stop included."""
@@ -54,7 +54,7 @@ class StateOptionSpec(StepSpec):
     """Characters or words that may stand before it."""
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _check_forms(self) -> Self:
         for name, form in self.forms.items():
             if form is not None and (faults := self._faults(form)):
                 raise ValueError(f"forms.{name}: {'; '.join(faults)}")
@@ -63,14 +63,14 @@ class StateOptionSpec(StepSpec):
     def _faults(self, form: OptionForm) -> list[str]:
         for pattern in (form.when, form.option):
             try:
-                check_regex(self.filled(pattern))
+                check_regex(self.expand_parts(pattern))
             except ValueError as error:
                 return [str(error)]
-        names = group_names(self.filled(form.when))
+        names = group_names(self.expand_parts(form.when))
         faults = template_faults(form.text, ("option", *names)) + template_faults(form.context, ("context", *names))
         return faults if form.text.count("{option}") == 1 else [*faults, "text: {option} must stand in it once"]
 
-    def filled(self, pattern: str) -> str:
+    def expand_parts(self, pattern: str) -> str:
         """`pattern` with its parts, each in a group of its own; a part may hold others."""
         for _ in self.parts:
             for name, part in self.parts.items():
@@ -98,33 +98,33 @@ class StateOption(Map):
 
     spec: StateOptionSpec
 
-    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a fact."""
+    def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """One branch a fact."""
         spec = self.spec
         question = strip_marks_right(row.payload.question, spec.marks)
         option = strip_marks(row.payload.answer, spec.marks)
         fitting = [
             (name, form, found)
             for name, form in spec.forms.items()
-            if form is not None and (found := groups(spec.filled(form.when), question)) is not None
+            if form is not None and (found := match_groups(spec.expand_parts(form.when), question)) is not None
         ]
         if not fitting:
             return [NotApplicable("no_form")]
         name, form, found = next(
-            ((n, f, g) for n, f, g in fitting if not f.option or find_all(spec.filled(f.option), option)),
+            ((n, f, g) for n, f, g in fitting if not f.option or find_all(spec.expand_parts(f.option), option)),
             ("", None, {}),
         )
         if form is None or not option or any(find_all(pattern, option) for pattern in spec.not_options):
             return [Dropped("not_a_statement", option)]
-        text, places = fill(form.text, {**found, "option": option})
-        context, _ = fill(form.context, {**found, "context": row.payload.context})
-        if (size := length(text + spec.stop, spec.unit)) > spec.max_length:
+        text, places = fill_template(form.text, {**found, "option": option})
+        context, _ = fill_template(form.context, {**found, "context": row.payload.context})
+        if (size := text_length(text + spec.stop, spec.unit)) > spec.max_length:
             return [Dropped("too_long", f"{size} {spec.unit}")]
-        if (size := length(context, spec.unit)) > spec.max_context:
+        if (size := text_length(context, spec.unit)) > spec.max_context:
             return [Dropped("context_too_long", f"{size} {spec.unit}")]
         statement = Statement.child(
             row,
-            made_by=self.made_by(name),
+            produced_by=self.produced_by(name),
             polarity="true",
             text=text + spec.stop,
             joined="template",

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.templates import fill
+from benchbuilder.core.text.templates import fill_template
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.relations import RelationTables
 
@@ -40,7 +40,7 @@ class StateTriple(Map):
         "unknown_relation": "The relation table has no row that serves this relation and its ends.",
     }
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """None; RecipeError with every fault of the relation tables."""
         RelationTables.read({name: ref.file for name, ref in self.spec.relations.items()})
         return ()
@@ -50,8 +50,8 @@ class StateTriple(Map):
         spec: StateTripleSpec = self.spec
         self._tables = RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
-        """One ticket a fact."""
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """One branch a fact."""
         fact: Fact[Triple] = row
         triple = fact.payload
         if triple.head == triple.tail:
@@ -59,10 +59,12 @@ class StateTriple(Map):
         entry = self._tables.find(fact.partition, triple.relation, triple.head, triple.tail)
         if entry is None:
             return [Dropped("unknown_relation", triple.relation)]
-        text, spans = fill(entry.statement, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
+        text, spans = fill_template(
+            entry.statement, {"head": triple.head, "tail": triple.tail, "relation": triple.relation}
+        )
         statement = Statement.child(
             fact,
-            made_by=self.made_by(f"template:{entry.relation}"),
+            produced_by=self.produced_by(f"template:{entry.relation}"),
             polarity="true",
             text=text,
             joined="template",

@@ -12,22 +12,22 @@ from pydantic import Field
 
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, StepSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.build_rows import column
+from benchbuilder.core.records.arrow.build_rows import combined_column
 from benchbuilder.core.records.arrow.column_names import text_names
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Screened
+from benchbuilder.core.records.outcomes import FilterResult
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import Fold, folded
+from benchbuilder.core.text.normalise import Fold, fold_text
 from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Filter, Port
-from benchbuilder.steps.language.composing import in_compared_form
+from benchbuilder.steps.language.composing import to_comparison_form
 from benchbuilder.steps.language.scanning import Scanner
 
-Hits = tuple[Any, Any]
+WordMatches = tuple[Any, Any]
 """Row and word of each hit, as two integer arrays of equal length; a pair may stand twice."""
 
 
@@ -70,7 +70,7 @@ class Topic(Filter):
         self._scanner: Scanner | None = None
         self._finder: WordFinder | None = None
         if self.spec.match == "words" and self.spec.tokenizer is not None:
-            self._tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+            self._tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the words, where whole words are looked for."""
@@ -78,76 +78,76 @@ class Topic(Filter):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the word list, and the tokenizer's dictionary."""
-        self.look_for(load_words(self.spec.words.file))
+        self.set_words(load_words(self.spec.words.file))
 
-    def look_for(self, words: Iterable[str]) -> None:
+    def set_words(self, words: Iterable[str]) -> None:
         """Get ready to look for `words`, in the place of the word list."""
         self._words = tuple(words)
-        self._keys = pa.array([folded(word, self.spec.fold) for word in self._words], pa.string())
+        self._keys = pa.array([fold_text(word, self.spec.fold) for word in self._words], pa.string())
         self._scanner = self._finder = None
         if self._tokenizer is not None:
             self._tokenizer.open()
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> Iterable[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Groups that name a text which the rows do not have, and a tokenizer that does not cut words."""
         if self.spec.match == "words":
-            yield from not_of_words(self._tokenizer)
+            yield from word_boundary_problem(self._tokenizer)
         known = text_names(rows["each"])
         for group, fields in self.spec.groups.items():
             for field in fields if known else ():
                 if field not in known:
-                    yield Complaint(f"groups.{group}", "the rows have no such text", field, known)
+                    yield SpecIssue(f"groups.{group}", "the rows have no such text", field, known)
 
-    def screen(self, table: Table[Any]) -> Screened:
+    def screen(self, table: Table[Any]) -> FilterResult:
         """Every row, and the tally of the words."""
-        groups = self.found(table)
+        groups = self.find_matches(table)
         missing = np.zeros(len(table), dtype=np.int64)
         for bit, hits in enumerate(groups.values()):
             group = np.ones(len(table), dtype=bool)
             for at, _ in hits:
                 group[at] = False
             missing |= group.astype(np.int64) << bit
-        codes, which = _coded(missing, len(groups))
+        codes, which = _dense_codes(missing, len(groups))
         lost: Any = pa.array(np.zeros(len(table), np.int8), mask=missing == 0)
         reasons = pa.DictionaryArray.from_arrays(lost, pa.array(["off_topic"]))
-        details = pa.array([self._detail(code) for code in codes.tolist()], pa.string())
-        screened = Screened(reasons, pa.DictionaryArray.from_arrays(which, details))
-        self._tally(screened, table, [hit for hits in groups.values() for hit in hits])
+        details = pa.array([self._unmatched_groups(code) for code in codes.tolist()], pa.string())
+        screened = FilterResult(reasons, pa.DictionaryArray.from_arrays(which, details))
+        self._count_words(screened, table, [hit for hits in groups.values() for hit in hits])
         return screened
 
-    def found(self, table: Table[Any]) -> dict[str, list[Hits]]:
+    def find_matches(self, table: Table[Any]) -> dict[str, list[WordMatches]]:
         """What each group hits, field by field; words are numbered as they stand in the list."""
         known: list[tuple[Any, Any]] = []
         exact = self.spec.match == "exact"
-        found: dict[str, list[Hits]] = {}
+        found: dict[str, list[WordMatches]] = {}
         for name, fields in self.spec.groups.items():
             texts = [_values(table, field) for field in fields]
-            found[name] = [self._exact(*both, known) if exact else self._contained(*both) for both in texts]
+            found[name] = [self._match_exact(*both, known) if exact else self._match_contained(*both) for both in texts]
         return found
 
-    def _detail(self, code: int) -> str:
+    def _unmatched_groups(self, code: int) -> str:
         """Where no word was found, for the groups whose bits are set in `code`."""
         fields = [f for bit, names in enumerate(self.spec.groups.values()) if code >> bit & 1 for f in names]
         return f"no word in {', '.join(fields)}" if fields else ""
 
-    def _exact(self, at: Any, values: Any, known: list[tuple[Any, Any]]) -> Hits:
-        """`known` holds the texts that were looked up for these rows, and their words: where an end of a triple is its
+    def _match_exact(self, row_numbers: Any, values: Any, lookups: list[tuple[Any, Any]]) -> WordMatches:
+        """`lookups` holds the texts that were looked up for these rows, and their words: where an end of a triple is its
         own only term, both fields hold the same."""
-        words = next((words for texts, words in known if len(texts) == len(values) and texts.equals(values)), None)
+        words = next((words for texts, words in lookups if len(texts) == len(values) and texts.equals(values)), None)
         if words is None:
-            found: Any = pc.index_in(in_compared_form(values, self.spec.fold), value_set=self._keys)
+            found: Any = pc.index_in(to_comparison_form(values, self.spec.fold), value_set=self._keys)
             words = found.fill_null(-1).to_numpy(zero_copy_only=False)
-            known.append((values, words))
+            lookups.append((values, words))
         there = np.flatnonzero(words >= 0)
-        return at[there], words[there]
+        return row_numbers[there], words[there]
 
-    def _contained(self, at: Any, values: Any) -> Hits:
+    def _match_contained(self, row_numbers: Any, values: Any) -> WordMatches:
         if self._scanner is None:
             self._scanner = Scanner(self._keys.to_pylist())
-        compared: list[Any] = in_compared_form(values, self.spec.fold).to_pylist()
+        compared: list[Any] = to_comparison_form(values, self.spec.fold).to_pylist()
         texts, words = self._scanner.scan(compared)
         if self._tokenizer is None:
-            return at[texts], words
+            return row_numbers[texts], words
         if self._finder is None:
             self._finder = WordFinder(self._words, self.spec.fold, self._tokenizer.tokens)
         index = {word: number for number, word in enumerate(self._words)}
@@ -158,15 +158,15 @@ class Topic(Filter):
             for word in self._finder.find(said)
         ]
         both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        return at[both[:, 0]], both[:, 1]
+        return row_numbers[both[:, 0]], both[:, 1]
 
-    def _tally(self, screened: Screened, table: Table[Any], hits: list[Hits]) -> None:
+    def _count_words(self, screened: FilterResult, table: Table[Any], matches: list[WordMatches]) -> None:
         """Count each word once a row, however many fields and groups it hits."""
-        partition: Any = column(table.arrow, "partition")
+        partition: Any = combined_column(table.arrow, "partition")
         if not isinstance(partition, pa.DictionaryArray):
             partition = partition.dictionary_encode()
         names, size = [str(name) for name in partition.dictionary.to_pylist()], len(self._words)
-        pairs = np.unique(np.concatenate([at.astype(np.int64) * size + word for at, word in hits]))
+        pairs = np.unique(np.concatenate([at.astype(np.int64) * size + word for at, word in matches]))
         codes = partition.indices.to_numpy(zero_copy_only=False)
         counts = np.zeros((len(names), size), dtype=np.int64)
         np.add.at(counts, (codes[pairs // size], pairs % size), 1)
@@ -178,7 +178,7 @@ class Topic(Filter):
 _FEW_GROUPS = 16
 
 
-def _coded(values: Any, bits: int) -> tuple[Any, Any]:
+def _dense_codes(values: Any, bits: int) -> tuple[Any, Any]:
     """The different numbers of so many bits among `values`, rising, and the place of each value among them."""
     if bits > _FEW_GROUPS:
         codes, places = np.unique(values, return_inverse=True)
@@ -204,9 +204,9 @@ def _values(table: Table[Any], field: str) -> tuple[Any, Any]:
 def _column(table: Table[Any], field: str) -> Any:
     """The Arrow column of `field`, in the payload if there is one; ``None`` if the payload makes the text itself."""
     if "payload" not in table.arrow.schema.names:
-        return column(table.arrow, field) if field in table.arrow.schema.names else None
+        return combined_column(table.arrow, field) if field in table.arrow.schema.names else None
     known: Any = table.arrow.schema.field("payload").type
-    return column(table.arrow, f"payload.{field}") if known.get_field_index(field) >= 0 else None
+    return combined_column(table.arrow, f"payload.{field}") if known.get_field_index(field) >= 0 else None
 
 
 def _texts(row: Any, field: str) -> tuple[str, ...]:

@@ -10,17 +10,17 @@ from benchbuilder.config.spec.base import FileRef, StepSpec
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.row import ProducedBy, Row
 from benchbuilder.core.text.languages import same_language
-from benchbuilder.core.text.lengths import Unit, length
-from benchbuilder.core.text.normalise import compose, tidy_space
+from benchbuilder.core.text.lengths import LengthUnit, text_length
+from benchbuilder.core.text.normalise import compose_characters, normalise_space
 from benchbuilder.core.text.patterns import Regex, find_all
 from benchbuilder.models.base import Model
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 _FACT = Fact[Term]
 
@@ -43,7 +43,7 @@ class TranslateSpec(WriterSpec):
     """Marks that a model may put at the end of its reply, and are taken off."""
     not_words: tuple[Regex, ...] = ()
     """What a reply that is a single word does not hold: sentences, lists, explanations."""
-    unit: Unit
+    unit: LengthUnit
     max_length: int
     """The longest translation."""
 
@@ -78,36 +78,36 @@ class Translate(Writer):
         super().open(lookups)
         ref = self.spec.dictionary
         self._dictionary = {} if ref is None else read_dictionary(ref.file)
-        self._label: str = "" if self.asks is None else _label(self.asks)
+        self._label: str = "" if self.model_spec is None else _model_name(self.model_spec)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
-        """A ticket for each translation that the dictionary has, or one for the model's."""
+        """A branch for each translation that the dictionary has, or one for the model's."""
         if self.spec.strategy != "model" and not same_language(row.language, self.context.language):
             translations = self._dictionary.get(_key(row.payload.text), ())
             if len(translations) > 1 and self.spec.dictionary is not None:
                 named = Path(self.spec.dictionary.path).name
-                made_by = self.made_by("dictionary")
+                produced_by = self.produced_by("dictionary")
                 return [
-                    self._kept(self._made(row, text, named, made_by, slot), slot)
+                    self._outcome(self._build_term(row, text, named, produced_by, slot), slot)
                     for slot, text in ((str(number), text) for number, text in enumerate(translations, start=1))
                 ]
         return (yield from super().converse(row, parents))
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """A word of the recipe's language stays as it is."""
         if not same_language(row.language, self.context.language):
             return None
-        return Kept(_FACT.child(row, made_by=self.made_by("same_language"), payload=row.payload))
+        return Kept(_FACT.child(row, produced_by=self.produced_by("same_language"), payload=row.payload))
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """What the dictionary says."""
         translations = self._dictionary.get(_key(row.payload.text), ())
         if not translations or self.spec.dictionary is None:
             return NeedsModel(f"{row.payload.text}: not in the dictionary")
         named = Path(self.spec.dictionary.path).name
-        return self._kept(self._made(row, translations[0], named, self.made_by("dictionary")))
+        return self._outcome(self._build_term(row, translations[0], named, self.produced_by("dictionary")))
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """What the prompt sees."""
         names = self.spec.languages
         return {
@@ -116,32 +116,34 @@ class Translate(Writer):
             "target": names.get(self.context.language, self.context.language),
         }  # fmt: skip
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """As long as the word itself."""
         text: str = row.payload.text
         return text
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """The word that a reply is."""
         spec = self.spec
         text = text.rstrip(spec.ends) if spec.ends else text
         if (held := next((pattern for pattern in spec.not_words if find_all(pattern, text)), None)) is not None:
-            return Fault("no_word", held)
-        if (many := length(text, spec.unit)) > spec.max_length:
-            return Fault("too_long", f"{many} {spec.unit}")
-        return self._made(row, text, self._label, made_by)
+            return ReplyFault("no_word", held)
+        if (many := text_length(text, spec.unit)) > spec.max_length:
+            return ReplyFault("too_long", f"{many} {spec.unit}")
+        return self._build_term(row, text, self._label, produced_by)
 
-    def _made(self, row: Any, text: str, by: str, made_by: MadeBy, slot: str = "") -> Row | Fault:
+    def _build_term(
+        self, row: Any, text: str, translator: str, produced_by: ProducedBy, slot: str = ""
+    ) -> Row | ReplyFault:
         """The word of a translation."""
         term: Term = row.payload
-        text = compose(tidy_space(text))
+        text = compose_characters(normalise_space(text))
         if self.spec.same == "drop" and _key(text) == _key(term.text):
-            return Fault("untranslated")
-        made = term.model_copy(update={"text": text, "original": (term.text,), "translated_by": (by,)})
-        return _FACT.child(row, made_by=made_by, slot=slot, payload=made, language=self.context.language)
+            return ReplyFault("untranslated")
+        made = term.model_copy(update={"text": text, "original": (term.text,), "translated_by": (translator,)})
+        return _FACT.child(row, produced_by=produced_by, slot=slot, payload=made, language=self.context.language)
 
-    def _kept(self, made: Row | Fault, slot: str = "") -> Fate:
-        return Dropped(made.reason, made.detail, slot) if isinstance(made, Fault) else Kept(made, slot)
+    def _outcome(self, result: Row | ReplyFault, slot: str = "") -> Outcome:
+        return Dropped(result.reason, result.detail, slot) if isinstance(result, ReplyFault) else Kept(result, slot)
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
@@ -156,7 +158,7 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        word, *translations = (tidy_space(cell) for cell in line.split("\t"))
+        word, *translations = (normalise_space(cell) for cell in line.split("\t"))
         if not word or not any(translations):
             raise DataError(
                 "a line of the dictionary has no word with a translation", where=f"{path}:{number}", why=line[:80],
@@ -167,9 +169,9 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _key(text: str) -> str:
-    return compose(tidy_space(text)).casefold()
+    return compose_characters(normalise_space(text)).casefold()
 
 
-def _label(asks: Any) -> str:
-    model: Model = registry.create("model", asks)
+def _model_name(model_spec: Any) -> str:
+    model: Model = registry.create_from_spec("model", model_spec)
     return model.label

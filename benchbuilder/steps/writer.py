@@ -13,17 +13,17 @@ from pydantic import BaseModel, Field, ValidationError, create_model, model_vali
 from benchbuilder.config.spec.base import KindSpec, PairsRef, PromptRef, Slot, StepSpec
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core import registry
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
+from benchbuilder.core.records.row import ProducedBy, Row
 from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.replies import bare_reply, has_markup, odd_characters, spoken
+from benchbuilder.core.text.replies import has_markup, odd_characters, strip_reasoning, strip_reply_framing
 from benchbuilder.models import prompts
 from benchbuilder.models.base import Message, Model, Reply, Request
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.base import Prompted
+from benchbuilder.steps.base import PromptedMap
 
 MODEL_REASONS: Mapping[str, str] = {
     "needs_model": "No rule can do it, and no model is set or the step works by rules alone.",
@@ -43,8 +43,8 @@ REPAIR_VARIABLES: Mapping[str, str] = {
     "reply": "the last reply",
 }
 """What a repair prompt is given besides the variables of the prompt."""
-_FINAL = ("reply_refused", "reply_filtered")
-_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_FINAL_REASONS = ("reply_refused", "reply_filtered")
+_REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
 
 
 class WriterSpec(StepSpec):
@@ -86,33 +86,35 @@ class NeedsModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ReplyFault:
     """Why a reply cannot be taken: a drop reason of the stage, and what was seen."""
 
     reason: str
     detail: str = ""
 
 
-def unfit_settings(asks: KindSpec, sampling: Sampling) -> list[Complaint]:
+def sampling_issues(model_spec: KindSpec, sampling: Sampling) -> list[SpecIssue]:
     """Sampling settings that a model needs, and those that its backend does not know unless it may omit them."""
-    model: Model = registry.create("model", asks)
-    chosen = sampling.chosen()
+    model: Model = registry.create_from_spec("model", model_spec)
+    chosen = sampling.explicit_settings()
     message = "this model cannot do without this setting"
-    found = [Complaint(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
-    if getattr(asks, "unsupported", "omit") == "omit":
+    found = [SpecIssue(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
+    if getattr(model_spec, "unsupported", "omit") == "omit":
         return found
     message = "the model's backend does not know this setting: leave it out, or set its `unsupported: omit`"
-    unknown = [name for name in chosen if name not in model.known()]
-    return found + [Complaint(f"sampling.{name}", message, name, tuple(sorted(model.known()))) for name in unknown]
+    unknown = [name for name in chosen if name not in model.known_settings()]
+    return found + [
+        SpecIssue(f"sampling.{name}", message, name, tuple(sorted(model.known_settings()))) for name in unknown
+    ]
 
 
-def model_parts(asks: KindSpec) -> dict[str, str]:
+def model_identity(model_spec: KindSpec) -> dict[str, str]:
     """What a model itself is, for keys, where that is not in its spec: the address that it is reached at, its files."""
-    model: Model = registry.create("model", asks)
+    model: Model = registry.create_from_spec("model", model_spec)
     return {f"model {name}": json.dumps(part, sort_keys=True) for name, part in model.identity().items()}
 
 
-class Writer(Prompted):
+class Writer(PromptedMap):
     """Makes one row of each row, by rule or by a model.
 
     A kind says what is written by rule, what a prompt is filled with, and how a reply is judged; the rest (strategy,
@@ -125,97 +127,100 @@ class Writer(Prompted):
     """The field of a JSON reply."""
 
     @abstractmethod
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:
-        """The fate of a row that is not to be written about at all, by whatever strategy."""
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:
+        """The outcome of a row that is not to be written about at all, by whatever strategy."""
 
     @abstractmethod
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:
         """What the rules make of a row."""
 
     @abstractmethod
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:
         """What the prompt is filled with: plain data under the names of `prompt_variables`."""
 
     @abstractmethod
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:
         """A text of the form of a good reply: a quote counts its tokens and goes on with it."""
 
     @abstractmethod
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:
         """The row that a reply's text makes, or the check that it fails."""
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The step's model, unless rules alone write or the model answers nothing."""
         spec: WriterSpec = self.spec
         if spec.strategy == "rules" or spec.model is None or spec.model.kind == "none":
             return None
         return spec.model
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
         """Sampling settings that the model needs, and those that its backend does not know unless it may omit them."""
         spec: WriterSpec = self.spec
-        if spec.strategy == "model" and self.asks is None:
+        if spec.strategy == "model" and self.model_spec is None:
             message = "the strategy `model` needs a model"
-            return [Complaint("strategy", message, spec.strategy, ("model=openai", "rules_then_model"))]
-        return [] if self.asks is None else unfit_settings(self.asks, spec.sampling)
+            return [SpecIssue("strategy", message, spec.strategy, ("model=openai", "rules_then_model"))]
+        return [] if self.model_spec is None else sampling_issues(self.model_spec, spec.sampling)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the model itself is, where that is not in the spec: the address that it is reached at, its files."""
-        return {} if self.asks is None else model_parts(self.asks)
+        return {} if self.model_spec is None else model_identity(self.model_spec)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""
         spec: WriterSpec = self.spec
         self._prompt, self._system, self._repair = (
-            None if ref is None else prompts.read(ref.path, ref.file) for ref in (spec.prompt, spec.system, spec.repair)
+            None if ref is None else prompts.read_prompt(ref.path, ref.file)
+            for ref in (spec.prompt, spec.system, spec.repair)
         )
-        self._pairs = [] if spec.pairs is None else prompts.read_pairs(spec.pairs.file)
+        self._pairs = [] if spec.pairs is None else prompts.read_few_shot_pairs(spec.pairs.file)
         self._schema: type[BaseModel] = create_model("Reply", **{self.reply_field: (str, ...)})  # type: ignore[call-overload]
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
-        """One ticket a row."""
+        """One branch a row."""
         spec: WriterSpec = self.spec
-        fate = self.applies(row, parents)
+        outcome = self.exclusion(row, parents)
         detail = ""
-        if fate is None and spec.strategy != "model":
+        if outcome is None and spec.strategy != "model":
             made = self.by_rule(row, parents)
             if isinstance(made, NeedsModel):
                 detail = made.detail
             else:
-                fate = made
-        if fate is None:
-            fate = (yield from self.ask(row, parents)) if self.asks is not None else Dropped("needs_model", detail)
-        return [fate]
+                outcome = made
+        if outcome is None:
+            outcome = (
+                (yield from self.ask(row, parents)) if self.model_spec is not None else Dropped("needs_model", detail)
+            )
+        return [outcome]
 
-    def ask(self, row: Any, parents: Mapping[str, Any]) -> Generator[Request, Reply, Fate]:
+    def ask(self, row: Any, parents: Mapping[str, Any]) -> Generator[Request, Reply, Outcome]:
         """Ask the model, and again where a check fails, as often as the spec allows.
 
         At temperature 0, what was asked in just these words is not asked again.
         """
         spec: WriterSpec = self.spec
-        values = self.values(row, parents)
+        values = self.prompt_values(row, parents)
         first = self.messages(values)
-        messages, fault, said = first, Fault("needs_model"), ""
+        messages, fault, said = first, ReplyFault("needs_model"), ""
         schema = self._schema.model_json_schema() if spec.reply == "json" else None
-        made_by = self.made_by(f"model/{spec.prompt.path}" if spec.prompt is not None else "model")
+        produced_by = self.produced_by(f"model/{spec.prompt.path}" if spec.prompt is not None else "model")
         asked: set[tuple[Message, ...]] = set()
         for sample in range(spec.repair_rounds + 1):
             asked.add(messages)
-            expected = self.expected(row, parents)
+            expected = self.expected_reply(row, parents)
             if schema is not None:
                 expected = json.dumps({self.reply_field: expected}, ensure_ascii=False)
-            reply = yield Request(messages, spec.sampling.chosen(), schema, sample, expected)
-            made = self._read(reply)
-            said = spoken(reply.text) or ""
+            reply = yield Request(messages, spec.sampling.explicit_settings(), schema, sample, expected)
+            made = self._reply_text(reply)
+            said = strip_reasoning(reply.text) or ""
             if isinstance(made, str):
-                made = self.judge(row, parents, made, made_by)
+                made = self.judge(row, parents, made, produced_by)
             if isinstance(made, Row):
                 return Kept(made)
             fault = made
-            if reply.assumed or fault.reason in _FINAL:
+            if reply.assumed or fault.reason in _FINAL_REASONS:
                 break
-            messages = self._told(first, said, fault, values)
+            messages = self._repair_messages(first, said, fault, values)
             if messages in asked and said and spec.sampling.temperature == 0:
                 break  # the likeliest reply to the same messages is known already
         return Dropped(fault.reason, " | ".join(part for part in (fault.detail, said) if part))
@@ -224,46 +229,48 @@ class Writer(Prompted):
         """The messages of a first request."""
         if self._prompt is None:
             raise TypeError(f"step {self.context.step!r} has no prompt")
-        user = Message("user", self._filled(self._prompt, values))
-        return (user,) if self._system is None else (Message("system", self._filled(self._system, values)), user)
+        user = Message("user", self._render_prompt(self._prompt, values))
+        return (user,) if self._system is None else (Message("system", self._render_prompt(self._system, values)), user)
 
-    def _filled(self, prompt: Prompt, values: Mapping[str, Any]) -> str:
-        return prompts.render(prompt, {**values, "pairs": self._pairs})
+    def _render_prompt(self, prompt: Prompt, values: Mapping[str, Any]) -> str:
+        return prompts.render_prompt(prompt, {**values, "pairs": self._pairs})
 
-    def _told(
-        self, first: tuple[Message, ...], said: str, fault: Fault, values: Mapping[str, Any]
+    def _repair_messages(
+        self, first: tuple[Message, ...], reply_text: str, fault: ReplyFault, values: Mapping[str, Any]
     ) -> tuple[Message, ...]:
         """The messages of a repair round: the first ones, what was said last, and what was wrong with it."""
-        if self._repair is None or not said:
+        if self._repair is None or not reply_text:
             return first
-        told = self._filled(self._repair, {**values, "fault": fault.reason, "detail": fault.detail, "reply": said})
-        return (*first, Message("assistant", said), Message("user", told))
+        told = self._render_prompt(
+            self._repair, {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
+        )
+        return (*first, Message("assistant", reply_text), Message("user", told))
 
-    def _read(self, reply: Reply) -> str | Fault:
+    def _reply_text(self, reply: Reply) -> str | ReplyFault:
         """The text of a reply, or why it holds none."""
-        if reply.outcome in _OUTCOMES:
-            return Fault(_OUTCOMES[reply.outcome])
+        if reply.outcome in _REASON_OF_REPLY_OUTCOME:
+            return ReplyFault(_REASON_OF_REPLY_OUTCOME[reply.outcome])
         spec: WriterSpec = self.spec
-        text = spoken(reply.text)
+        text = strip_reasoning(reply.text)
         if text is None:
-            return Fault("reply_unfinished")
+            return ReplyFault("reply_unfinished")
         if spec.reply == "json":
             try:
-                text = str(getattr(self._schema.model_validate_json(json_object(text)), self.reply_field))
+                text = str(getattr(self._schema.model_validate_json(first_json_object(text)), self.reply_field))
             except ValidationError as error:
-                return Fault("reply_malformed", str(error.errors()[0]["msg"]))
-        text = bare_reply(text, spec.labels, spec.openers)
+                return ReplyFault("reply_malformed", str(error.errors()[0]["msg"]))
+        text = strip_reply_framing(text, spec.labels, spec.openers)
         if odd := odd_characters(text):
-            return Fault("reply_odd_characters", odd)
+            return ReplyFault("reply_odd_characters", odd)
         if has_markup(text):
-            return Fault("reply_markup")
-        return text or Fault("reply_empty")
+            return ReplyFault("reply_markup")
+        return text or ReplyFault("reply_empty")
 
 
-def json_object(text: str) -> str:
+def first_json_object(text: str) -> str:
     """The first JSON object in `text`, which may stand in a fence or between sentences; `text` if there is none.
 
-    >>> json_object('Here: {"a": "b"} as asked')
+    >>> first_json_object('Here: {"a": "b"} as asked')
     '{"a": "b"}'
     """
     start = text.find("{")

@@ -3,10 +3,10 @@
 Each ``check_...`` runs one kind on example input and raises `ContractError` (an AssertionError) at the first thing
 that it does not keep::
 
-    from benchbuilder.testing import check_stage
+    from benchbuilder.testing import check_step
 
     def test_my_stage_keeps_the_contract():
-        check_stage(lambda: MyStage(spec, context), {"each": table})
+        check_step(lambda: MyStage(spec, context), {"each": table})
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchbuilder.testing.retrievers import check_retriever
 from benchbuilder.testing.scorers import check_scorer
 from benchbuilder.testing.solvers import check_solver
 from benchbuilder.testing.sources import check_source
-from benchbuilder.testing.stages import check_stage
+from benchbuilder.testing.stages import check_step
 from benchbuilder.testing.tokenizers import check_tokenizer
 
 __all__ = [
@@ -38,6 +38,6 @@ __all__ = [
     "check_scorer",
     "check_solver",
     "check_source",
-    "check_stage",
+    "check_step",
     "check_tokenizer",
 ]

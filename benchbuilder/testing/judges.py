@@ -9,7 +9,7 @@ from pathlib import Path
 from benchbuilder.evaluation.judges.base import Case, Example, Judge, ScoringJudge, TrainedJudge
 from benchbuilder.testing.contract import require
 
-CLOSE = 1e-4
+TOLERANCE = 1e-4
 """How far two scores of one case may differ: floating point in other batches, not other judgements."""
 
 
@@ -36,15 +36,15 @@ def check_judge(
     require(len(found) == len(cases), f"{who} gives {len(found)} scores for {len(cases)} cases")
     require(all(0 <= score <= 1 for score in found), f"{who} gives scores outside 0 to 1")
     require(judge.score([]) == [], f"{who} scores something where there is nothing")
-    _same(who, "alone", [judge.score([case])[0] for case in cases], found)
-    _same(who, "in another order", judge.score(cases[::-1])[::-1], found)
+    _check_same_scores(who, "alone", [judge.score([case])[0] for case in cases], found)
+    _check_same_scores(who, "in another order", judge.score(cases[::-1])[::-1], found)
     again = make()
     assert isinstance(again, ScoringJudge)
     again.open(folder / "learned" if judge.trains else None)
-    _same(who, "when it is opened again", again.score(cases), found)
+    _check_same_scores(who, "when it is opened again", again.score(cases), found)
     return found
 
 
-def _same(who: str, how: str, scores: Sequence[float], found: Sequence[float]) -> None:
-    apart = max((abs(one - other) for one, other in zip(scores, found, strict=True)), default=0.0)
-    require(apart <= CLOSE, f"{who} scores otherwise {how}: by up to {apart:.4f}")
+def _check_same_scores(who: str, how: str, scores: Sequence[float], other_scores: Sequence[float]) -> None:
+    apart = max((abs(one - other) for one, other in zip(scores, other_scores, strict=True)), default=0.0)
+    require(apart <= TOLERANCE, f"{who} scores otherwise {how}: by up to {apart:.4f}")

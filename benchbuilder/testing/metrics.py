@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.evaluation.metrics.base import Metric, Scored
+from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric
 from benchbuilder.testing.contract import require
 
 
-def check_metric(make: Callable[[], Metric], scored: Sequence[Scored]) -> dict[str, float]:
+def check_metric(make: Callable[[], Metric], scored: Sequence[ClusteredScore]) -> dict[str, float]:
     """It gives the figures that it declares, between 0 and 1, the same in any order and if every row counts twice;
     nothing (nan) of no scores.
 
@@ -26,14 +26,14 @@ def check_metric(make: Callable[[], Metric], scored: Sequence[Scored]) -> dict[s
     again = _figures(make(), scored[::-1], who)
     require(all(abs(again[name] - value) < 1e-9 for name, value in found.items()), f"{who} depends on the order")
     for name, statistic in metric.statistics(scored).items():
-        twice = float(statistic.of(np.full((1, int(statistic.present.sum())), 2.0))[0])
+        twice = float(statistic.compute(np.full((1, int(statistic.present.sum())), 2.0))[0])
         require(abs(twice - found[name]) < 1e-9, f"{who} gives another {name!r} if every row counts twice")
     nothing = _figures(metric, [], who)
     require(all(np.isnan(value) for value in nothing.values()), f"{who} gives a figure of no scores")
     return found
 
 
-def _figures(metric: Metric, scored: Sequence[Scored], who: str) -> dict[str, float]:
+def _figures(metric: Metric, scored: Sequence[ClusteredScore], who: str) -> dict[str, float]:
     statistics = metric.statistics(scored)
     require(tuple(statistics) == metric.figures, f"{who} gives {', '.join(statistics)}, not what it declares")
     for name, statistic in statistics.items():

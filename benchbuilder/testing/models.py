@@ -13,9 +13,9 @@ from benchbuilder.models.base import LocalModel, Model, Reply, Request
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import in_new_process
 
-HEAVY = ("aiohttp", "httpx", "openai", "tokenizers", "torch", "transformers")
+HEAVY_LIBRARIES = ("aiohttp", "httpx", "openai", "tokenizers", "torch", "transformers")
 """Libraries that only a model at work may import: everything else of the tool would start slowly."""
-GARBAGE = ("", "garbage", "null", "[]", "{}", '"text"', '{"text": 1}', '{"choices": []}')
+MALFORMED_BODIES = ("", "garbage", "null", "[]", "{}", '"text"', '{"text": 1}', '{"choices": []}')
 
 
 def check_model(make: Callable[[], Model], requests: Sequence[Request] = ()) -> list[Reply]:
@@ -27,18 +27,18 @@ def check_model(make: Callable[[], Model], requests: Sequence[Request] = ()) -> 
     model = make()
     who = f"the model {model.kind!r}"
     require(pickle.loads(pickle.dumps(model.spec)) == model.spec, f"the spec of {who} changes when pickled")
-    heavy = in_new_process(_imported, type(model), pickle.dumps(model.spec))
+    heavy = in_new_process(_heavy_imports, type(model), pickle.dumps(model.spec))
     require(not heavy, f"{who} imports {', '.join(heavy)} before it is asked anything")
     _check_identity(model, make(), who)
-    unknown = sorted(set(model.known()) - set(Sampling.model_fields))
+    unknown = sorted(set(model.known_settings()) - set(Sampling.model_fields))
     require(not unknown, f"{who} knows settings that no recipe can have: {', '.join(unknown)}")
-    require(model.known() <= model.settings, f"{who} knows settings that are not among its class's")
-    for body in GARBAGE:
-        _check_garbage(model, body, who)
+    require(model.known_settings() <= model.settings, f"{who} knows settings that are not among its class's")
+    for body in MALFORMED_BODIES:
+        _check_malformed_body(model, body, who)
     return _check_local(model, make, requests, who) if isinstance(model, LocalModel) else []
 
 
-def _check_identity(model: Model, again: Model, who: str) -> None:
+def _check_identity(model: Model, second: Model, who: str) -> None:
     identity = dict(model.identity())
     try:
         plain: Any = json.loads(json.dumps(identity))
@@ -48,10 +48,10 @@ def _check_identity(model: Model, again: Model, who: str) -> None:
     require(plain == identity, f"the identity of {who} is another one once it was JSON")
     require(identity.get("kind") == model.kind, f"the identity of {who} does not name its kind")
     require(dict(model.identity()) == identity, f"{who} says another identity the second time")
-    require(dict(again.identity()) == identity, f"{who} says another identity when made again")
+    require(dict(second.identity()) == identity, f"{who} says another identity when made again")
 
 
-def _check_garbage(model: Model, body: str, who: str) -> None:
+def _check_malformed_body(model: Model, body: str, who: str) -> None:
     try:
         reply = model.read(body)
     except ValueError:
@@ -80,9 +80,9 @@ def _replies(model: LocalModel, requests: Sequence[Request]) -> list[Reply]:
     return [model.read(body) for body in model.generate(requests)]
 
 
-def _imported(cls: type[Model], spec: bytes) -> list[str]:
+def _heavy_imports(cls: type[Model], spec: bytes) -> list[str]:
     """The heavy libraries that this process has in memory once a model is made and has said what it is."""
     model = cls(pickle.loads(spec))
     model.identity()
-    model.known()
-    return [name for name in HEAVY if name in sys.modules]
+    model.known_settings()
+    return [name for name in HEAVY_LIBRARIES if name in sys.modules]

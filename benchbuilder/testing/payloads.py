@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 from pydantic import ValidationError
 
-from benchbuilder.core.records.arrow.build_rows import leaves
+from benchbuilder.core.records.arrow.build_rows import text_leaves
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Fact, Payload
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.testing.contract import ContractError, check_kind, check_table, require
 
 
@@ -20,7 +20,7 @@ def check_payload(cls: type[Payload]) -> None:
     require(len(examples) >= 2, f"{who} has fewer than two examples")
     generic = Fact[cls]  # pyright: ignore[reportInvalidTypeArguments]
     facts = [
-        generic.build(origin=Origin(file="examples", line=line), made_by=MadeBy(rule="examples"), language="en",
+        generic.build(origin=Origin(file="examples", line=line), produced_by=ProducedBy(rule="examples"), language="en",
                       partition="examples", payload=payload)
         for line, payload in enumerate(examples, 1)
     ]  # fmt: skip
@@ -33,9 +33,9 @@ def check_payload(cls: type[Payload]) -> None:
         require(set(payload.texts()) == names, f"{who} names other texts for each example")
         _check_texts(who, payload)
         _check_frozen(who, payload)
-    cells = [tuple(payload.flat()) for payload in examples]
+    cells = [tuple(payload.flat_cells()) for payload in examples]
     require(len(set(cells)) == 1 and bool(cells[0]), f"{who} has other columns for each example")
-    strings = all(isinstance(cell, str) for payload in examples for cell in _objects(payload.flat()))
+    strings = all(isinstance(cell, str) for payload in examples for cell in _objects(payload.flat_cells()))
     require(strings, f"{who} has a cell that is no string")
 
 
@@ -58,7 +58,7 @@ def _check_texts(who: str, payload: Payload) -> None:
 def _check_fields(who: str, payload: Payload) -> None:
     given: list[str] = []
     payload.map_texts(lambda text: (given.append(text), text)[1])
-    fields = [data for _, column in leaves(pa.array([payload.model_dump()])) for data in column.to_pylist()]
+    fields = [data for _, column in text_leaves(pa.array([payload.model_dump()])) for data in column.to_pylist()]
     strange = sorted(set(given) - set(fields))
     require(not strange, f"{who} says that it converts by field, but converts {strange}, which no field holds")
 

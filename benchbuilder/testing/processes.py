@@ -20,7 +20,7 @@ def _pool() -> ProcessPoolExecutor:
     return pool
 
 
-def elsewhere(function: Callable[..., T], *args: Any) -> T:
+def in_worker_process(function: Callable[..., T], *args: Any) -> T:
     """What `function` returns in another process; it and its arguments must be picklable."""
     try:
         return _pool().submit(function, *args).result()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.testing.contract import require
-from benchbuilder.testing.processes import elsewhere
+from benchbuilder.testing.processes import in_worker_process
 
-Hits = list[list[tuple[int, float]]]
+RankedPositions = list[list[tuple[int, float]]]
 
 
-def check_retriever(make: Callable[[], Retriever], texts: Sequence[str], queries: Sequence[str]) -> Hits:
+def check_retriever(make: Callable[[], Retriever], texts: Sequence[str], queries: Sequence[str]) -> RankedPositions:
     """Hits are positions of texts, best first, none with score zero; an index that was built before answers as one that
     is made when it is opened, and many queries together as one by one.
 
@@ -38,13 +38,13 @@ def check_retriever(make: Callable[[], Retriever], texts: Sequence[str], queries
         require(not any(_search(make(), [], queries, Path(folder))), f"{who} finds something among no texts")
         require(not any(_search(make(), texts, [""], Path(folder))), f"{who} finds something for no query")
     with tempfile.TemporaryDirectory() as folder:
-        _check_built(make, texts, Path(folder), who)
-        again = elsewhere(_search, make(), texts, queries, Path(folder))
+        _check_prebuilt_index(make, texts, Path(folder), who)
+        again = in_worker_process(_search, make(), texts, queries, Path(folder))
         require(again == found, f"{who} finds other texts in another process")
     return found
 
 
-def _check_built(make: Callable[[], Retriever], texts: Sequence[str], cache: Path, who: str) -> None:
+def _check_prebuilt_index(make: Callable[[], Retriever], texts: Sequence[str], cache: Path, who: str) -> None:
     """What is built beforehand is there, lies in the cache, and is all there is to it."""
     built = make().build(texts, cache, workers=2)
     require(all(path.exists() for path in built), f"{who} names files that it did not build")
@@ -59,6 +59,6 @@ def _files(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.suffix != ".lock"}
 
 
-def _search(retriever: Retriever, texts: Sequence[str], queries: Sequence[str], cache: Path) -> Hits:
+def _search(retriever: Retriever, texts: Sequence[str], queries: Sequence[str], cache: Path) -> RankedPositions:
     retriever.index(texts, cache)
     return [retriever.search(query) for query in queries]

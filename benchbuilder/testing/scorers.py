@@ -8,13 +8,13 @@ from typing import Any
 
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 from benchbuilder.testing.contract import require
 
-Pairs = Sequence[tuple[Answer, Item[Any]]]
+AnswersWithItems = Sequence[tuple[Answer, Item[Any]]]
 
 
-def check_scorer(make: Callable[[], Scorer], pairs: Pairs) -> list[Scored]:
+def check_scorer(make: Callable[[], Scorer], pairs: AnswersWithItems) -> list[ScorerResult]:
     """Each answer has marks or a declared reason, the same in whatever company; values lie between 0 and 1.
 
     Scorers that ask a model are not scored here. Returns what each answer scored.
@@ -22,23 +22,23 @@ def check_scorer(make: Callable[[], Scorer], pairs: Pairs) -> list[Scored]:
     scorer = make()
     who = f"the scorer {scorer.kind!r}"
     pickle.dumps(scorer)
-    if scorer.asks is not None:
+    if scorer.model_spec is not None:
         return []
-    found = _scored(make(), pairs, len(pairs))
+    found = _score_in_batches(make(), pairs, len(pairs))
     for scored in found:
         if isinstance(scored, tuple):
             _check_marks(who, scored)
             continue
         require(scored.reason in scorer.reasons, f"{who} gives the undeclared reason {scored.reason!r}")
-        require(not scored.slot, f"{who} gives a fate of the slot {scored.slot!r}: an answer has one")
+        require(not scored.slot, f"{who} gives a outcome of the slot {scored.slot!r}: an answer has one")
     for size in (1, 7):
-        require(_scored(make(), pairs, size) == found, f"{who} scores otherwise {size} at a time")
-    require(_scored(make(), pairs[::-1], 5) == found[::-1], f"{who} depends on the order of answers")
-    require(_scored(make(), [], 1) == [], f"{who} scores something where there is nothing")
+        require(_score_in_batches(make(), pairs, size) == found, f"{who} scores otherwise {size} at a time")
+    require(_score_in_batches(make(), pairs[::-1], 5) == found[::-1], f"{who} depends on the order of answers")
+    require(_score_in_batches(make(), [], 1) == [], f"{who} scores something where there is nothing")
     return found
 
 
-def _check_marks(who: str, marks: tuple[Mark, ...]) -> None:
+def _check_marks(who: str, marks: tuple[AspectScore, ...]) -> None:
     aspects = [mark.aspect for mark in marks]
     require(bool(marks), f"{who} gives no mark and no reason")
     require(len(set(aspects)) == len(aspects), f"{who} gives two marks in one aspect: {aspects}")
@@ -48,9 +48,9 @@ def _check_marks(who: str, marks: tuple[Mark, ...]) -> None:
         require(all(0 <= rating.value <= 1 for rating in mark.ratings), f"{who} gives a rating outside 0 to 1")
 
 
-def _scored(scorer: Scorer, pairs: Pairs, size: int) -> list[Scored]:
+def _score_in_batches(scorer: Scorer, pairs: AnswersWithItems, size: int) -> list[ScorerResult]:
     scorer.open()
-    found: list[Scored] = []
+    found: list[ScorerResult] = []
     for start in range(0, len(pairs), max(1, size)):
         batch = pairs[start : start + size]
         scored = list(scorer.score(batch))

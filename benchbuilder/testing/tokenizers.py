@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 from benchbuilder.testing.contract import require
-from benchbuilder.testing.processes import elsewhere
+from benchbuilder.testing.processes import in_worker_process
 
 
 def check_tokenizer(make: Callable[[], Tokenizer], texts: Sequence[str]) -> None:
@@ -29,10 +29,12 @@ def check_tokenizer(make: Callable[[], Tokenizer], texts: Sequence[str]) -> None
         require(all(tokens), f"{who} makes an empty token of {text!r}")
     require(not tokenizer.tokens(""), f"{who} makes tokens of nothing")
     require([tokenizer.tokens(text) for text in reversed(texts)] == found[::-1], f"{who} depends on what came before")
-    require(elsewhere(_tokens, unopened, list(texts)) == found, f"{who} makes other tokens in another process")
+    require(
+        in_worker_process(_tokenise_all, unopened, list(texts)) == found, f"{who} makes other tokens in another process"
+    )
     require(dict(tokenizer.fingerprint()) == dict(unopened.fingerprint()), f"{who} changes its fingerprint when opened")
 
 
-def _tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[str]]:
+def _tokenise_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[str]]:
     tokenizer.open()
     return [tokenizer.tokens(text) for text in texts]

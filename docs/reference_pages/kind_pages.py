@@ -9,25 +9,25 @@ from typing import Any
 from pydantic import BaseModel
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.config.spec.recipe import Budget, CardSpec, Recipe, RunSpec, Threshold
-from benchbuilder.config.spec.review_project import ProjectSpec, ReviewSpec
+from benchbuilder.config.spec.recipe import BudgetSpec, CardSpec, Recipe, RunSpec, ToleranceSpec
+from benchbuilder.config.spec.review_project import ProjectSpec, ReviewProjectSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.steps.base import Filter, Gather, Map, Stage
+from benchbuilder.steps.base import Filter, Gather, Map, Step
 from reference_pages.reading import first_paragraph, nested, prose, spec_rows, table
 
 HEADER = ("key", "type", "default", "meaning")
 SLOTS = {
     "source": "Sources (`sources.NAME`)",
-    "stage": "Steps (`steps.NAME`)",
+    "step": "Steps (`steps.NAME`)",
     "tokenizer": "Tokenizers (`tokenizer`)",
     "retriever": "Retrievers (`retriever`)",
     "model": "Models (`model`)",
-    "votes": "Votes (`annotation`)",
+    "annotation": "Annotation backends (`annotation`)",
     "baseline": "Baselines (`evaluation.baselines.NAME`)",
     "solver": "Solvers (`evaluation.solver`)",
     "scorer": "Scorers (`evaluation.scorers.NAME`)",
@@ -61,13 +61,15 @@ TOP = {
 
 
 def _classes(slot: str) -> dict[str, type[Any]]:
-    return {name: kind.load() for name, kind in registry.known(slot).items() if kind.distribution == "benchbuilder"}
+    return {
+        name: kind.load() for name, kind in registry.kinds_of_slot(slot).items() if kind.distribution == "benchbuilder"
+    }
 
 
 def recipe_schema() -> str:
     """Top-level keys and the keys of every kind."""
     top = {
-        "run": RunSpec, "tolerate": Threshold, "budget": Budget, "card": CardSpec, "evaluation": EvaluationSpec,
+        "run": RunSpec, "tolerate": ToleranceSpec, "budget": BudgetSpec, "card": CardSpec, "evaluation": EvaluationSpec,
     }  # fmt: skip
     parts = [
         "# Recipe schema",
@@ -100,11 +102,11 @@ def recipe_schema() -> str:
             skip = ("kind", "from_", *(SourceSpec.model_fields if slot == "source" else ()))
             rows = spec_rows(spec, skip)
             parts += [f"### {slot}: {name}", prose(spec), table(HEADER, rows) or "It has no keys of its own."]
-    specs.append(ReviewSpec)
+    specs.append(ReviewProjectSpec)
     parts += ["## Reviews (`reviews.NAME`)", "### ReviewSpec"]
-    parts += [prose(cls) for cls in (ReviewSpec, ProjectSpec, JudgingSpec)]
-    parts += [table(HEADER, spec_rows(ReviewSpec, ("kind",))), "## Nested keys"]
-    skipped = {*top.values(), ReviewSpec}
+    parts += [prose(cls) for cls in (ReviewProjectSpec, ProjectSpec, AnnotationSpec)]
+    parts += [table(HEADER, spec_rows(ReviewProjectSpec, ("kind",))), "## Nested keys"]
+    skipped = {*top.values(), ReviewProjectSpec}
     for cls in sorted((c for c in nested([*specs, Recipe]) if c not in skipped), key=lambda cls: cls.__name__):
         parts += [f"### {cls.__name__}", prose(cls), table(HEADER, spec_rows(cls))]
     return "\n\n".join(part for part in parts if part)
@@ -121,9 +123,9 @@ def kinds_page() -> str:
     for slot, title in SLOTS.items():
         classes = _classes(slot)
         parts += [f"## {title}", table(("kind", "what it is"), _summary(classes))]
-        if slot in ("source", "stage"):
+        if slot in ("source", "step"):
             for name, cls in classes.items():
-                parts += [f"### {slot}: {name}", prose(cls), *(_ports(cls) if slot == "stage" else _rows(cls))]
+                parts += [f"### {slot}: {name}", prose(cls), *(_ports(cls) if slot == "step" else _rows(cls))]
         if slot == "judge":
             for name, cls in classes.items():
                 if variables := getattr(cls, "prompt_variables", {}):
@@ -140,15 +142,15 @@ def _rows(cls: type[Any]) -> list[str]:
     return [f"Makes rows of `{registry.row_name(cls.output)}`."]
 
 
-def _ports(cls: type[Stage]) -> list[str]:
+def _ports(cls: type[Step]) -> list[str]:
     shape = {Map: "map", Gather: "gather", Filter: "filter"}
     kind = next(name for base, name in shape.items() if issubclass(cls, base))
     output = (
         f"rows of `{registry.row_name(cls.output)}`" if cls.output is not None else "rows of the class that it reads"
     )
     slots = getattr(cls, "slots", ("",)) if kind == "map" else ("",)
-    tickets = "as many tickets as the row needs" if slots == "many" else "one ticket a row"
-    told = [f"A {kind}, version {cls.version}; {tickets}; makes {output}."]
+    branches = "as many branches as the row needs" if slots == "many" else "one branch a row"
+    told = [f"A {kind}, version {cls.version}; {branches}; makes {output}."]
     told.append(
         table(
             ("port", "rows", "mode"),
@@ -171,7 +173,7 @@ def drop_reasons() -> str:
     parts = [
         "# Drop reasons",
         "Every kind has a closed list of reasons, and the engine refuses any other. The same names stand in "
-        "`ledger.tsv`, in the report and in `benchbuild why`. In the ledger the fate beside a reason is `dropped`, "
+        "`ledger.tsv`, in the report and in `benchbuild why`. In the ledger the outcome beside a reason is `dropped`, "
         "`not_applicable` (the branch does not concern the row, which is no loss), or `unused` (a row that a gather "
         "took and did not need).",
         "## Sources",
@@ -179,7 +181,7 @@ def drop_reasons() -> str:
     for name, cls in _classes("source").items():
         parts += [f"### source: {name}", _reasons(cls.reasons)]
     parts.append("## Steps")
-    for name, cls in _classes("stage").items():
+    for name, cls in _classes("step").items():
         reasons = _reasons(cls.reasons) or "The kind itself has no reasons."
         parts += [f"### stage: {name}", reasons]
     parts.append("## Scorers and judges")
@@ -197,8 +199,8 @@ def drop_reasons() -> str:
     recipe = load_recipe(["recipe=care_mi"]).recipe
     for step, spec in recipe.steps.items():
         if spec.kind in ("screen", "annotate"):
-            context = Context(recipe.seed, recipe.language, step, Path(), Path())
-            stage: Stage = registry.create("stage", spec, context)
+            context = StepContext(recipe.seed, recipe.language, step, Path(), Path())
+            stage: Step = registry.create_from_spec("step", spec, context)
             own = {name: text for name, text in stage.reasons.items() if name not in type(stage).reasons}
             parts += [f"### step: {step}", f"Kind `{spec.kind}`.", _reasons(own)]
     return "\n\n".join(part for part in parts if part)

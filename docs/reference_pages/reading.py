@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, StringConstraints
 from pydantic_core import PydanticUndefined
 
-from benchbuilder.config.spec.base import FileRef, Knob, Label, PromptRef, Slot
+from benchbuilder.config.spec.base import DescriptiveField, FileRef, PromptRef, RuntimeOption, Slot
 from benchbuilder.core.text.patterns import check_regex
 from benchbuilder.sources.formats.tables import Column
 
@@ -144,16 +144,16 @@ def spec_rows(cls: type[BaseModel], skip: Iterable[str] = ()) -> list[tuple[str,
         slot = next((mark for mark in info.metadata if isinstance(mark, Slot)), None)
         kind = _slot_text(slot, info.annotation) if slot else type_text(info.annotation, info.metadata)
         meaning = texts.get(name, "")
-        if any(isinstance(mark, Label) for mark in info.metadata):
+        if any(isinstance(mark, DescriptiveField) for mark in info.metadata):
             meaning = f"{meaning} Describes only: not part of any key.".strip()
-        elif any(isinstance(mark, Knob) for mark in info.metadata):
+        elif any(isinstance(mark, RuntimeOption) for mark in info.metadata):
             meaning = f"{meaning} A knob: changes nothing that is written.".strip()
         rows.append((f"`{info.alias or name}`", kind, _default(info), meaning))
     return rows
 
 
 def _slot_text(slot: Slot, annotation: Any) -> str:
-    article = {"votes": "a way to ask for votes", "source": "a source", "stage": "a step", "exporter": "an output"}
+    article = {"annotation": "an annotation backend", "source": "a source", "step": "a step", "exporter": "an output"}
     one = article.get(slot.slot, f"a {slot.slot}")
     if get_origin(annotation) is dict:
         return f"mapping of names; each is {one}"

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from benchbuilder.core import registry
 from benchbuilder.core.records.payloads import Fact, Item, Option, Support
 from benchbuilder.core.records.roles import Answer, Candidate, Evidence, Passage, Question, Rating, Score, Statement
-from benchbuilder.core.records.row import MadeBy, Origin, Row, Span
+from benchbuilder.core.records.row import Origin, ProducedBy, Row, Span
 from reference_pages.reading import field_texts, prose, table, type_text
 
 ROLES: tuple[type[Row], ...] = (Fact, Statement, Question, Passage, Candidate, Evidence, Item, Answer, Score)
@@ -28,7 +28,7 @@ def records() -> str:
         "row of a source: the name of the source). Equal text from two parents is two rows. A row that a filter or a "
         "deduplication keeps passes as it is, with the same id.",
     ]
-    for small in (Origin, MadeBy, Span):
+    for small in (Origin, ProducedBy, Span):
         parts += [f"### {small.__name__}", prose(small), _fields(small, ())]
     parts.append("## Roles")
     for role in ROLES:
@@ -36,7 +36,9 @@ def records() -> str:
         parts.append(f"Identity fields: {', '.join(f'`{name}`' for name in role.identity)}.")
         parts.append(_fields(role, Row.model_fields))
     parts.append("## Payloads")
-    own = {name: kind for name, kind in registry.known("payload").items() if kind.distribution == "benchbuilder"}
+    own = {
+        name: kind for name, kind in registry.kinds_of_slot("payload").items() if kind.distribution == "benchbuilder"
+    }
     for name, kind in own.items():
         parts += [f"### {name}", prose(kind.load()), _fields(kind.load(), ())]
     for small in (Option, Support, Rating):

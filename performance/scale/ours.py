@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core import registry
-from benchbuilder.core.records.arrow.batches import Units
+from benchbuilder.core.records.arrow.batches import SourceBatch
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Row
-from benchbuilder.pipeline.accounting.shard import FATES, Shard
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.plan import Plan, make_plan, workers_of
 from benchbuilder.pipeline.shards.files import read_columns, write_shard
 from benchbuilder.pipeline.store.folder import Store
@@ -80,18 +80,18 @@ def workers() -> int:
 
 def retriever() -> Retriever:
     """BM25 as the bundled recipe has it."""
-    return registry.create("retriever", load_recipe(RECIPE).recipe.retriever)
+    return registry.create_from_spec("retriever", load_recipe(RECIPE).recipe.retriever)
 
 
 def over_spaces() -> Retriever:
     """The same for texts that are cut already, and whose stop words are gone."""
     words = ["tokenizer=whitespace", "tokenizer.punctuation=attached", "retriever.stop_words=null"]
-    return registry.create("retriever", load_recipe([*RECIPE, *words]).recipe.retriever)
+    return registry.create_from_spec("retriever", load_recipe([*RECIPE, *words]).recipe.retriever)
 
 
 def tokenizer() -> Tokenizer:
     """The tokenizer of the bundled recipe."""
-    return registry.create("tokenizer", load_recipe(RECIPE).recipe.tokenizer)
+    return registry.create_from_spec("tokenizer", load_recipe(RECIPE).recipe.tokenizer)
 
 
 def plan(words: Sequence[str], folder: Path) -> Plan:
@@ -102,13 +102,13 @@ def plan(words: Sequence[str], folder: Path) -> Plan:
 def store_edges(table: Path, folder: Path, rows: int = 50_000) -> Plan:
     """Read a plain table of triples into the Parquet files of a step, as a build does; the plan that goes on there."""
     made = plan(edges(table), folder)
-    source: Any = made.nodes["edges"].maker
+    source: Any = made.nodes["edges"].producer
     assert isinstance(source, Source)
     folder.mkdir(parents=True, exist_ok=True)
     held: list[pa.Table] = []
     index = 0
-    for units in source.bulk():
-        if isinstance(units, Units):
+    for units in source.read_batches():
+        if isinstance(units, SourceBatch):
             held.append(units.rows.arrow)
             if sum(table.num_rows for table in held) >= rows:
                 index, held = index + 1, _part(held, folder, index, source.output)
@@ -118,7 +118,7 @@ def store_edges(table: Path, folder: Path, rows: int = 50_000) -> Plan:
 
 
 def _part(held: list[pa.Table], folder: Path, index: int, row: type[Row]) -> list[pa.Table]:
-    write_shard(folder, index, Shard(Table(pa.concat_tables(held), row), FATES.empty_table()))
+    write_shard(folder, index, Shard(Table(pa.concat_tables(held), row), OUTCOME_SCHEMA.empty_table()))
     return []
 
 
@@ -129,7 +129,7 @@ COLUMNS = ("payload.head", "payload.tail", "partition")
 def on_topic(made: Plan, folder: Path) -> int:
     """How many rows of the files of a step the stage `topic` keeps, file by file, on all cores."""
     node = made.nodes["triples_on_topic"]
-    stage: Any = node.maker
+    stage: Any = node.producer
     stage.open({})
 
     def kept(part: Path) -> int:
@@ -148,9 +148,9 @@ def kept_by(stage: Filter, table: Table[Any]) -> int:
 def questions(texts: Any, folder: Path) -> tuple[Filter, Table[Any]]:
     """The recipe's filter of questions, for rows that have one text, and such rows."""
     node = plan([*RECIPE, "source=[medqa,textbook]"], folder).nodes["choices_on_topic"]
-    made: Any = node.maker
+    made: Any = node.producer
     spec = made.spec.model_copy(update={"groups": {"anywhere": ("text",)}})
-    stage: Filter = registry.create("stage", spec, made.context)
+    stage: Filter = registry.create_from_spec("step", spec, made.context)
     stage.open({})
     schema = schema_of(Passage)
     columns = {field.name: pa.nulls(len(texts), field.type) for field in schema}

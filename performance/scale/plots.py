@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.exporters.render.svg import tag
+from benchbuilder.exporters.render.svg import svg_element
 from scale.fits import Fit, Points, growing
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 70, 40, 20, 50
@@ -70,13 +70,15 @@ def chart(title: str, axis: str, some: Sequence[Curve]) -> Markup:
     """One picture; the key gives the exponent of each curve and the size from which it was fitted."""
     sizes, seconds = zip(*(point for curve in some for point in curve.points), strict=True)
     across, up = _Scale.over(sizes, LEFT, WIDTH - RIGHT), _Scale.over(seconds, HEIGHT - BOTTOM, TOP)
-    drawn = [tag("title", title), tag("rect", width=WIDTH, height=HEIGHT, fill="white")]
+    drawn = [svg_element("title", title), svg_element("rect", width=WIDTH, height=HEIGHT, fill="white")]
     drawn += [part for power in across.powers() for part in _across(across, power)]
     drawn += [part for power in up.powers() for part in _up(up, power)]
-    drawn.append(tag("text", axis, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 12.0, text_anchor="middle", fill=INK))
+    drawn.append(
+        svg_element("text", axis, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 12.0, text_anchor="middle", fill=INK)
+    )
     for number, curve in enumerate(some):
         drawn += _curve(curve, COLOURS[number % len(COLOURS)], across, up, TOP + 16.0 + 16 * number)
-    return tag(
+    return svg_element(
         "svg", *drawn, xmlns="http://www.w3.org/2000/svg", role="img", viewBox=f"0 0 {WIDTH} {HEIGHT}", style=FONT
     )
 
@@ -104,27 +106,34 @@ class _Scale:
 
 def _across(scale: _Scale, power: int) -> list[Markup]:
     x = scale.at(10.0**power)
-    line = tag("line", x1=x, x2=x, y1=float(TOP), y2=float(HEIGHT - BOTTOM), stroke=GRID)
-    return [line, tag("text", f"{10**power:,}", x=x, y=HEIGHT - BOTTOM + 16.0, text_anchor="middle", fill=INK)]
+    line = svg_element("line", x1=x, x2=x, y1=float(TOP), y2=float(HEIGHT - BOTTOM), stroke=GRID)
+    return [
+        line,
+        svg_element("text", f"{10**power:,}", x=x, y=HEIGHT - BOTTOM + 16.0, text_anchor="middle", fill=INK),
+    ]
 
 
 def _up(scale: _Scale, power: int) -> list[Markup]:
     y = scale.at(10.0**power)
     shown = f"{10**power:,} s" if power >= 0 else f"{10.0 ** (power + 3):g} ms"
-    line = tag("line", x1=float(LEFT), x2=float(WIDTH - RIGHT), y1=y, y2=y, stroke=GRID)
-    return [line, tag("text", shown, x=LEFT - 6.0, y=y + 4, text_anchor="end", fill=INK)]
+    line = svg_element("line", x1=float(LEFT), x2=float(WIDTH - RIGHT), y1=y, y2=y, stroke=GRID)
+    return [line, svg_element("text", shown, x=LEFT - 6.0, y=y + 4, text_anchor="end", fill=INK)]
 
 
 def _curve(curve: Curve, colour: str, across: _Scale, up: _Scale, y: float) -> list[Markup]:
     fit = growing(curve.points)
     told = f"{curve.label}: exponent {fit.exponent:.2f} from {fit.first:,.0f} on" if fit is not None else curve.label
-    drawn = [tag("circle", cx=across.at(size), cy=up.at(took), r=4.0, fill=colour) for size, took in curve.points]
+    drawn = [
+        svg_element("circle", cx=across.at(size), cy=up.at(took), r=4.0, fill=colour) for size, took in curve.points
+    ]
     if fit is not None:
         drawn.append(_fitted(fit, max(size for size, _ in curve.points), colour, across, up))
-    key = tag("circle", cx=LEFT + 14.0, cy=y - 4, r=4.0, fill=colour)
-    return [*drawn, key, tag("text", told, x=LEFT + 24.0, y=y, fill=INK)]
+    key = svg_element("circle", cx=LEFT + 14.0, cy=y - 4, r=4.0, fill=colour)
+    return [*drawn, key, svg_element("text", told, x=LEFT + 24.0, y=y, fill=INK)]
 
 
 def _fitted(fit: Fit, last: float, colour: str, across: _Scale, up: _Scale) -> Markup:
     ends = [(across.at(size), up.at(fit.at(size))) for size in (fit.first, last)]
-    return tag("line", x1=ends[0][0], y1=ends[0][1], x2=ends[1][0], y2=ends[1][1], stroke=colour, stroke_width=1.5)
+    return svg_element(
+        "line", x1=ends[0][0], y1=ends[0][1], x2=ends[1][0], y2=ends[1][1], stroke=colour, stroke_width=1.5
+    )

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from files_spec import RECIPES
 
-from benchbuilder.annotation.review_projects import work_list
+from benchbuilder.annotation.review_projects import rating_tasks
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.review_project import ReviewSpec
+from benchbuilder.config.spec.review_project import ReviewProjectSpec
 from benchbuilder.core.errors import DataError
 
 QUESTIONS = yaml.safe_load((RECIPES / "questions" / "zh_answers.yaml").read_text("utf-8"))
@@ -23,9 +23,9 @@ ROWS = [
 
 def spec(file, **changes):
     raw = yaml.safe_load((RECIPES / "review" / "zh_answers.yaml").read_text("utf-8"))
-    rows = raw["rows"] | {"file": None if file is None else FileRef(path=file.name, at=str(file))} | changes
+    rows = raw["rows"] | {"file": None if file is None else FileRef(path=file.name, resolved_path=str(file))} | changes
     kept = {key: value for key, value in raw.items() if key not in ("defaults", "rows", "guideline")}
-    return ReviewSpec.model_validate({**QUESTIONS, **kept, "rows": rows})
+    return ReviewProjectSpec.model_validate({**QUESTIONS, **kept, "rows": rows})
 
 
 def lines(path, rows):
@@ -34,7 +34,7 @@ def lines(path, rows):
 
 
 def test_what_is_shown_and_what_is_not(tmp_path):
-    first, second = work_list("answers", spec(lines(tmp_path / "a.jsonl", ROWS)), None, 1)
+    first, second = rating_tasks("answers", spec(lines(tmp_path / "a.jsonl", ROWS)), None, 1)
     assert first.fields == (
         ("question", "正常胎龄是多少？"), ("answer", "37至42周。"), ("right", "满37周至不足42周。"),
     )  # fmt: skip
@@ -55,25 +55,27 @@ def test_other_files_of_rows(tmp_path, suffix):
         text = "\n".join(mark.join(row.values()) for row in [dict(zip(flat[0], flat[0], strict=True)), *flat])
         path.write_text("\ufeff" + text, encoding="utf-8")
     plain = lines(tmp_path / "a.jsonl", flat)
-    assert work_list("a", spec(path, paragraphs=None), None, 1) == work_list("a", spec(plain, paragraphs=None), None, 1)
+    assert rating_tasks("a", spec(path, paragraphs=None), None, 1) == rating_tasks(
+        "a", spec(plain, paragraphs=None), None, 1
+    )
 
 
 def test_rows_that_show_the_same_are_one_task(tmp_path):
     same = [ROWS[1], ROWS[1] | {"id": "3", "model": "丙"}]
     shown = {"question": "question", "answer": "answer"}
-    (task,) = work_list("answers", spec(lines(tmp_path / "a.jsonl", same), show=shown), None, 1)
+    (task,) = rating_tasks("answers", spec(lines(tmp_path / "a.jsonl", same), show=shown), None, 1)
     assert task.about == (("id", "2 | 3"), ("model", "乙 | 丙"))
 
 
 def test_rows_that_show_the_same_under_other_fields_are_two(tmp_path):
     rows = [{"question": "q?", "answer": "same", "id": "1"}, {"question": "q?", "reference": "same", "id": "2"}]
     made = spec(lines(tmp_path / "a.jsonl", rows), paragraphs=None)
-    assert len(work_list("answers", made, None, 1)) == 2
+    assert len(rating_tasks("answers", made, None, 1)) == 2
 
 
 def test_all_paragraphs_of_rows_that_show_the_same_are_shown(tmp_path):
     rows = [ROWS[0] | {"evidence": ["one", "two"]}, ROWS[0] | {"evidence": ["two", "three"]}]
-    (task,) = work_list("answers", spec(lines(tmp_path / "a.jsonl", rows)), None, 1)
+    (task,) = rating_tasks("answers", spec(lines(tmp_path / "a.jsonl", rows)), None, 1)
     assert [paragraph.text for paragraph in task.paragraphs] == ["one", "two", "three"]
 
 
@@ -82,11 +84,11 @@ def test_a_table_whose_rows_do_not_fit_its_header_is_refused(tmp_path, line):
     path = tmp_path / "rows.csv"
     path.write_text(f"id,question,answer,reference,model\n{line}\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows\.csv:2"):
-        work_list("answers", spec(path, paragraphs=None, sample=1), None, 1)
+        rating_tasks("answers", spec(path, paragraphs=None, sample=1), None, 1)
 
 
 def test_no_rows_yet(tmp_path):
-    assert work_list("answers", spec(None), None, 1) is None
+    assert rating_tasks("answers", spec(None), None, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -103,22 +105,22 @@ def test_no_rows_yet(tmp_path):
 )  # fmt: skip
 def test_what_cannot_be_used_is_named(tmp_path, rows, changes, told):
     with pytest.raises(DataError, match="(?s)" + told.replace("(", r"\(")):
-        work_list("answers", spec(lines(tmp_path / "a.jsonl", rows), **changes), None, 1)
+        rating_tasks("answers", spec(lines(tmp_path / "a.jsonl", rows), **changes), None, 1)
 
 
 def test_no_json(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"question": "x"}\n{"question"', encoding="utf-8")
     with pytest.raises(DataError, match=r"a\.jsonl:2 is no JSON"):
-        work_list("answers", spec(path), None, 1)
+        rating_tasks("answers", spec(path), None, 1)
 
 
 def test_samples_are_in_proportion_to_the_sources(tmp_path):
     rows = [{"question": f"q{n}?", "answer": "a", "reference": "r", "evidence": ["e"], "source": "ab"[n % 4 == 0]}
             for n in range(80)]  # fmt: skip
     made = spec(lines(tmp_path / "a.jsonl", rows), sample=20, by="source", about=["source"])
-    tasks = work_list("answers", made, None, 7)
+    tasks = rating_tasks("answers", made, None, 7)
     sources = [dict(task.about)["source"] for task in tasks]
     assert (sources.count("a"), sources.count("b")) == (15, 5)
-    assert tasks == work_list("answers", made, None, 7)
-    assert tasks != work_list("answers", made, None, 8)
+    assert tasks == rating_tasks("answers", made, None, 7)
+    assert tasks != rating_tasks("answers", made, None, 8)

@@ -1,9 +1,9 @@
 import pytest
 
-from benchbuilder.annotation.base import Ballot, ShownParagraph, Subject, Task
-from benchbuilder.annotation.progress.annotators import Gold, pace
-from benchbuilder.annotation.progress.project import standing
-from benchbuilder.annotation.tasks import everything_asked, paragraph_key, task_key, wording_key
+from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Votes
+from benchbuilder.annotation.progress.annotators import GoldAccuracy, measure_pace
+from benchbuilder.annotation.progress.project import project_progress
+from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key, wording_key
 from benchbuilder.config.spec.review_project import ProjectSpec
 
 QUESTIONS = {
@@ -39,7 +39,7 @@ def task(n, partition="medqa", expected=()):
 
 def subject(of, question):
     key = of.paragraphs[int(question[-1])].key if question.startswith("supports") else of.key
-    return Subject(key, wording_key(spec().asked()[question.rstrip("01")]))
+    return Subject(key, wording_key(spec().questions_about()[question.rstrip("01")]))
 
 
 def vote(ballot, of, **answers):
@@ -57,7 +57,7 @@ def all_yes(**changes):
 def world():
     """Kept; dropped for its answer; dropped for its evidence; in dispute; partly judged; untouched."""
     tasks = [task(n, ("medqa", "bios")[n % 2]) for n in range(6)]
-    ballot = Ballot()
+    ballot = Votes()
     vote(ballot, tasks[0], **all_yes(remark=("好", None)))
     vote(ballot, tasks[1], **all_yes(right=(0, 0), supports0=(0, 0), supports1=(0, 0)))
     vote(ballot, tasks[2], **all_yes(supports0=(0, 0), supports1=(1, 0)))
@@ -69,15 +69,18 @@ def world():
 
 
 def test_completion(world):
-    found = standing(spec(), *world).completion
-    assert (found.tasks, found.full, found.partly, found.untouched) == (6, 4, 1, 1)
-    assert (found.votes_wanted, found.votes_given) == (6 * 2 * 4, 4 * 8 + 3)
-    assert (found.decisions_wanted, found.decisions_given) == (3, 2)
+    found = project_progress(spec(), *world).completion
+    assert (found.tasks, found.complete, found.partial, found.untouched) == (6, 4, 1, 1)
+    assert (found.votes_required, found.votes_given) == (6 * 2 * 4, 4 * 8 + 3)
+    assert (found.decisions_required, found.decisions_given) == (3, 2)
 
 
 def test_the_fate_of_each_task(world):
-    found = standing(spec(), *world)
-    rows = [(row.fate, row.gate, row.decided, row.needed, row.votes, row.decisions) for row in found.tasks]
+    found = project_progress(spec(), *world)
+    rows = [
+        (row.outcome, row.gate, row.decision, row.required_decision, row.missing_votes, row.missing_decisions)
+        for row in found.tasks
+    ]
     assert rows == [
         ("kept", "", None, None, 0, 0),
         ("dropped", "right", 0, 1, 0, 0),
@@ -86,126 +89,139 @@ def test_the_fate_of_each_task(world):
         ("open", "", None, None, 5, 0),
         ("open", "", None, None, 8, 0),
     ]
-    assert [row.adjudicated for row in found.tasks] == [0, 0, 1, 1, 0, 0]
-    assert [found.count(fate) for fate in ("kept", "dropped", "open")] == [1, 2, 3]
+    assert [row.adjudicated_count for row in found.tasks] == [0, 0, 1, 1, 0, 0]
+    assert [found.count(outcome) for outcome in ("kept", "dropped", "open")] == [1, 2, 3]
     assert (found.tasks[1].number, found.tasks[1].text, found.tasks[1].partition) == (2, "第1题", "bios")
 
 
 def test_survivors_and_gates_are_of_the_tasks_that_are_not_open(world):
-    found = standing(spec(), *world)
+    found = project_progress(spec(), *world)
     assert [(row.minimum, row.kept) for row in found.thresholds] == [(0, 2), (1, 1), (2, 1)]
     assert found.thresholds[0].by_partition == {"bios": 0, "medqa": 2}
-    assert found.thresholds[1].without == {"right": 1, "quality": 1}
+    assert found.thresholds[1].kept_without_gate == {"right": 1, "quality": 1}
     assert [(gate.name, gate.dropped, gate.kept) for gate in found.gates] == [
         ("right", 1, 2), ("min_evidence", 1, 1), ("quality", 0, 1),
     ]  # fmt: skip
-    assert found.gating
-    nothing = standing(spec(keep={}, min_evidence=0, thresholds=[]), *world)
-    assert not nothing.gating
+    assert found.has_gates
+    nothing = project_progress(spec(keep={}, min_evidence=0, thresholds=[]), *world)
+    assert not nothing.has_gates
 
 
 def test_questions_with_their_disputes(world):
-    found = {row.name: row for row in standing(spec(), *world).questions}
+    found = {row.name: row for row in project_progress(spec(), *world).questions}
     assert list(found) == ["right", "supports", "quality", "remark"]
     right, supports, quality, remark = found.values()
-    assert (right.judged, right.disputed, right.settled, right.shared, right.raters) == (4, 1, 0, 4, 2)
-    assert (supports.judged, supports.disputed, supports.settled, supports.shared) == (9, 1, 1, 9)
-    assert (quality.judged, quality.disputed, quality.settled) == (4, 1, 1)
-    assert (remark.measures, remark.judged) == ({}, 0)
+    assert (right.judged_count, right.disputed_count, right.settled_count, right.shared_count, right.raters) == (
+        4,
+        1,
+        0,
+        4,
+        2,
+    )
+    assert (supports.judged_count, supports.disputed_count, supports.settled_count, supports.shared_count) == (
+        9,
+        1,
+        1,
+        9,
+    )
+    assert (quality.judged_count, quality.disputed_count, quality.settled_count) == (4, 1, 1)
+    assert (remark.measures, remark.judged_count) == ({}, 0)
     assert right.measures["percent"].value == 0.75
     assert right.measures["kappa"].value == 0.5
     assert right.measures["kappa"].low <= 0.5 <= right.measures["kappa"].high
     assert quality.measures["mean_difference"].value == pytest.approx((0.1 * 3 + 0.7) / 4)
-    assert (right.common, right.required) == ((1.0, 0.625), 1)
+    assert (right.most_common, right.required) == ((1.0, 0.625), 1)
 
 
 def test_unanimous_answers_are_undefined_and_not_one(world):
     tasks, _ = world
-    ballot = Ballot()
+    ballot = Votes()
     for each in tasks:
         vote(ballot, each, right=(1, 1))
-    found = standing(spec(), tasks, ballot).questions[0].measures
+    found = project_progress(spec(), tasks, ballot).questions[0].measures
     for name in ("kappa", "ac1", "alpha"):
-        assert (found[name].value, found[name].why, found[name].only) == (None, "unanimous", 1)
+        assert (found[name].value, found[name].undefined_reason, found[name].only_value) == (None, "unanimous", 1)
     assert found["percent"].value == 1
-    nothing = standing(spec(), tasks, Ballot())
-    assert {figure.why for row in nothing.questions for figure in row.measures.values()} == {"nothing"}
+    nothing = project_progress(spec(), tasks, Votes())
+    assert {figure.undefined_reason for row in nothing.questions for figure in row.measures.values()} == {"nothing"}
     assert nothing.completion.untouched == 6
 
 
 def test_scalars_that_two_pairs_gave_have_no_icc(world):
     tasks, ballot = world
     ballot.votes[subject(tasks[0], "quality")] = {"A3": 0.8, "A4": 0.7}
-    quality = standing(spec(), tasks, ballot).questions[2]
-    assert quality.measures["icc2k"].why == "few"
+    quality = project_progress(spec(), tasks, ballot).questions[2]
+    assert quality.measures["icc2k"].undefined_reason == "few"
     assert quality.raters == 4
 
 
 def test_one_task_has_no_interval():
-    ballot = Ballot()
+    ballot = Votes()
     one = task(1)
     vote(ballot, one, right=(1, 0))
-    figure = standing(spec(), [one], ballot).questions[0].measures["percent"]
-    assert (figure.value, figure.low, figure.without) == (0, None, "single")
+    figure = project_progress(spec(), [one], ballot).questions[0].measures["percent"]
+    assert (figure.value, figure.low, figure.missing_interval_reason) == (0, None, "single")
 
 
 def test_the_prevalence_paradox():
     tasks = [task(n) for n in range(40)]
-    ballot = Ballot()
+    ballot = Votes()
     for n, each in enumerate(tasks):
         vote(ballot, each, right=(1, 1) if n > 3 else (n % 2, 1 - n % 2))
-    right = standing(spec(), tasks, ballot).questions[0]
+    right = project_progress(spec(), tasks, ballot).questions[0]
     assert right.measures["percent"].value == 0.9
     assert right.measures["kappa"].value < 0 < 0.8 < right.measures["ac1"].value
     assert right.paradox
-    assert right.common == (1.0, 0.95)
+    assert right.most_common == (1.0, 0.95)
 
 
 def test_nothing_but_texts():
     questions = {"remark": {**QUESTIONS["remark"], "required": True}}
     project = spec(questions=questions, per_task=1, keep={}, min_evidence=0, thresholds=[])
     tasks = [task(1), task(2)]
-    ballot = Ballot({Subject(tasks[0].key, wording_key(project.asked()["remark"])): {"A1": "长答案"}})
-    found = standing(project, tasks, ballot)
-    assert [row.fate for row in found.tasks] == ["kept", "open"]
-    assert (found.completion.full, found.completion.untouched, found.questions[0].judged) == (1, 1, 1)
+    ballot = Votes({Subject(tasks[0].key, wording_key(project.questions_about()["remark"])): {"A1": "长答案"}})
+    found = project_progress(project, tasks, ballot)
+    assert [row.outcome for row in found.tasks] == ["kept", "open"]
+    assert (found.completion.complete, found.completion.untouched, found.questions[0].judged_count) == (1, 1, 1)
 
 
 def test_by_the_mean_nobody_adjudicates(world):
     tasks, ballot = world
-    found = standing(spec(rule="mean"), tasks, ballot)
-    assert found.completion.decisions_wanted == 0
-    assert [row.fate for row in found.tasks[:4]] == ["kept", "dropped", "dropped", "dropped"]
-    assert (found.tasks[3].gate, found.tasks[3].decided) == ("right", 0.0)
+    found = project_progress(spec(rule="mean"), tasks, ballot)
+    assert found.completion.decisions_required == 0
+    assert [row.outcome for row in found.tasks[:4]] == ["kept", "dropped", "dropped", "dropped"]
+    assert (found.tasks[3].gate, found.tasks[3].decision) == ("right", 0.0)
 
 
 def test_gold_counts_nowhere(world):
     tasks, ballot = world
     gold = task(99, expected=(("right", 1), ("quality", 0.8)))
     vote(ballot, gold, right=(1, 0), quality=(0.6, 0.5))
-    assert standing(spec(), [*tasks, gold], ballot).completion.tasks == 6
-    assert standing(spec(), [*tasks, gold], ballot) == standing(spec(), tasks, ballot)
-    assert Gold().share is None
-    assert Gold(3, 4).share == 0.75
+    assert project_progress(spec(), [*tasks, gold], ballot).completion.tasks == 6
+    assert project_progress(spec(), [*tasks, gold], ballot) == project_progress(spec(), tasks, ballot)
+    assert GoldAccuracy().proportion is None
+    assert GoldAccuracy(3, 4).proportion == 0.75
 
 
 def test_pace():
-    found = pace([10, 20, 30, 40, 200], least=15)
+    found = measure_pace([10, 20, 30, 40, 200], min_seconds=15)
     assert (found.median, found.hasty, found.tasks) == (30, 1, 5)
     assert found.tenth == pytest.approx(14)
     assert found.ninetieth == pytest.approx(136)
     assert found.per_hour == pytest.approx(60)
-    assert pace([], least=15).median is None
-    assert pace([0.0], least=None).per_hour is None
+    assert measure_pace([], min_seconds=15).median is None
+    assert measure_pace([0.0], min_seconds=None).per_hour is None
 
 
 def test_what_is_asked_may_be_known_already(world):
     tasks, ballot = world
-    assert standing(spec(), tasks, ballot, asked=everything_asked(tasks, spec())) == standing(spec(), tasks, ballot)
+    assert project_progress(spec(), tasks, ballot, requests=judgement_requests(tasks, spec())) == project_progress(
+        spec(), tasks, ballot
+    )
 
 
 def test_fewer_resamples_change_intervals_alone(world):
-    exact, quick = standing(spec(), *world), standing(spec(), *world, samples=20)
+    exact, quick = project_progress(spec(), *world), project_progress(spec(), *world, samples=20)
     assert (exact.samples, quick.samples) == (100, 20)
     assert exact.tasks == quick.tasks
     assert exact.questions[0].measures["percent"].value == quick.questions[0].measures["percent"].value

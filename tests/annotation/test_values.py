@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from benchbuilder.annotation.sample import proportional
+from benchbuilder.annotation.sample import proportional_sample
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.annotation.values import allowed, in_dispute, mean, parse_value, passes
+from benchbuilder.annotation.values import aggregate_value, is_allowed_value, is_disputed, parse_value, passes_gate
 from benchbuilder.config.spec.annotation import GuidingQuestion
 
 
@@ -33,7 +33,7 @@ def test_what_people_write(asked, written, value):
     found = parse_value(asked, written)
     assert found == value
     assert type(found) is type(value)
-    assert value is None or allowed(asked, value)
+    assert value is None or is_allowed_value(asked, value)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_whatever_is_written_is_an_answer_or_refused(written, asked):
         value = parse_value(asked, written)
     except ValueError:
         return
-    assert value is None or allowed(asked, value)
+    assert value is None or is_allowed_value(asked, value)
 
 
 @pytest.mark.parametrize("value", [True, "1", None, float("nan"), 2, [1], {}])
 def test_what_json_may_hold_and_is_no_answer(value):
-    assert not allowed(BINARY, value)
-    assert not allowed(SCALAR, value)
+    assert not is_allowed_value(BINARY, value)
+    assert not is_allowed_value(SCALAR, value)
 
 
 @pytest.mark.parametrize(
@@ -76,21 +76,21 @@ def test_what_json_may_hold_and_is_no_answer(value):
     ],
 )  # fmt: skip
 def test_disputes(asked, values, disputed):
-    assert in_dispute(asked, values) is disputed
-    assert in_dispute(asked, values[::-1]) is disputed
+    assert is_disputed(asked, values) is disputed
+    assert is_disputed(asked, values[::-1]) is disputed
 
 
 def test_decisions_and_gates():
-    assert mean(BINARY, [1, 1]) == 1
-    assert mean(SCALAR, [0.6, 0.7]) == 0.65
-    assert mean(SCALE, [3, 3]) == 3
-    assert mean(SCALE, [1, 2, 3]) == 2
-    assert [mean(BINARY, votes) for votes in ([1, 1, 0], [1, 0, 0], [1, 0])] == [1, 0, 0]
-    assert passes(BINARY, 0, 0)
-    assert not passes(BINARY, 1, 0)
-    assert passes(SCALAR, 0.5, 0.5)
-    assert passes(SCALAR, mean(SCALAR, [0.1, 0.2]), 0.15)
-    assert not passes(SCALE, 2, 3)
+    assert aggregate_value(BINARY, [1, 1]) == 1
+    assert aggregate_value(SCALAR, [0.6, 0.7]) == 0.65
+    assert aggregate_value(SCALE, [3, 3]) == 3
+    assert aggregate_value(SCALE, [1, 2, 3]) == 2
+    assert [aggregate_value(BINARY, votes) for votes in ([1, 1, 0], [1, 0, 0], [1, 0])] == [1, 0, 0]
+    assert passes_gate(BINARY, 0, 0)
+    assert not passes_gate(BINARY, 1, 0)
+    assert passes_gate(SCALAR, 0.5, 0.5)
+    assert passes_gate(SCALAR, aggregate_value(SCALAR, [0.1, 0.2]), 0.15)
+    assert not passes_gate(SCALE, 2, 3)
 
 
 def test_votes_are_bound_to_what_answers_mean():
@@ -119,7 +119,7 @@ def test_wrong_questions(fields, told):
 @given(st.lists(st.tuples(st.integers(), st.sampled_from("abc")), unique=True, max_size=40), st.integers(0, 50))
 def test_samples_are_in_proportion(things, size):
     def draw(size, seed=3):
-        return proportional(things, size, name=str, group=lambda thing: thing[1], seed=seed)
+        return proportional_sample(things, size, name=str, group=lambda thing: thing[1], seed=seed)
 
     drawn = draw(size)
     assert len(drawn) == min(size, len(things))

@@ -10,13 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.authoring.dry_run.blind_ratings import RATERS, Shown, Verdict, Verdicts, read_verdicts, write_packets
+from benchbuilder.authoring.dry_run.blind_ratings import (
+    RATERS,
+    BlindRating,
+    BlindRatings,
+    TextToRate,
+    read_blind_ratings,
+    write_rating_sheets,
+)
 from benchbuilder.core.errors import DataError
 
 TEXTS = [
-    Shown("问题：什么可以预防贫血", "补铁可以预防贫血。"),
-    Shown("=cmd", "@SUM(1)\nand more"),
-    Shown("a", 'b, "c"; d'),
+    TextToRate("问题：什么可以预防贫血", "补铁可以预防贫血。"),
+    TextToRate("=cmd", "@SUM(1)\nand more"),
+    TextToRate("a", 'b, "c"; d'),
 ]
 ALL = {"fluent": 1, "consistent": 1, "no_leak": 1}
 
@@ -34,7 +41,7 @@ def save(folder: Path, rows: list[list[str]], *, encoding: str = "utf-8-sig", de
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_packets(tmp_path, TEXTS, Verdicts(), 7, "zh")
+    write_rating_sheets(tmp_path, TEXTS, BlindRatings(), 7, "zh")
     return tmp_path
 
 
@@ -46,7 +53,7 @@ def test_nothing_in_a_packet_is_a_formula(folder: Path) -> None:
 
 
 def test_the_columns_are_in_the_language_of_the_recipe(tmp_path: Path) -> None:
-    write_packets(tmp_path, TEXTS, Verdicts(), 7, "en-GB")
+    write_rating_sheets(tmp_path, TEXTS, BlindRatings(), 7, "en-GB")
     assert lines(tmp_path)[0][0] == "Number [id]"
 
 
@@ -55,20 +62,20 @@ def test_the_columns_are_in_the_language_of_the_recipe(tmp_path: Path) -> None:
 def test_packets_are_read_as_programs_save_them(folder: Path, encoding: str, delimiter: str) -> None:
     head, *rows = lines(folder)
     save(folder, [head, *([*row[:3], "1", "1.0", "０", "好"] for row in rows)], encoding=encoding, delimiter=delimiter)
-    found = read_verdicts(folder)
-    assert len(found.of) == 3
-    assert found.complete("rater_1", TEXTS[1].id) == Verdict(ALL | {"no_leak": 0}, "好")
-    assert found.complete("rater_2", TEXTS[1].id) is None
+    found = read_blind_ratings(folder)
+    assert len(found.by_rater_and_text) == 3
+    assert found.complete_rating("rater_1", TEXTS[1].id) == BlindRating(ALL | {"no_leak": 0}, "好")
+    assert found.complete_rating("rater_2", TEXTS[1].id) is None
 
 
 def test_columns_may_be_moved_and_others_added(folder: Path) -> None:
     save(folder, [[*reversed(row), "mine"] for row in lines(folder)])
-    assert read_verdicts(folder).of == {}
+    assert read_blind_ratings(folder).by_rater_and_text == {}
     head, *rows = lines(folder)
     place = next(i for i, cell in enumerate(head) if "[fluent]" in cell)
     rows[0][place] = "1"
     save(folder, [head, *rows])
-    assert list(read_verdicts(folder).of.values()) == [Verdict({"fluent": 1})]
+    assert list(read_blind_ratings(folder).by_rater_and_text.values()) == [BlindRating({"fluent": 1})]
 
 
 def _no_column(rows: list[list[str]]) -> list[list[str]]:
@@ -105,28 +112,28 @@ def _nothing(_: list[list[str]]) -> list[list[str]]:
 def test_what_cannot_be_read_is_named(folder: Path, spoil: Callable[..., list[list[str]]], message: str) -> None:
     save(folder, spoil(lines(folder)))
     with pytest.raises(DataError) as caught:
-        read_verdicts(folder)
+        read_blind_ratings(folder)
     found = " ".join(str(caught.value).split())
     assert re.search(message, found), found
 
 
 def test_verdicts_outlive_their_packets(folder: Path) -> None:
-    verdicts = Verdicts(
-        {("rater_1", TEXTS[0].id): Verdict(ALL, "=note"), ("rater_2", TEXTS[1].id): Verdict({"fluent": 0})}
+    verdicts = BlindRatings(
+        {("rater_1", TEXTS[0].id): BlindRating(ALL, "=note"), ("rater_2", TEXTS[1].id): BlindRating({"fluent": 0})}
     )
-    write_packets(folder, TEXTS[2:], verdicts, 7, "zh")
-    assert read_verdicts(folder).of == verdicts.of
-    write_packets(folder, TEXTS, read_verdicts(folder), 7, "zh")
+    write_rating_sheets(folder, TEXTS[2:], verdicts, 7, "zh")
+    assert read_blind_ratings(folder).by_rater_and_text == verdicts.by_rater_and_text
+    write_rating_sheets(folder, TEXTS, read_blind_ratings(folder), 7, "zh")
     row = next(line for line in lines(folder) if line[0] == TEXTS[0].id)
     assert row[3:] == ["1", "1", "1", "'=note"]
     # a cell that is emptied takes its verdict back
     save(folder, [lines(folder)[0], [*row[:3], "", "", "", ""]])
-    assert list(read_verdicts(folder).of) == [("rater_2", TEXTS[1].id)]
+    assert list(read_blind_ratings(folder).by_rater_and_text) == [("rater_2", TEXTS[1].id)]
 
 
 def test_raters_see_different_orders(tmp_path: Path) -> None:
-    texts = [Shown("asked", str(number)) for number in range(30)]
-    write_packets(tmp_path, texts, Verdicts(), 7, "zh")
+    texts = [TextToRate("asked", str(number)) for number in range(30)]
+    write_rating_sheets(tmp_path, texts, BlindRatings(), 7, "zh")
     one, two = ([line[0] for line in lines(tmp_path, rater)[1:]] for rater in RATERS)
     assert one != two
     assert sorted(one) == sorted(two) == sorted(text.id for text in texts)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from writing_server import SECRET, Running, words, writing
+from writing_server import SECRET, FakeOpenAI, words, writing
 
 from benchbuilder.cli.main import main
 
@@ -27,7 +27,7 @@ def _empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOpenAI]:
     with writing(tmp_path_factory.mktemp("server")) as running:
         yield running
 
@@ -145,7 +145,7 @@ def test_bad_cells_are_named_and_nothing_is_lost(column: str, cell: str, message
     assert (FOLDER / "packets/rater_2.csv").read_bytes() == before
 
 
-def test_models_are_compared_and_paid_once(server: Running, capsys: Capture, tmp_path: Path) -> None:
+def test_models_are_compared_and_paid_once(server: FakeOpenAI, capsys: Capture, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(
         "as_of: 2026-01-02\nsource: https://example.org\ncurrency: USD\nper_tokens: 1000000\n"
@@ -201,7 +201,7 @@ def test_wrong_words(asked: list[str], message: str, capsys: Capture) -> None:
     assert message in capsys.readouterr().err
 
 
-def test_a_step_with_a_model_of_its_own_is_not_silently_compared(server: Running, capsys: Capture) -> None:
+def test_a_step_with_a_model_of_its_own_is_not_silently_compared(server: FakeOpenAI, capsys: Capture) -> None:
     own = ["model@steps.state_choice.model=openai", "steps.state_choice.model.name=own"]
     assert compare("--with", "model=openai model.name=other", *own) == 2
     assert "write model@steps.state_choice.model=..." in capsys.readouterr().err
@@ -228,7 +228,7 @@ def test_a_dead_service_is_no_candidate(nobody: str, capsys: Capture) -> None:
     assert "fill in the packets" not in told
 
 
-def test_failed_rows_are_left_out_of_the_share(server: Running, capsys: Capture) -> None:
+def test_failed_rows_are_left_out_of_the_share(server: FakeOpenAI, capsys: Capture) -> None:
     refused = {"do": "server_error", "when": {"share": 0.4}}
     server.configure(rules=[refused])
     try:
@@ -255,7 +255,7 @@ def test_a_narrow_terminal_gets_a_block_a_candidate(capsys: Capture, monkeypatch
     assert max(len(line) for line in wide.partition("rows: the candidates")[0].splitlines()) <= 120
 
 
-def test_a_candidate_of_the_same_sort_is_asked_at_the_same_address(server: Running, capsys: Capture) -> None:
+def test_a_candidate_of_the_same_sort_is_asked_at_the_same_address(server: FakeOpenAI, capsys: Capture) -> None:
     server.reset()
     assert compare("--with", "model=openai model.name=other", *words(server), n=2) == 0
     assert {entry["model"] for entry in server.log()} == {"other"}  # and nobody at OpenAI was asked

@@ -13,7 +13,7 @@ from writing_server import words, writing
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.main import main
 from benchbuilder.models.base import Receipt
-from benchbuilder.testing.fake_openai.server import Running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI
 
 RECIPE = ["recipe=care_mi", "source=[mlecqa,textbook]", "annotation=none", "model.prices=prices.yaml"]
 RULES = RECIPE[:-1]
@@ -27,13 +27,13 @@ models: {gpt-4o-mini: {input: 0.15, cached: 0.075, output: 0.6, batch: 0.5}}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOpenAI]:
     with writing(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Running) -> None:
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeOpenAI) -> None:
     monkeypatch.chdir(tmp_path)
     Path("prices.yaml").write_text(PRICES, encoding="utf-8")
     server.reset()
@@ -45,7 +45,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return (said.out + said.err).splitlines()
 
 
-def test_plan_quotes_and_asks_nobody(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_quotes_and_asks_nobody(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RECIPE, *words(server)]) == 0
     told = lines(capsys)
     assert "the free steps are built, so that the quote is made from the real prompts:" in told
@@ -57,7 +57,7 @@ def test_plan_quotes_and_asks_nobody(server: Running, capsys: pytest.CaptureFixt
     assert server.stats()["requests"] == 0
 
 
-def test_plan_can_leave_the_quote_out(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_can_leave_the_quote_out(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--no-quote", *RECIPE, *words(server)]) == 0
     assert not any("quote" in line for line in lines(capsys))
     assert not list(Path("builds").rglob("manifest.json"))
@@ -68,7 +68,7 @@ def test_rules_alone_are_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     assert not any("quote" in line for line in lines(capsys))
 
 
-def test_a_model_without_a_price_says_so(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_without_a_price_says_so(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RECIPE, *words(server, "fine-9b"), "budget.tokens=10"]) == 0
     told = lines(capsys)
     assert any(
@@ -79,7 +79,7 @@ def test_a_model_without_a_price_says_so(server: Running, capsys: pytest.Capture
 
 
 def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
-    server: Running, capsys: pytest.CaptureFixture[str]
+    server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build = [*RECIPE, *words(server), "model.concurrency=1"]
     assert main([*build, "budget.tokens=25000"]) == 4
@@ -121,7 +121,7 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     ],
 )
 def test_a_cap_in_dollars_without_a_price_is_told_before_anything_is_built(
-    server: Running, capsys: pytest.CaptureFixture[str], command: str, name: str, table: str, says: str
+    server: FakeOpenAI, capsys: pytest.CaptureFixture[str], command: str, name: str, table: str, says: str
 ) -> None:
     Path("prices.yaml").write_text(table, encoding="utf-8")
     assert main([command, *RECIPE, *words(server, name), "budget.usd=1"]) == 2
@@ -133,7 +133,7 @@ def test_a_cap_in_dollars_without_a_price_is_told_before_anything_is_built(
 
 @pytest.mark.parametrize("command", ["check", "build", "plan"])
 def test_a_missing_library_is_told_at_the_start(
-    server: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+    server: FakeOpenAI, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     assert main([command, *RECIPE, *words(server)]) == (0 if command == "plan" else 2)
@@ -153,7 +153,7 @@ def test_nobody_at_the_address_stops_the_build_with_the_reason(
     assert Path("builds/care_mi/ledger.tsv").exists()
 
 
-def test_replies_of_other_words_fail_with_the_reason(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*RECIPE, *words(server)]) == 0
     assert main(["replies", *RECIPE, *words(server), "--output", "replies.jsonl"]) == 0
     replay = [*RULES, "model=replay", "model.replies=replies.jsonl", "run.dir=builds/again"]
@@ -167,7 +167,7 @@ def test_replies_of_other_words_fail_with_the_reason(server: Running, capsys: py
     assert "gpt-4o-mini, by recorded replies of replies.jsonl" in card
 
 
-def test_what_is_spent_is_held_against_the_cap(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     build = [*RECIPE, *words(server), "model.concurrency=1"]
     assert main([*build, "budget.usd=0.004"]) == 4
     told = "\n".join(lines(capsys))
@@ -183,7 +183,7 @@ def test_what_is_spent_is_held_against_the_cap(server: Running, capsys: pytest.C
     )
 
 
-def test_another_model_is_told_in_a_word(server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_model_is_told_in_a_word(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(RULES) == 0
     lines(capsys)
     assert main(["plan", "--no-quote", *RECIPE, *words(server)]) == 0

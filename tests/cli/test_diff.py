@@ -84,7 +84,7 @@ def test_fewer_paragraphs_change_items_and_say_which_field(diff: Callable[..., A
 def test_votes_and_thresholds_are_told_apart(
     diff: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, once: Once
 ):
-    people = ["annotation=files", "source=[bios,cpubmed,medqa,mlecqa,textbook,encyclopaedia]"]
+    people = ["annotation=sheets", "source=[bios,cpubmed,medqa,mlecqa,textbook,encyclopaedia]"]
     shutil.copytree(once.after(BUILT) / "builds" / "care_mi", "voted")
     assert main([*WORDS, *people, "run.dir=voted"]) == 0
     found = diff(*people, "annotation.min_evidence=5", base=tmp_path / "voted")

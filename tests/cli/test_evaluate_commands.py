@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from once import EVALUATED, Once
 
-from benchbuilder.annotation.review_projects import work_list
+from benchbuilder.annotation.review_projects import rating_tasks
 from benchbuilder.cli.main import main
 from benchbuilder.config.load import load_recipe
-from benchbuilder.evaluation.baselines.recorded import models_of
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 RECIPE = ["recipe=care_mi", "evaluation.judges=null"]
 SECRET = "sk-this-is-a-secret"
@@ -39,13 +39,13 @@ def here(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Running]:
-    with running({"fixed": "是的。", "keep_bodies": True}) as server:
+def service() -> Iterator[FakeOpenAI]:
+    with fake_openai_server({"fixed": "是的。", "keep_bodies": True}) as server:
         yield server
 
 
 @pytest.fixture
-def server(service: Running) -> Running:
+def server(service: FakeOpenAI) -> FakeOpenAI:
     service.reset()
     return service
 
@@ -55,7 +55,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join((both.out + both.err).split())
 
 
-def model(name: str, server: Running) -> list[str]:
+def model(name: str, server: FakeOpenAI) -> list[str]:
     key = f"evaluation.models.{name}"
     return [f"{key}.kind=openai", f"{key}.name={name}", f"{key}.base_url={server.base_url}"]
 
@@ -91,7 +91,7 @@ def test_without_a_build_there_is_nothing_to_evaluate_on(
 
 
 def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
-    here: Path, server: Running, capsys: pytest.CaptureFixture[str]
+    here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
     words = ["recipe=care_mi", "evaluation.judges=null", "model=openai", "model.name=Some/Model-1",
              f"model.base_url={server.base_url}"]  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
     assert SECRET not in (STORE / "recipe.yaml").read_text(encoding="utf-8")
 
 
-def test_several_models_and_a_cap_that_stops_them(here: Path, server: Running, capsys: pytest.CaptureFixture[str]):
+def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     words = [*RECIPE, "evaluation.baselines=null", "evaluation.answers=null", *model("one", server),
              *model("two", server)]  # fmt: skip
     assert main(["evaluate", *words, "budget.tokens=3000"]) == 4
@@ -123,7 +123,7 @@ def test_several_models_and_a_cap_that_stops_them(here: Path, server: Running, c
     assert len(bodies) == len(server.log()) == 2 * 369, "what was paid for before the cap is not asked again"
 
 
-def test_results_stay_where_a_model_cannot_be_asked(here: Path, server: Running, capsys: pytest.CaptureFixture[str]):
+def test_results_stay_where_a_model_cannot_be_asked(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     before = (STORE / "results.html").read_bytes()
     server.configure(api_key="sk-another-key")
     try:
@@ -137,7 +137,7 @@ def test_results_stay_where_a_model_cannot_be_asked(here: Path, server: Running,
 
 
 def test_a_setting_that_a_model_does_not_know_is_told_before_anything_is_asked(
-    here: Path, server: Running, capsys: pytest.CaptureFixture[str]
+    here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
     words = [*RECIPE, *model("one", server), "evaluation.sampling_of.one.no_repeat_ngram_size=3"]
     assert main(["evaluate", *words]) == 2
@@ -168,7 +168,7 @@ def test_what_is_misunderstood_is_told(here: Path, capsys: pytest.CaptureFixture
     assert "evaluation.benchmark.path: nowhere.tsv is missing" in said(capsys)
 
 
-def test_two_who_answer_cannot_have_one_name(here: Path, server: Running, capsys: pytest.CaptureFixture[str]):
+def test_two_who_answer_cannot_have_one_name(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE, *model("echo", server)]) == 2
     assert "two of those who answer are called 'echo'" in said(capsys)
 
@@ -244,10 +244,10 @@ def test_answers_are_written_for_people_to_rate(here: Path):
     assert 630 < len(rows) < 5 * 120 + 40, "some have no text: there is nothing to rate"
     assert all(row["answer"] and row["reference"] for row in rows)
     recipe = load_recipe(["recipe=care_mi", f"paths.answers={STORE / 'answers.jsonl'}"]).recipe
-    tasks = work_list("answers", recipe.reviews["answers"], None, recipe.seed)
+    tasks = rating_tasks("answers", recipe.reviews["answers"], None, recipe.seed)
     assert tasks is not None
     assert len(tasks) > 500
-    assert models_of(STORE / "answers.jsonl") == list(dict.fromkeys(row["model"] for row in rows))
+    assert recorded_answer_models(STORE / "answers.jsonl") == list(dict.fromkeys(row["model"] for row in rows))
 
 
 def test_ratings_of_what_is_not_there_are_told(here: Path, capsys: pytest.CaptureFixture[str]):

@@ -12,10 +12,10 @@ import pytest
 from once import BUILT, Once
 
 from benchbuilder.cli.main import main
-from benchbuilder.evaluation.judge_training.storage import load_trial
-from benchbuilder.evaluation.judges.card import read_card
+from benchbuilder.evaluation.judge_training.storage import load_validation_run
+from benchbuilder.evaluation.judges.card import read_judge_card
 from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 NAME = "tuned_correctness"
 MODEL = f"evaluation.judges.{NAME}.model"
@@ -31,13 +31,13 @@ def built(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
-    with running({"fixed": "0.50"}) as started:
+def server() -> Iterator[FakeOpenAI]:
+    with fake_openai_server({"fixed": "0.50"}) as started:
         yield started
 
 
 @pytest.fixture
-def words(built: Path, server: Running, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def words(built: Path, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for name in [name for name in os.environ if name.startswith("OPENAI_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(built)
@@ -45,11 +45,11 @@ def words(built: Path, server: Running, monkeypatch: pytest.MonkeyPatch) -> list
     return words_for(server)
 
 
-def words_for(server: Running, name: str = "small") -> list[str]:
+def words_for(server: FakeOpenAI, name: str = "small") -> list[str]:
     return [*RECIPE, f"model@{MODEL}=openai", f"{MODEL}.name={name}", f"{MODEL}.base_url={server.base_url}"]
 
 
-def behave(server: Running, **tuning: Any) -> None:
+def behave(server: FakeOpenAI, **tuning: Any) -> None:
     server.configure(rules=[], tuning={**TuningBehaviour(polls=1).model_dump(mode="json"), **tuning})
 
 
@@ -67,7 +67,7 @@ def lines(name: str) -> list[list[dict[str, str]]]:
 
 
 def test_export_writes_what_a_service_takes_and_says_what_it_trains_on(
-    words: list[str], server: Running, capsys: pytest.CaptureFixture[str]
+    words: list[str], server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
     server.reset()
     assert finetune("export", words) == 0
@@ -116,7 +116,7 @@ def test_check_finds_what_a_service_would_refuse(words: list[str], capsys: pytes
 
 
 def test_nothing_is_sent_without_yes_and_a_budget(
-    words: list[str], server: Running, capsys: pytest.CaptureFixture[str]
+    words: list[str], server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
     assert finetune("export", words) == 0
     server.reset()
@@ -138,7 +138,7 @@ def test_changed_ratings_or_settings_want_a_new_export(words: list[str], capsys:
 
 
 def test_from_a_job_to_a_judge_that_is_held_to_account_and_scores(
-    words: list[str], server: Running, built: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], server: FakeOpenAI, built: Path, capsys: pytest.CaptureFixture[str]
 ):
     server.reset()
     assert finetune("export", words) == 0
@@ -151,11 +151,11 @@ def test_from_a_job_to_a_judge_that_is_held_to_account_and_scores(
     assert finetune("submit", words, *BUDGET) == 0
     assert server.stats()["calls"]["POST /v1/fine_tuning/jobs"] == 1
 
-    trial = load_trial(built / JUDGES, NAME)
+    trial = load_validation_run(built / JUDGES, NAME)
     assert trial.judge is None
     assert len(trial.predictions) == len(lines("valid.jsonl"))
     assert {one.predicted for one in trial.predictions} == {0.5}  # nothing of it was learned by heart: no leak
-    card = read_card(built / JUDGES / NAME)
+    card = read_judge_card(built / JUDGES / NAME)
     assert card is not None
     assert card["facts"]["held_out"]["unscored"] == 0
     assert card["kind"] == "openai_finetuned"
@@ -171,19 +171,19 @@ def test_from_a_job_to_a_judge_that_is_held_to_account_and_scores(
 
     assert finetune("export", words, "--everything") == 0
     assert finetune("submit", words, "--everything", "--wait", "--every", "0.01", *BUDGET) == 0
-    after = read_card(built / JUDGES / NAME)
+    after = read_judge_card(built / JUDGES / NAME)
     assert after is not None
     assert after["facts"]["final"]["learned_from"] == "everything"
     assert after["artefact_sha256"] != card["artefact_sha256"]
     assert after["metrics"] == card["metrics"]
-    assert load_trial(built / JUDGES, NAME).predictions == trial.predictions
+    assert load_validation_run(built / JUDGES, NAME).predictions == trial.predictions
 
 
 def card_model(built: Path) -> str:
     return json.loads((built / JUDGES / NAME / "final" / "model.json").read_text("utf-8"))["model"]
 
 
-def test_a_job_that_fails_or_is_ended_says_so(words: list[str], server: Running, capsys: pytest.CaptureFixture[str]):
+def test_a_job_that_fails_or_is_ended_says_so(words: list[str], server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     other = words_for(server, "other")
     behave(server, end="failed", message="The examples are unsafe.")
     assert finetune("export", other) == 0
@@ -213,7 +213,7 @@ def test_words_that_mean_nothing_are_refused(
     assert message in said(capsys)
 
 
-def test_status_without_a_job_says_how_to_make_one(words: list[str], server: Running, capsys: Any):
+def test_status_without_a_job_says_how_to_make_one(words: list[str], server: FakeOpenAI, capsys: Any):
     judge = "judge=tuned_interpretability"
     assert main(["finetune", "status", judge, *words_for(server)]) == 3
     assert "finetune submit makes one" in said(capsys)

@@ -9,23 +9,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from writing_server import SECRET, Running, ids, words, writing
+from writing_server import SECRET, FakeOpenAI, ids, words, writing
 
 from benchbuilder.cli.main import main
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 BARE = ["recipe=care_mi", "annotation=none"]
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOpenAI]:
     with writing(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, server: Running) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, server: FakeOpenAI) -> Path:
     """A folder in which the sample was built with a model, after a preview of two rows."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
@@ -73,7 +73,7 @@ def test_a_prompt_is_shown_without_a_model_and_without_a_build(empty: Path, name
     assert "model:     none is set" in told
 
 
-def test_the_key_and_the_reply_are_those_of_the_build(at_home: Path, server: Running, capsys: Capture) -> None:
+def test_the_key_and_the_reply_are_those_of_the_build(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     ledger = (at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8")
     assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
     blocks = capsys.readouterr().out.split("\n\n")
@@ -89,7 +89,7 @@ def test_the_key_and_the_reply_are_those_of_the_build(at_home: Path, server: Run
 
 
 def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
-    at_home: Path, server: Running, capsys: Capture
+    at_home: Path, server: FakeOpenAI, capsys: Capture
 ) -> None:
     item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[0])
     shown: set[str] = set()
@@ -119,7 +119,7 @@ def test_wrong_words(at_home: Path, asked: list[str], code: int, message: str, c
 
 
 def test_a_preview_shows_prompt_reply_and_result_and_what_it_cost(
-    empty: Path, server: Running, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    empty: Path, server: FakeOpenAI, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["preview", "n=3", *BARE, *words(server), "--html", "page.html"]) == 0
@@ -155,7 +155,7 @@ def test_a_preview_of_no_number_of_rows(empty: Path, word: str, capsys: Capture)
     assert "n is a number of rows" in capsys.readouterr().err
 
 
-def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: Running, capsys: Capture) -> None:
+def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
     blocks = capsys.readouterr().out.split("\n\n")
     written = ids(next(block for block in blocks if re.search(r"^joined +model", block, re.MULTILINE)), "statement")[0]
@@ -172,7 +172,7 @@ def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: Running, ca
     assert len(full) > len(told) + 500
 
 
-def test_trace_shows_each_paragraph_once(at_home: Path, server: Running, capsys: Capture) -> None:
+def test_trace_shows_each_paragraph_once(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[0])
     paragraph = item["evidence"][0] if isinstance(item["evidence"], list) else item["evidence"].splitlines()[0]
     assert main(["trace", item["id"], *BARE, *words(server)]) == 0
@@ -183,7 +183,9 @@ def test_trace_shows_each_paragraph_once(at_home: Path, server: Running, capsys:
 
 
 @pytest.mark.parametrize("command", [["trace", "ITEM"], ["why", "ITEM"], ["peek", "state_choice"]])
-def test_the_words_of_the_build_are_told(at_home: Path, server: Running, command: list[str], capsys: Capture) -> None:
+def test_the_words_of_the_build_are_told(
+    at_home: Path, server: FakeOpenAI, command: list[str], capsys: Capture
+) -> None:
     item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     asked = [item["id"] if word == "ITEM" else word for word in command]
     assert main([*asked, *BARE]) == 3
@@ -202,7 +204,7 @@ def test_a_typo_in_a_step_is_no_question_of_words(at_home: Path, capsys: Capture
 
 
 def test_the_replies_of_a_build_rebuild_it_with_no_key(
-    at_home: Path, server: Running, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    at_home: Path, server: FakeOpenAI, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["replies", *BARE, *words(server), "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
@@ -224,14 +226,16 @@ def test_the_replies_of_a_build_rebuild_it_with_no_key(
     assert (at_home / "second.jsonl").read_bytes() == first
 
 
-def test_replies_that_are_missing_are_counted(empty: Path, server: Running, capsys: Capture) -> None:
+def test_replies_that_are_missing_are_counted(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     assert main(["replies", *BARE, *words(server, "never-asked"), "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
     assert "requests without one" in told
     assert "build with the same arguments first" in told
 
 
-def test_replies_of_a_recipe_without_a_model_are_not_written(at_home: Path, server: Running, capsys: Capture) -> None:
+def test_replies_of_a_recipe_without_a_model_are_not_written(
+    at_home: Path, server: FakeOpenAI, capsys: Capture
+) -> None:
     assert main(["replies", *BARE, "--output", "none.jsonl"]) == 2
     told = capsys.readouterr().err
     assert "this recipe asks no model: give the words that you built with" in told
@@ -239,7 +243,7 @@ def test_replies_of_a_recipe_without_a_model_are_not_written(at_home: Path, serv
     assert not (at_home / "none.jsonl").exists()
 
 
-def test_replies_suggest_another_folder(empty: Path, server: Running, capsys: Capture) -> None:
+def test_replies_suggest_another_folder(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     asked = [*BARE, *words(server), "run.dir=b2"]
     assert main(asked) == 0
     assert main(["replies", *asked, "--output", "replies.jsonl"]) == 0
@@ -266,7 +270,7 @@ def test_a_preview_of_a_dead_service_fails(empty: Path, nobody: list[str], capsy
     assert not (empty / "page.html").exists()
 
 
-def test_a_preview_of_a_service_that_fails_says_so(empty: Path, server: Running, capsys: Capture) -> None:
+def test_a_preview_of_a_service_that_fails_says_so(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     server.configure(rules=[{"do": "server_error"}])
     try:
         assert main(["preview", "n=1", *BARE, *words(server), "model.retries=0", "--html", "page.html"]) == 4
@@ -289,8 +293,8 @@ def test_the_page_of_a_preview_has_the_other_steps_in_one_table(empty: Path) -> 
     assert any("<h2>Steps without rows to look at</h2>" in part and "screen_options" in part for part in parts)
 
 
-def test_a_preview_says_where_no_row_came_through(empty: Path, server: Running, capsys: Capture) -> None:
-    with running({"fixed": "This is no sentence that any check accepts"}) as stubborn:
+def test_a_preview_says_where_no_row_came_through(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
+    with fake_openai_server({"fixed": "This is no sentence that any check accepts"}) as stubborn:
         assert main(["preview", "n=1", *BARE, *words(stubborn)]) == 0
     told = capsys.readouterr().out
     assert "no row came through state_choice; n=5 shows more" in told

@@ -10,7 +10,7 @@ import pytest
 from writing_server import words as model_words
 from writing_server import writing
 
-from benchbuilder.authoring.sweep import runs_of
+from benchbuilder.authoring.sweep import sweep_runs
 from benchbuilder.cli.main import main
 from benchbuilder.core.errors import RecipeError
 
@@ -28,29 +28,29 @@ def table(folder: Path, name: str = "sweep.csv") -> list[dict[str, str]]:
 
 
 def test_every_combination_is_a_run():
-    runs = runs_of(["recipe=care_mi", "retriever.top_k=1,2", "source=[medqa,textbook],[mlecqa]", "paths.x='a,b'"])
-    assert [run.own for run in runs] == [
+    runs = sweep_runs(["recipe=care_mi", "retriever.top_k=1,2", "source=[medqa,textbook],[mlecqa]", "paths.x='a,b'"])
+    assert [run.own_overrides for run in runs] == [
         ("retriever.top_k=1", "source=[medqa,textbook]"), ("retriever.top_k=1", "source=[mlecqa]"),
         ("retriever.top_k=2", "source=[medqa,textbook]"), ("retriever.top_k=2", "source=[mlecqa]"),
     ]  # fmt: skip
-    assert runs[0].words == ("recipe=care_mi", "retriever.top_k=1", "source=[medqa,textbook]", "paths.x='a,b'")
+    assert runs[0].overrides == ("recipe=care_mi", "retriever.top_k=1", "source=[medqa,textbook]", "paths.x='a,b'")
     assert [run.name for run in runs] == ["1-medqa_textbook", "1-mlecqa", "2-medqa_textbook", "2-mlecqa"]
 
 
 def test_a_slip_of_the_hand_is_refused():
     numbers = ",".join(map(str, range(15)))
     with pytest.raises(RecipeError, match="225 runs"):
-        runs_of([f"a={numbers}", f"b={numbers}"])
+        sweep_runs([f"a={numbers}", f"b={numbers}"])
     with pytest.raises(RecipeError, match="build into one folder"):
-        runs_of(["a=1,1"])
+        sweep_runs(["a=1,1"])
 
 
 def test_every_run_has_a_folder_of_its_own_within_the_sweep():
-    assert all(run.name.strip(".") for run in runs_of(["a=..,.,./x"]))
-    alike = [run.name for run in runs_of(["a=-1,1,2"])]
+    assert all(run.name.strip(".") for run in sweep_runs(["a=..,.,./x"]))
+    alike = [run.name for run in sweep_runs(["a=-1,1,2"])]
     assert len(set(alike)) == 3
     assert alike[2] == "2"
-    long = [run.name for run in runs_of([f"a={'x' * 90}1,{'x' * 90}2"])]
+    long = [run.name for run in sweep_runs([f"a={'x' * 90}1,{'x' * 90}2"])]
     assert len(set(long)) == 2
 
 

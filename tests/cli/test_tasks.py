@@ -11,8 +11,8 @@ import pytest
 from benchbuilder.cli.main import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
-from benchbuilder.pipeline.check import check
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.pipeline.check import check_recipe
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 TWO = """# @package _global_
 defaults:
@@ -101,7 +101,7 @@ def test_items_and_tasks_exclude_each_other(here: Path) -> None:
         load_recipe(["recipe=two", "items=items"])
     loaded = load_recipe(["recipe=two", "tasks.verdicts.items=clsoed"])
     with pytest.raises(RecipeError, match=r"tasks.verdicts.items"):
-        check(loaded, sources=())
+        check_recipe(loaded, sources=())
 
 
 def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -
     (here / "prompts" / "yes_no.j2").write_text("只答对或不对：{{ question }}", encoding="utf-8")
     words = ["recipe=two", "annotation=none", "source=[medqa,textbook]"]
     assert main(words) == 0
-    with running() as server:
+    with fake_openai_server() as server:
         asked = [*words, "model=openai", "model.name=fake", f"model.base_url={server.base_url}",
                  "tasks.verdicts.evaluation.prompt=yes_no.j2", "budget.tokens=1000000"]  # fmt: skip
         assert main(["evaluate", *asked]) == 0, capsys.readouterr().err
@@ -141,7 +141,7 @@ def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:
     recipe.write_text(text, encoding="utf-8")
     words = ["recipe=two", "annotation=none", "tasks.everything.evaluation.answers=null"]
     assert main(words) == 0
-    with running() as server:
+    with fake_openai_server() as server:
         asked = ["evaluate", *words, "model=openai", "model.name=fake", f"model.base_url={server.base_url}"]
         assert main([*asked, "--task", "verdicts"]) == 0
         first = len(server.log())

@@ -15,13 +15,13 @@ from pdf_pages import pdf
 
 from benchbuilder.cli.main import main
 from benchbuilder.config.load import load_recipe
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan
-from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.steps.topic import Topic
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 RECIPE = "recipe=care_mi"
 OWN = "# ours\n孕妇\tpregnant woman\n早产\n早產\n【胎盘】\n产\n新生儿\n不存在的词\n=胎膜\n"
@@ -42,18 +42,18 @@ def reply(messages, body):
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOpenAI]:
     plugin = tmp_path_factory.mktemp("service") / "plugin.py"
     plugin.write_text(PLUGIN, "utf-8")
-    with running({"plugin": str(plugin)}) as server:
+    with fake_openai_server({"plugin": str(plugin)}) as server:
         yield server
 
 
-def asking(server: Running) -> list[str]:
+def asking(server: FakeOpenAI) -> list[str]:
     return ["model=openai", "model.name=some-model", f"model.base_url={server.base_url}"]
 
 
-def collecting(server: Running) -> list[str]:
+def collecting(server: FakeOpenAI) -> list[str]:
     return [
         "words", "collect", "own.txt", "terms.csv:term@en", "glossary.pdf@en", "more.jsonl:t.name", RECIPE,
         *asking(server), "words.translate.dictionary=dictionary.tsv", "words.lists.terms.columns={note: note}",
@@ -62,7 +62,7 @@ def collecting(server: Running) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory, service: Running) -> Path:
+def collected(tmp_path_factory: pytest.TempPathFactory, service: FakeOpenAI) -> Path:
     """A folder with four lists and the sheet made of them."""
     folder, before = tmp_path_factory.mktemp("words"), Path.cwd()
     os.chdir(folder)
@@ -142,13 +142,13 @@ def test_the_sheet_shows_what_each_word_is_made_of(here: Path):
 def test_every_word_has_a_fate_in_the_ledger(here: Path):
     with Path("builds/care_mi/words/ledger.tsv").open(encoding="utf-8") as stream:
         ledger = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    fates = [(row[0], row[2], row[5], row[6]) for row in ledger if row[1] == "dropped"]
-    assert ("glossary", "no_term", "glossary.pdf", "1") in fates
-    assert ("words_translate", "no_word", "glossary.pdf", "4") in fates
-    assert ("words_tidy", "too_short", "own.txt", "6") in fates
-    assert ("words_merge", "merged", "own.txt", "4") in fates
-    assert ("words_merge", "merged", "terms.csv", "3") in fates
-    assert ("more", "missing_field", "more.jsonl", "3") in fates
+    outcomes = [(row[0], row[2], row[5], row[6]) for row in ledger if row[1] == "dropped"]
+    assert ("glossary", "no_term", "glossary.pdf", "1") in outcomes
+    assert ("words_translate", "no_word", "glossary.pdf", "4") in outcomes
+    assert ("words_tidy", "too_short", "own.txt", "6") in outcomes
+    assert ("words_merge", "merged", "own.txt", "4") in outcomes
+    assert ("words_merge", "merged", "terms.csv", "3") in outcomes
+    assert ("more", "missing_field", "more.jsonl", "3") in outcomes
 
 
 def test_the_hits_are_those_of_the_recipes_own_steps(here: Path):
@@ -157,16 +157,16 @@ def test_the_hits_are_those_of_the_recipes_own_steps(here: Path):
     assert main(accept()) == 0
     loaded = load_recipe([RECIPE, "paths.words=words.txt"])
     store = Store(here / "built")
-    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
     from rich.console import Console
 
-    keep = plan.leading_to(["choices_on_topic", "triples_on_topic"])
+    keep = plan.ancestors_of(["choices_on_topic", "triples_on_topic"])
     recipe = loaded.recipe.model_copy(update={
         "steps": {name: spec for name, spec in loaded.recipe.steps.items() if name in keep}, "outputs": {},
         "items": "choices_on_topic", "reviews": {}, "evaluation": None,
     })  # fmt: skip
-    plan = make_plan(recipe, store, Checksums(store.checksums).of)
-    report = build(plan, store, loaded.yaml, Lines(Console(quiet=True)))
+    plan = make_plan(recipe, store, Checksums(store.checksums).sha256_of)
+    report = build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)))
     shown = {row["word"].removeprefix("'"): row for row in rows()}
     topics = ("choices_on_topic", "triples_on_topic")
     hits: dict[tuple[str, str], int] = {}
@@ -180,15 +180,15 @@ def test_the_hits_are_those_of_the_recipes_own_steps(here: Path):
         lost = 0
         for step in topics:
             node = plan.nodes[step]
-            assert isinstance(node.maker, Topic)
+            assert isinstance(node.producer, Topic)
             table = store.rows(report.manifests[node.inputs["each"][0]])
-            stage = Topic(node.maker.spec, node.maker.context)
-            stage.look_for(other for other in shown if other != word)
+            stage = Topic(node.producer.spec, node.producer.context)
+            stage.set_words(other for other in shown if other != word)
             lost += report.manifests[step].rows - stage.screen(table).reasons.null_count
         assert int(shown[word]["alone"]) == lost, word
 
 
-def test_a_second_collection_asks_nothing_and_makes_the_same_sheet(here: Path, service: Running):
+def test_a_second_collection_asks_nothing_and_makes_the_same_sheet(here: Path, service: FakeOpenAI):
     before, sheet = len(service.log()), Path("review.csv").read_bytes()
     assert main(collecting(service)) == 0
     assert len(service.log()) == before
@@ -196,7 +196,7 @@ def test_a_second_collection_asks_nothing_and_makes_the_same_sheet(here: Path, s
 
 
 def test_a_filled_sheet_is_not_written_over_and_its_decisions_are_taken_over(
-    here: Path, service: Running, capsys: pytest.CaptureFixture[str]
+    here: Path, service: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
     decide(default="", 母乳={"keep": "drop", "comment": "too wide"}, 新生儿={"correction": "新生婴儿", "by": "Ada"})
     assert main(collecting(service)) == 3
@@ -297,7 +297,7 @@ def test_a_list_made_by_hand_is_not_written_over(here: Path, capsys: pytest.Capt
     assert not Path("words.provenance.json").exists()
 
 
-def test_a_workbook_does_as_well(here: Path, service: Running):
+def test_a_workbook_does_as_well(here: Path, service: FakeOpenAI):
     from openpyxl import load_workbook
 
     assert main([*collecting(service)[:-1], "review.xlsx"]) == 0
@@ -311,7 +311,7 @@ def test_a_workbook_does_as_well(here: Path, service: Running):
     assert len([w for w in Path("words.txt").read_text("utf-8").splitlines() if w and w[0] != "#"]) == 11
 
 
-def test_words_that_hit_little_can_be_left_out_and_are_named(here: Path, service: Running):
+def test_words_that_hit_little_can_be_left_out_and_are_named(here: Path, service: FakeOpenAI):
     assert main([*collecting(service)[:-1], "short.csv", "--least-hits", "1"]) == 0
     left = {row["word"] for row in rows("short.csv")}
     assert "不存在的词" not in left
@@ -323,7 +323,7 @@ def test_words_that_hit_little_can_be_left_out_and_are_named(here: Path, service
 
 
 def test_a_quote_asks_nothing(
-    here: Path, service: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, service: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     before = len(service.log())
     assert main([*collecting(service), "run.dir=elsewhere", "--quote"]) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-this-is-a-secret"
 PLUGIN = """
@@ -37,17 +37,20 @@ def reply(messages, body):
 
 
 @contextmanager
-def writing(folder: Path) -> Generator[Running]:
+def writing(folder: Path) -> Generator[FakeOpenAI]:
     """The service, with the key in the environment that it wants."""
     plugin = folder / "plugin.py"
     plugin.write_text(PLUGIN, encoding="utf-8")
-    with running({"plugin": str(plugin), "api_key": SECRET}) as server, pytest.MonkeyPatch.context() as patch:
+    with (
+        fake_openai_server({"plugin": str(plugin), "api_key": SECRET}) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv("OPENAI_API_KEY", SECRET)
         patch.delenv("OPENAI_BASE_URL", raising=False)
         yield server
 
 
-def words(server: Running, name: str = "gpt-4o-mini") -> list[str]:
+def words(server: FakeOpenAI, name: str = "gpt-4o-mini") -> list[str]:
     """The words that choose the service's model."""
     return ["model=openai", f"model.name={name}", f"model.base_url={server.base_url}"]
 

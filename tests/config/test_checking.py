@@ -14,8 +14,8 @@ from benchbuilder.core.errors import DataError, RecipeError
 from benchbuilder.core.records.arrow.column_names import column_names, text_names
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.pipeline.check import check, examine
-from benchbuilder.pipeline.wiring import expand, flow_order
+from benchbuilder.pipeline.check import check_recipe, examine_recipe
+from benchbuilder.pipeline.wiring import expand_wiring, flow_order
 
 # --- checking --------------------------------------------------------------------------------------------------------
 
@@ -23,31 +23,31 @@ FLOW = "recipes/flow/claims.yaml"
 
 
 def test_a_sound_recipe_has_nothing_to_say(garden: Any) -> None:
-    assert check(load_recipe(["recipe=garden"])) == ()
+    assert check_recipe(load_recipe(["recipe=garden"])) == ()
 
 
 def test_references_are_expanded(garden: Any) -> None:
     garden.replace(FLOW, "from: pair}", "from: [pair, pair]}")
     recipe = load_recipe(["recipe=garden"]).recipe
-    assert expand(recipe) == {
+    assert expand_wiring(recipe) == {
         "on_topic": {"each": ("plants",)},
         "state": {"each": ("on_topic",)},
         "pair": {"each": ("state",), "fact": ("on_topic",)},
         "items": {"each": ("pair",)},
     }
-    assert expand(load_recipe(["recipe=garden", "steps.on_topic.from=sources.plants"]).recipe)["on_topic"] == {
+    assert expand_wiring(load_recipe(["recipe=garden", "steps.on_topic.from=sources.plants"]).recipe)["on_topic"] == {
         "each": ("plants",)
     }
 
 
 def test_a_payload_that_no_source_has_is_no_rows(garden: Any) -> None:
     loaded = load_recipe(["recipe=garden", "source=[quiz]"])
-    assert expand(loaded.recipe)["on_topic"] == {"each": ()}
+    assert expand_wiring(loaded.recipe)["on_topic"] == {"each": ()}
     with pytest.raises(RecipeError) as caught:
-        check(loaded)
+        check_recipe(loaded)
     (problem,) = caught.value.problems
     assert (problem.key, problem.message) == ("items", "no source stands behind the items")
-    assert "sources.quiz" in problem.found
+    assert "sources.quiz" in problem.actual
 
 
 def test_steps_stand_behind_what_they_read(garden: Any) -> None:
@@ -57,30 +57,30 @@ def test_steps_stand_behind_what_they_read(garden: Any) -> None:
     text += "state: {kind: state, from: on_topic}\non_topic: {kind: topic, from: sources.triple}\n"
     garden.write(FLOW, text)
     recipe = load_recipe(["recipe=garden"]).recipe
-    assert flow_order(recipe, expand(recipe)) == ["plants", "on_topic", "state", "pair", "items"]
+    assert flow_order(recipe, expand_wiring(recipe)) == ["plants", "on_topic", "state", "pair", "items"]
 
 
 def test_an_unused_step_is_a_warning(garden: Any) -> None:
     garden.replace(FLOW, "items:", "spare: {kind: state, from: on_topic, min_chars: 1, endings: [], tone: x}\nitems:")
-    (warning,) = check(load_recipe(["recipe=garden"]))
+    (warning,) = check_recipe(load_recipe(["recipe=garden"]))
     assert (warning.key, warning.where) == ("steps.spare", f"{FLOW}:5")
 
 
 def test_wrong_sources_alone_are_data_errors(garden: Any) -> None:
     words = ["recipe=balcony", "paths.plants=no.tsv", "paths.quiz=none.tsv"]
     with pytest.raises(DataError) as caught:
-        check(load_recipe(words))
+        check_recipe(load_recipe(words))
     assert "sources.plants.path: no.tsv is missing" in str(caught.value)
     assert "sources.quiz.path: none.tsv is missing" in str(caught.value)
-    check(load_recipe(words), sources=())
+    check_recipe(load_recipe(words), sources=())
 
 
 def test_wrong_sources_stand_beside_other_problems(garden: Any) -> None:
     loaded = load_recipe(["recipe=garden", "paths.plants=no.tsv", "items=state"])
     with pytest.raises(RecipeError) as caught:
-        check(loaded)
+        check_recipe(loaded)
     assert [problem.key for problem in caught.value.problems] == ["items", ""]
-    assert len(examine(loaded).data) == 1
+    assert len(examine_recipe(loaded).data) == 1
 
 
 def test_the_schema_knows_kinds_and_their_keys(garden: Any) -> None:
@@ -130,9 +130,9 @@ def test_names_are_known_without_rows() -> None:
 )
 def test_names_that_rows_do_not_have(key: str, value: str, found: str, hint: str) -> None:
     with pytest.raises(RecipeError) as caught:
-        check(load_recipe(["recipe=care_mi", f"{key}={value}"]))
+        check_recipe(load_recipe(["recipe=care_mi", f"{key}={value}"]))
     (problem,) = caught.value.problems
-    assert (problem.key, problem.found) == (key, found)
+    assert (problem.key, problem.actual) == (key, found)
     assert f"'{hint}'" in problem.hint
     assert problem.where.startswith("command line: ")
 
@@ -141,7 +141,7 @@ def test_a_faulty_relation_table(tmp_path: Path) -> None:
     table = tmp_path / "relations.tsv"
     table.write_text("relation\tstatement\tnegated\ttf\toe\tanswer_end\ncauses\t{hed} causes {tail}\tx\ty\tz\ttail\n")
     with pytest.raises(RecipeError, match=r"relations\.tsv:2") as caught:
-        check(load_recipe(["recipe=care_mi", f"paths.relations={table}"]))
+        check_recipe(load_recipe(["recipe=care_mi", f"paths.relations={table}"]))
     assert {problem.key for problem in caught.value.problems} == {
         f"steps.{step}" for step in ("state_triple", "negate_triple", "ask_tf_triple")
     }
@@ -174,7 +174,7 @@ HOSTED = "model=openai model.name=x"
 def test_message(words: str, told: str, never: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RecipeError) as caught:
-        check(load_recipe(["recipe=care_mi", *words.split()]))
+        check_recipe(load_recipe(["recipe=care_mi", *words.split()]))
     text = str(caught.value)
     assert told in text
     assert never not in text

@@ -12,12 +12,12 @@ import yaml
 from omegaconf import OmegaConf
 
 from benchbuilder.config import search_path as roots_module
-from benchbuilder.config.compose import compose
+from benchbuilder.config.compose import compose_recipe
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.origins import Origin, Origins, collect_origins, parse_key
-from benchbuilder.config.render import annotate, render
-from benchbuilder.config.search_path import Root, find_roots, prompt_roots
-from benchbuilder.config.yaml_source import dotted, read_recipe_file
+from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins, parse_key
+from benchbuilder.config.render import annotate_with_origins, render_recipe
+from benchbuilder.config.search_path import RecipeRoot, find_roots, prompt_roots
+from benchbuilder.config.yaml_source import dotted_key, read_recipe_file
 from benchbuilder.core.errors import RecipeError
 
 # --- loading ---------------------------------------------------------------------------------------------------------
@@ -98,24 +98,24 @@ def test_any_number_of_calls_in_one_process(garden: Any) -> None:
 
 def test_the_same_files_are_composed_once_and_changed_ones_anew(garden: Any) -> None:
     words, roots = ["recipe=garden"], find_roots(cwd=garden.folder, environ={})
-    first, second = compose(words, roots), compose(words, roots)
+    first, second = compose_recipe(words, roots), compose_recipe(words, roots)
     assert first.data == second.data
     first.data["steps"].clear()
     first.origins.entries.clear()
-    third = compose(words, roots)
+    third = compose_recipe(words, roots)
     assert third.data == second.data
     assert third.origins.entries == second.origins.entries
     garden.write("recipes/local/default.yaml", "# @package _global_\nsteps:\n  state:\n    min_chars: 7\n")
-    assert compose(words, roots).data["steps"]["state"]["min_chars"] == 7
+    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 7
     garden.replace("recipes/local/default.yaml", "7", "8")
-    assert compose(words, roots).data["steps"]["state"]["min_chars"] == 8
+    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 8
     (garden.folder / "recipes/local/default.yaml").unlink()
-    assert compose(words, roots).data == second.data
+    assert compose_recipe(words, roots).data == second.data
     garden.write("elsewhere.yaml", "# @package _global_\nsteps:\n  state:\n    min_chars: 5\n")
     (garden.folder / "recipes/local/default.yaml").symlink_to(garden.folder / "elsewhere.yaml")
-    assert compose(words, roots).data["steps"]["state"]["min_chars"] == 5
+    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 5
     garden.replace("elsewhere.yaml", "5", "6")
-    assert compose(words, roots).data["steps"]["state"]["min_chars"] == 6
+    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 6
 
 
 def test_resolvers_come_back_after_composing(garden: Any) -> None:
@@ -161,7 +161,7 @@ def test_the_text_is_the_same_on_every_machine(garden: Any) -> None:
 
 def test_origins_of_what_is_shown(garden: Any) -> None:
     loaded = load_recipe(["recipe=garden", "variant=strict", "retriever.top_k=2"])
-    lines = annotate(render(loaded.recipe, knobs=True), loaded.origins).splitlines()
+    lines = annotate_with_origins(render_recipe(loaded.recipe, runtime_options=True), loaded.origins).splitlines()
 
     def note(start: str) -> str:
         return next(line for line in lines if line.strip().startswith(start)).partition("  # ")[2]
@@ -177,11 +177,11 @@ def test_origins_of_what_is_shown(garden: Any) -> None:
 
 def test_origins_follow_links_packages_and_lists(garden: Any) -> None:
     origins = load_recipe(["recipe=garden", "paths.plants=x.tsv", "steps.state.endings=[a]"]).origins
-    assert str(origins.of(("sources", "plants", "path"))) == "command line: paths.plants=x.tsv"
-    assert str(origins.written(("sources", "plants", "path"))) == "recipes/source/plants.yaml:3"
-    assert str(origins.of(("steps", "pair", "from", "fact"))) == "recipes/flow/claims.yaml:4"
-    assert str(origins.of(("steps", "state", "endings", 0))) == "command line: steps.state.endings=[a]"
-    assert str(origins.of(("nowhere", "at", "all"))).startswith("recipes/benchbuild.yaml:1")
+    assert str(origins.origin_of(("sources", "plants", "path"))) == "command line: paths.plants=x.tsv"
+    assert str(origins.written_origin(("sources", "plants", "path"))) == "recipes/source/plants.yaml:3"
+    assert str(origins.origin_of(("steps", "pair", "from", "fact"))) == "recipes/flow/claims.yaml:4"
+    assert str(origins.origin_of(("steps", "state", "endings", 0))) == "command line: steps.state.endings=[a]"
+    assert str(origins.origin_of(("nowhere", "at", "all"))).startswith("recipes/benchbuild.yaml:1")
 
 
 def test_what_the_user_wrote_is_trusted(garden: Any, tmp_path: Path) -> None:
@@ -226,43 +226,45 @@ def test_what_the_command_line_says_of_it_is_wrong(garden: Any) -> None:
 
 def file(folder: Path, name: str, text: str) -> Any:
     (folder / name).write_text(text)
-    return read_recipe_file(folder / name, Root(folder, "here"))
+    return read_recipe_file(folder / name, RecipeRoot(folder, "here"))
 
 
 def test_keys_and_their_text() -> None:
     assert parse_key("a.b[0].c") == ("a", "b", 0, "c")
-    assert dotted(("a", "b", 0, "c")) == "a.b[0].c"
+    assert dotted_key(("a", "b", 0, "c")) == "a.b[0].c"
 
 
 def test_later_layers_win_and_replace_what_was_below(tmp_path: Path) -> None:
     first = file(tmp_path, "first.yaml", "a:\n  b: 1\n  c: [1, 2, 3]\n")
     second = file(tmp_path, "second.yaml", "\nb: 2\nc: [9]\n")
-    origins = collect_origins([(first, ""), (second, "a")], [("a.d", {"e": 1}, "a.d={e: 1}")], {})
-    assert origins.of(("a", "b")).line == 2
-    assert origins.of(("a", "b")).file == tmp_path / "second.yaml"
-    assert origins.exact(("a", "c", 2)) is None
-    assert origins.of(("a", "d", "e")).word == "a.d={e: 1}"
+    origins = collect_value_origins([(first, ""), (second, "a")], [("a.d", {"e": 1}, "a.d={e: 1}")], {})
+    assert origins.origin_of(("a", "b")).line == 2
+    assert origins.origin_of(("a", "b")).file == tmp_path / "second.yaml"
+    assert origins.exact_origin(("a", "c", 2)) is None
+    assert origins.origin_of(("a", "d", "e")).override == "a.d={e: 1}"
 
 
 def test_a_key_that_stands_nowhere_falls_back_to_the_one_above_and_then_to_the_first_file(tmp_path: Path) -> None:
-    origins = collect_origins([(file(tmp_path, "first.yaml", "a:\n  b: 1\n"), "")], [], {})
-    assert origins.of(("a", "x", "y")).line == 1
-    assert origins.of(("z",)).file == tmp_path / "first.yaml"
-    assert str(Origins().of(("z",))) == "command line: "
+    origins = collect_value_origins([(file(tmp_path, "first.yaml", "a:\n  b: 1\n"), "")], [], {})
+    assert origins.origin_of(("a", "x", "y")).line == 1
+    assert origins.origin_of(("z",)).file == tmp_path / "first.yaml"
+    assert str(ValueOrigins().origin_of(("z",))) == "command line: "
 
 
 def test_links_are_followed_to_their_end(tmp_path: Path) -> None:
     text = "a: ${b.c}\nb:\n  c: ${.d}\n  d: x\ne: ${a}/more\nf: ${a}/../more\ng: ${a}@elsewhere\nh: ${b}\n"
     raw = {"a": "${b.c}", "b": {"c": "${.d}", "d": "x"}, "e": "${a}/more", "f": "${a}/../more", "g": "${a}@elsewhere", "h": "${b}"}  # fmt: skip # noqa: E501
-    origins = collect_origins([(file(tmp_path, "one.yaml", text), "")], [("b.d", "y", "b.d=y")], raw)
-    assert origins.of(("a",)) == Origin(word="b.d=y", trusted=True)
-    assert origins.of(("h", "d")).word == "b.d=y"
-    assert [origins.of((key,)).trusted for key in "aefg"] == [True, True, False, False]
+    origins = collect_value_origins([(file(tmp_path, "one.yaml", text), "")], [("b.d", "y", "b.d=y")], raw)
+    assert origins.origin_of(("a",)) == ValueOrigin(override="b.d=y", trusted=True)
+    assert origins.origin_of(("h", "d")).override == "b.d=y"
+    assert [origins.origin_of((key,)).trusted for key in "aefg"] == [True, True, False, False]
 
 
 def test_links_in_a_circle_end(tmp_path: Path) -> None:
-    origins = collect_origins([(file(tmp_path, "one.yaml", "a: ${b}\nb: ${a}\n"), "")], [], {"a": "${b}", "b": "${a}"})
-    assert origins.of(("a",)).file is not None
+    origins = collect_value_origins(
+        [(file(tmp_path, "one.yaml", "a: ${b}\nb: ${a}\n"), "")], [], {"a": "${b}", "b": "${a}"}
+    )
+    assert origins.origin_of(("a",)).file is not None
 
 
 def test_trust_is_for_local_files_of_the_current_folder_only(tmp_path: Path) -> None:
@@ -303,9 +305,9 @@ def test_select_is_a_link_if_there_is_something_to_select(garden: Any) -> None:
 
 def test_bundled_folders_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roots_module, "__file__", str(tmp_path / "benchbuilder/config/search_path.py"))
-    assert roots_module.bundled("recipes") == tmp_path / "recipes"
+    assert roots_module.bundled_folder("recipes") == tmp_path / "recipes"
     (tmp_path / "benchbuilder/bundled/recipes").mkdir(parents=True)
-    assert roots_module.bundled("recipes") == tmp_path / "benchbuilder/bundled/recipes"
+    assert roots_module.bundled_folder("recipes") == tmp_path / "benchbuilder/bundled/recipes"
 
 
 def test_installed_packages_bring_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ import pytest
 import yaml
 from finished_build import RECEIPTS, finished
 
-from benchbuilder.exporters.render.templates import fenced, link, markdown
-from benchbuilder.exporters.report.dataset_card import Card, DatasetCardSpec
+from benchbuilder.exporters.render.templates import code_block, markdown_link, markdown_text
+from benchbuilder.exporters.report.dataset_card import DatasetCard, DatasetCardSpec
 from benchbuilder.exporters.report.entries import sources_of
 
 
@@ -19,7 +19,7 @@ def card(tmp_path, language="en", build=None, **said):
         task_categories=("question-answering",),
         cue_words=("不",),
     )
-    (path,) = Card(spec).write(build or finished(**said), tmp_path)
+    (path,) = DatasetCard(spec).write(build or finished(**said), tmp_path)
     return path.read_text(encoding="utf-8")
 
 
@@ -63,7 +63,7 @@ def test_sources_have_the_licence_that_the_recipe_states_or_none(tmp_path):
 
 def test_links_lead_to_the_web_only(tmp_path):
     assert "](javascript" not in card(tmp_path)
-    assert link("a", "https://example.org/x)y") == "a (https://example.org/x)y)"
+    assert markdown_link("a", "https://example.org/x)y") == "a (https://example.org/x)y)"
 
 
 def test_what_a_recipe_says_cannot_become_markup(tmp_path):
@@ -71,14 +71,14 @@ def test_what_a_recipe_says_cannot_become_markup(tmp_path):
     assert "<script>" not in text
     assert "\n# Not" not in text
     assert "- 1\\. \\*first\\*" in text
-    assert markdown("- 3 ℃") == "\\- 3 ℃"
-    assert markdown("0.94") == "0.94"
+    assert markdown_text("- 3 ℃") == "\\- 3 ℃"
+    assert markdown_text("0.94") == "0.94"
 
 
 def test_a_citation_cannot_end_its_code_block(tmp_path):
     text = card(tmp_path, citation="@misc{x}\n```\n<b>out</b>")
     assert text.endswith("````text\n@misc{x}\n```\n<b>out</b>\n````\n")
-    assert fenced("a") == "```text\na\n```"
+    assert code_block("a") == "```text\na\n```"
 
 
 def test_counts_of_the_card_are_those_of_the_items(tmp_path):
@@ -132,16 +132,16 @@ def test_tables_have_as_many_cells_as_their_heads(tmp_path):
 def test_steps_stand_in_flow_order_with_their_numbers(tmp_path):
     build = finished()
     text = card(tmp_path, build=build)
-    places = [text.index(f"| {account.step} | ") for account in build.accounts if account.step != "medqa"]
-    assert len(places) == len(build.accounts) - 1
+    places = [text.index(f"| {account.step} | ") for account in build.step_counts if account.step != "medqa"]
+    assert len(places) == len(build.step_counts) - 1
     assert f"| candidates | assemble | {len(build.tables['candidates'])} |" in text
 
 
 def test_bytes_are_the_same_each_time(tmp_path):
     assert card(tmp_path) == card(tmp_path)
-    assert not Card(
+    assert not DatasetCard(
         DatasetCardSpec(kind="card", file="c", language="en", tags=(), task_categories=(), cue_words=())
-    ).ready(finished(state="waiting"))
+    ).can_write(finished(state="waiting"))
 
 
 def test_what_the_wording_gives_away_stands_in_the_card(tmp_path):
@@ -154,7 +154,7 @@ def test_what_the_wording_gives_away_stands_in_the_card(tmp_path):
 _MODEL = {"kind": "openai", "name": "gpt|4", "unsupported": "omit"}
 _WRITER = {
     "kind": "ask_tf", "strategy": "rules_then_model", "model": _MODEL, "system": None,
-    "prompt": {"path": "zh/ask_tf.j2", "at": "/home/zh/ask_tf.j2"}, "pairs": {"path": "zh/pairs.yaml", "at": "/home"},
+    "prompt": {"path": "zh/ask_tf.j2", "resolved_path": "/home/zh/ask_tf.j2"}, "pairs": {"path": "zh/pairs.yaml", "resolved_path": "/home"},
     "sampling": {"temperature": 0.0, "max_new_tokens": 128, "top_k": 4, "top_p": None},
 }  # fmt: skip
 
@@ -186,5 +186,5 @@ def test_a_card_does_not_depend_on_what_was_paid(tmp_path):
 
 def test_recorded_replies_are_told_as_what_they_are(tmp_path):
     (tmp_path / "r.jsonl").write_text('{"model": "gpt|4"}\n', encoding="utf-8")
-    model = {"kind": "replay", "replies": {"path": "r.jsonl", "at": str(tmp_path / "r.jsonl")}}
+    model = {"kind": "replay", "replies": {"path": "r.jsonl", "resolved_path": str(tmp_path / "r.jsonl")}}
     assert r"| ask | gpt\|4, by recorded replies of r.jsonl |" in card(tmp_path, build=written_by_model(model=model))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchbuilder.core.text.cells import escape, unescape
+from benchbuilder.core.text.cells import escape_cell, unescape_cell
 
 
 @given(st.text())
@@ -10,12 +10,12 @@ from benchbuilder.core.text.cells import escape, unescape
 @example("\\n is not a line break\n")
 @example("''")
 def test_every_text_comes_back(text):
-    assert unescape(escape(text)) == text
+    assert unescape_cell(escape_cell(text)) == text
 
 
 @given(st.text(alphabet="=+-@＝\t\r\n'\\ab。"))
 def test_no_cell_breaks_a_line_or_starts_a_formula(text):
-    cell = escape(text)
+    cell = escape_cell(text)
     assert not set(cell) & set("\t\r\n")
     assert not cell.startswith(("=", "+", "-", "@", "＝"))
 
@@ -35,4 +35,4 @@ def test_no_cell_breaks_a_line_or_starts_a_formula(text):
     ],
 )
 def test_cells(text, cell):
-    assert escape(text) == cell
+    assert escape_cell(text) == cell

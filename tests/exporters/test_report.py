@@ -12,7 +12,7 @@ def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **sai
     spec = ReportSpec(kind="report", file="report.html", language=language, examples=examples, cue_words=cue_words)
     exporter = Report(spec)
     build = build or finished(**said)
-    assert exporter.ready(build)
+    assert exporter.can_write(build)
     (path,) = exporter.write(build, tmp_path)
     return path.read_text(encoding="utf-8")
 
@@ -42,8 +42,8 @@ def test_what_data_say_is_text(tmp_path):
 def test_the_funnel_shows_units_and_rows_apart(tmp_path):
     build = finished()
     page = Page(report(tmp_path, build=build))
-    books = {account.step: account for account in build.accounts}
-    units = sum(n for (_, fate, _), n in books["medqa"].units.items() if fate != "auxiliary")
+    books = {account.step: account for account in build.step_counts}
+    units = sum(n for (_, outcome, _), n in books["medqa"].units.items() if outcome != "auxiliary")
     items = sum(row.partition == "medqa" for row in build.tables["items"])
     candidates = sum(row.partition == "medqa" for row in build.tables["candidates"])
     row = f"medqa {units} {books['medqa'].rows} {candidates} {items}"
@@ -167,7 +167,7 @@ def test_what_models_cost_is_told_where_any_was_asked(tmp_path, language):
 
 def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):
     build = finished()
-    assert [account.step for account in build.accounts if account.step in {"ask", "state"}] == ["state", "ask"]
+    assert [account.step for account in build.step_counts if account.step in {"ask", "state"}] == ["state", "ask"]
     told = Page(report(tmp_path, replace(build, receipts=(*RECEIPTS, RECEIPTS[0])))).text["models"]
     assert told.index("own") < told.index("glad-7b")
     assert told.count("2026-01-02") == 1

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Payload
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.core.text.cells import unescape
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core.text.cells import unescape_cell
 from benchbuilder.exporters.rows.jsonl import Jsonl, JsonlSpec
 from benchbuilder.exporters.rows.parquet import Parquet, ParquetSpec
 from benchbuilder.exporters.rows.tsv import Tsv, TsvSpec
@@ -38,7 +38,7 @@ def replaced(build, *items, row=Item[Claim]):
 def item(**fields):
     claim = Claim(**{"type": "oe", "question": "问？", "answer": "对。", "answer_wrong": "错。", **fields})
     return Item[Claim].build(
-        origin=Origin(file="a.jsonl", line=7), made_by=MadeBy(rule="annotate"), language="zh", partition="medqa",
+        origin=Origin(file="a.jsonl", line=7), produced_by=ProducedBy(rule="annotate"), language="zh", partition="medqa",
         payload=claim, candidate="candidate-1", fact="fact-1", reviewed=True,
     )  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_json_lines_hold_the_item_flat_with_its_supporting_paragraphs_only(tmp_p
         assert {"base", "document", "title"} <= set(record["evidence"][0])
         assert record["origin"] == f"{row.origin.file}:{row.origin.line}"
         assert (record["candidate"], record["fact"], record["reviewed"]) == (row.candidate, row.fact, True)
-        assert record["made-by"] == "annotate/reviewed@1"
+        assert record["produced-by"] == "annotate/reviewed@1"
         assert record["parents"] == list(row.parents)
 
 
@@ -68,7 +68,7 @@ def test_json_lines_are_readable_and_not_ascii(tmp_path):
 def test_candidates_are_written_with_the_full_question(tmp_path):
     build = finished(state="waiting")
     exporter = Jsonl(JsonlSpec(kind="jsonl", file="c.jsonl", step="candidates"))
-    assert exporter.ready(build)
+    assert exporter.can_write(build)
     records = jsonl(build, tmp_path, "candidates")
     assert len(records) == 60
     assert all(r["full-question"] == r["context"] + r["question"] for r in records)
@@ -76,8 +76,8 @@ def test_candidates_are_written_with_the_full_question(tmp_path):
 
 def test_items_wait_for_votes():
     build = finished(state="waiting")
-    assert not Jsonl(JsonlSpec(kind="jsonl", file="i.jsonl")).ready(build)
-    assert not Tsv(TsvSpec(kind="tsv", file="i.tsv")).ready(build)
+    assert not Jsonl(JsonlSpec(kind="jsonl", file="i.jsonl")).can_write(build)
+    assert not Tsv(TsvSpec(kind="tsv", file="i.tsv")).can_write(build)
 
 
 def test_parquet_holds_what_the_json_lines_hold(tmp_path):
@@ -104,7 +104,7 @@ def test_tsv_has_the_published_columns_first(tmp_path):
     row = next(iter(build.tables["items"]))
     cells = dict(zip(header, lines[0], strict=True))
     assert cells["q-type"] == row.payload.type.upper()
-    assert unescape(cells["evidence"]) == "\n".join(p.text for p in row.payload.evidence)
+    assert unescape_cell(cells["evidence"]) == "\n".join(p.text for p in row.payload.evidence)
 
 
 def test_tsv_takes_the_sting_out_of_cells(tmp_path):
@@ -162,7 +162,7 @@ class Recipe(Payload):
     def map_texts(self, convert: Callable[[str], str]) -> Self:
         return self
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         return {"dish": self.dish, "how": " / ".join(self.steps_in_order)}
 
     @classmethod
@@ -172,7 +172,7 @@ class Recipe(Payload):
 
 def test_payloads_that_no_exporter_knows_are_written_as_they_flatten_themselves(tmp_path):
     row = Item[Recipe].build(
-        origin=Origin(file="a", line=1), made_by=MadeBy(rule="r"), language="en", partition="kitchen",
+        origin=Origin(file="a", line=1), produced_by=ProducedBy(rule="r"), language="en", partition="kitchen",
         payload=Recipe.examples()[0], candidate="c", fact="f", reviewed=False,
     )  # fmt: skip
     build = replaced(finished(), row, row=Item[Recipe])

@@ -52,7 +52,7 @@ def test_every_example_belongs_to_a_prompt():
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("name", "kind"), STEP_OF.items())
 def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
-    given = {*registry.find("stage", kind).load().prompt_variables, "pairs"}
+    given = {*registry.find("step", kind).load().prompt_variables, "pairs"}
     assert prompts.check(prompts.find(f"{language}/{name}.j2", [ROOT]), given) == []
     assert prompts.check(prompts.find(f"{language}/writer.system.j2", [ROOT]), given) == []
     assert prompts.check(prompts.find(f"{language}/repair.j2", [ROOT]), given | set(REPAIR_VARIABLES)) == []

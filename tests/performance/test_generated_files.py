@@ -25,14 +25,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("source", ["bios", "cpubmed"])
 def test_the_bundled_sources_read_generated_triples_and_few_are_dropped(files: Path, source: str):
     told, _ = builds.generated(files / "bios", files / "cpubmed.tsv", files / "paragraphs.jsonl")
-    maker = ours.plan(told, files / "build").nodes[source].maker
+    maker = ours.plan(told, files / "build").nodes[source].producer
     units = [unit for unit in maker.read() if not isinstance(unit, EndOfFile)]
     driving = [unit for unit in units if Path(unit.file).name in ("relations.txt", "cpubmed.tsv")]
     assert len(driving) == COUNT
-    dropped = Counter(unit.fate.reason for unit in units if isinstance(unit.fate, Dropped))
+    dropped = Counter(unit.outcome.reason for unit in units if isinstance(unit.outcome, Dropped))
     assert dropped.total() < COUNT / 100, dropped
     listed = frozenset(words.topic_words())
-    triples = [unit.fate.row.payload for unit in driving if not isinstance(unit.fate, Dropped)]
+    triples = [unit.outcome.row.payload for unit in driving if not isinstance(unit.outcome, Dropped)]
     both = sum(triple.head in listed and triple.tail in listed for triple in triples)
     assert COUNT * SHARE / 2 < both < COUNT * SHARE * 2
     assert all(triple.head_type and triple.tail_type for triple in triples)

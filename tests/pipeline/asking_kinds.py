@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from engine_kinds import EACH
 
-from benchbuilder.config.spec.base import KindSpec, Knob, Slot, StepSpec
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, StepSpec
 from benchbuilder.config.spec.model import ModelSpec
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Passage
@@ -22,7 +22,7 @@ from benchbuilder.models.base import (
     Usage,
 )
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.steps.base import Prompted
+from benchbuilder.steps.base import PromptedMap
 
 
 class AskSpec(StepSpec):
@@ -30,7 +30,7 @@ class AskSpec(StepSpec):
     model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
 
 
-class Ask(Prompted):
+class Ask(PromptedMap):
     """Has every line made louder by its model, twice where the first reply has no mark; short lines need none."""
 
     kind = "t_ask"
@@ -40,7 +40,7 @@ class Ask(Prompted):
     reasons: ClassVar[Mapping[str, str]] = {"short": "Too short to ask about.", "no_mark": "Not loud."}
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         return self.spec.model
 
     def converse(self, row: Passage, parents: Mapping[str, Any]) -> Conversation:
@@ -51,16 +51,18 @@ class Ask(Prompted):
             messages = (Message("user", self.spec.ask + row.text),)
             reply = yield Request(messages, {"temperature": 0}, sample=sample, expected=row.text.upper() + "!")
             if reply.text.endswith("!"):
-                made = self.made_by("model/t")
-                return [Kept(Passage.child(row, made_by=made, base=row.base, document=row.document, text=reply.text))]
+                made = self.produced_by("model/t")
+                return [
+                    Kept(Passage.child(row, produced_by=made, base=row.base, document=row.document, text=reply.text))
+                ]
         return [Dropped("no_mark", reply.text)]
 
 
 class LoudSpec(ModelSpec):
     name: str = "loud"
-    log: Annotated[str, Knob()]
+    log: Annotated[str, RuntimeOption()]
     """A file that each request is written to as it is asked."""
-    broken: Annotated[tuple[str, ...], Knob()] = ()
+    broken: Annotated[tuple[str, ...], RuntimeOption()] = ()
     """Words that the model has no answer for."""
 
 

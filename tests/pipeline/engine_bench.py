@@ -13,9 +13,9 @@ import engine_kinds
 
 from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.spec.base import FileRef, KindSpec
-from benchbuilder.config.spec.recipe import CardSpec, Recipe, RunSpec, Threshold
+from benchbuilder.config.spec.recipe import CardSpec, Recipe, RunSpec, ToleranceSpec
 from benchbuilder.core import registry
-from benchbuilder.pipeline.build import BuildReport, build
+from benchbuilder.pipeline.build import BuildReport, build_benchmark
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
@@ -49,16 +49,16 @@ class Quiet:
 def register() -> None:
     """Make the stand-in kinds known in this process."""
     for slot, names in engine_kinds.built_in().items():
-        registry.BUILT_IN[slot].update(names)
-    registry.known.cache_clear()
+        registry.BUILT_IN_KINDS[slot].update(names)
+    registry.kinds_of_slot.cache_clear()
 
 
 def unregister() -> None:
     """Forget them."""
     for slot, names in engine_kinds.built_in().items():
         for name in names:
-            registry.BUILT_IN[slot].pop(name, None)
-    registry.known.cache_clear()
+            registry.BUILT_IN_KINDS[slot].pop(name, None)
+    registry.kinds_of_slot.cache_clear()
 
 
 @dataclass
@@ -92,13 +92,13 @@ class Bench:
     def recipe(self) -> Recipe:
         """The recipe as the loader would make it."""
         sources = {
-            name: registry.find("source", self.source_kind).load().spec_class(
-                kind=self.source_kind, path=FileRef(path=f"{name}.txt", at=str(self.folder / f"{name}.txt"))
+            name: registry.find_kind("source", self.source_kind).load().spec_class(
+                kind=self.source_kind, path=FileRef(path=f"{name}.txt", resolved_path=str(self.folder / f"{name}.txt"))
             )
             for name in self.sources
         }  # fmt: skip
         steps = {
-            name: registry.find("stage", spec["kind"]).load().spec_class.model_validate(spec)
+            name: registry.find_kind("step", spec["kind"]).load().spec_class.model_validate(spec)
             for name, spec in self.steps.items()
         }
         outputs = {"texts": engine_kinds.TextsSpec(kind="t_texts", file=self.exporter)}
@@ -106,14 +106,14 @@ class Bench:
             schema=1, name="bench", language="en", seed=self.seed, sources=sources, steps=steps, items=self.items,
             tokenizer=KindSpec(kind="none"), model=KindSpec(kind="none"), retriever=KindSpec(kind="none"),
             annotation=KindSpec(kind="none"), outputs=outputs, card=CARD, run=RunSpec(**{"workers": 1, **self.run}),
-            tolerate=Threshold(failed_rows=self.tolerated),
+            tolerate=ToleranceSpec(failed_rows=self.tolerated),
         )  # fmt: skip
 
     def plan(self) -> Plan:
         """The plan over the files as they are."""
         self.write()
         checksums = Checksums(self.store.checksums)
-        plan = make_plan(self.recipe(), self.store, checksums.of)
+        plan = make_plan(self.recipe(), self.store, checksums.sha256_of)
         checksums.save()
         return plan
 
@@ -121,7 +121,7 @@ class Bench:
         """Build it."""
         self.watcher = Quiet()
         (self.folder / "out" / "annotation").mkdir(parents=True, exist_ok=True)
-        return build(self.plan(), self.store, "name: bench\n", self.watcher, frozenset(refresh))
+        return build_benchmark(self.plan(), self.store, "name: bench\n", self.watcher, frozenset(refresh))
 
     def inspector(self) -> Inspector:
         """Look into what was built."""

@@ -10,25 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, StepSpec
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, StepSpec
 from benchbuilder.core.errors import DataError, WaitingForPeople
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import (
     Dropped,
     EndOfFile,
     Failed,
-    Fate,
-    Gathered,
+    FilterResult,
+    GatherResult,
     Kept,
     NotApplicable,
-    Screened,
-    Unit,
+    Outcome,
+    SourceUnit,
 )
 from benchbuilder.core.records.roles import Passage, Statement
-from benchbuilder.core.records.row import MadeBy, Origin, Row
-from benchbuilder.exporters.base import Exporter, Finished
+from benchbuilder.core.records.row import Origin, ProducedBy, Row
+from benchbuilder.exporters.base import Exporter, FinishedBuild
 from benchbuilder.sources.base import Source, SourceSpec
-from benchbuilder.steps.base import Filter, Gather, Map, Port, Stage
+from benchbuilder.steps.base import Filter, Gather, Map, Port, Step
 
 
 class LinesSpec(SourceSpec):
@@ -51,17 +51,17 @@ class Lines(Source):
     def check(self) -> None:
         pass
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         seen: dict[str, str] = {}
         for ref in self.files():
             if not ref.file.exists():
                 raise DataError(f"{ref.path} is missing")
             number = 0
             for number, raw in enumerate(ref.file.read_text(encoding="utf-8").splitlines(), 1):
-                yield Unit(ref.path, number, self._fate(raw, ref, number, seen))
+                yield SourceUnit(ref.path, number, self._outcome(raw, ref, number, seen))
             yield EndOfFile(ref.path, number)
 
-    def _fate(self, raw: str, ref: FileRef, number: int, seen: dict[str, str]) -> Kept | Dropped:
+    def _outcome(self, raw: str, ref: FileRef, number: int, seen: dict[str, str]) -> Kept | Dropped:
         if raw.startswith("!"):
             return Dropped("malformed", raw)
         if raw in seen:
@@ -69,7 +69,7 @@ class Lines(Source):
         seen[raw] = f"{ref.path}:{number}"
         return Kept(Passage.build(
             base=self.name, document=ref.path, text=raw, origin=Origin(file=ref.path, line=number),
-            made_by=MadeBy(rule="t_lines"), language=self.language, partition=self.name,
+            produced_by=ProducedBy(rule="t_lines"), language=self.language, partition=self.name,
         ))  # fmt: skip
 
 
@@ -78,21 +78,21 @@ class WrongLines(Lines):
 
     kind = "t_wrong_lines"
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         how = os.environ["T_WRONG"]
         units = list(super().read())
         end = units.pop()
         assert isinstance(end, EndOfFile)
         first = units[0]
-        assert isinstance(first, Unit)
+        assert isinstance(first, SourceUnit)
         if how == "lost":
             units.pop(0)
         elif how == "twice":
             units[1] = first
         elif how == "reason":
-            units[0] = Unit(first.file, first.line, Dropped("mood"))
+            units[0] = SourceUnit(first.file, first.line, Dropped("mood"))
         elif how == "origin":
-            units[0] = Unit(first.file, 99, first.fate)
+            units[0] = SourceUnit(first.file, 99, first.outcome)
         yield from units
         if how != "end":
             yield end
@@ -102,16 +102,16 @@ class TextSpec(StepSpec):
     suffix: str = ""
     at_most: int = 1000
     words: FileRef | None = None
-    pace: Annotated[int, Knob()] = 0
+    pace: Annotated[int, RuntimeOption()] = 0
     how: str = ""
 
 
 EACH = {"each": Port(Passage)}
 
 
-def _child(stage: Stage, row: Any, *others: Row, slot: str = "", text: str) -> Passage:
+def _child(stage: Step, row: Any, *others: Row, slot: str = "", text: str) -> Passage:
     return Passage.child(
-        row, *others, made_by=stage.made_by(), slot=slot, base=row.base, document=row.document, text=text
+        row, *others, produced_by=stage.produced_by(), slot=slot, base=row.base, document=row.document, text=text
     )
 
 
@@ -130,7 +130,7 @@ class Upper(Map):
         if "broken" in self._words:
             raise DataError("the word list is broken", next="mend it")
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         if self.spec.pace:
             time.sleep(self.spec.pace / 1000)
         if "drop" in row.text or set(row.text.split()) & set(self._words):
@@ -148,7 +148,7 @@ class Faces(Map):
     slots = ("front", "back")
     reasons: ClassVar[Mapping[str, str]] = {"no_back": "One word has no back."}
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         front, *rest = row.text.split() or [""]
         yield Kept(_child(self, row, slot="front", text=front), slot="front")
         if rest:
@@ -167,7 +167,7 @@ class Words(Map):
     slots = "many"
     reasons: ClassVar[Mapping[str, str]] = {"empty": "It has no words."}
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         words = row.text.split()
         for place, word in enumerate(words):
             yield Kept(_child(self, row, slot=str(place), text=word), slot=str(place))
@@ -183,12 +183,12 @@ class Short(Filter):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
     reasons: ClassVar[Mapping[str, str]] = {"too_long": "It is too long."}
 
-    def screen(self, table: Table[Any]) -> Screened:
+    def screen(self, table: Table[Any]) -> FilterResult:
         if self.spec.pace:
             time.sleep(self.spec.pace / 1000)
         texts, partitions = table.column("text"), table.column("partition")
         long = [len(text) > self.spec.at_most for text in texts]
-        return Screened(
+        return FilterResult(
             ["too_long" if far else None for far in long],
             [str(len(text)) if far else "" for text, far in zip(texts, long, strict=True)],
             Counter(("length", p, str(len(t))) for p, t in zip(partitions, texts, strict=True)),
@@ -203,13 +203,13 @@ class Unique(Gather):
     ports = EACH
     reasons: ClassVar[Mapping[str, str]] = {"duplicate": "Was there."}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         first: dict[str, str] = {}
-        fates: list[tuple[str, list[Fate]]] = []
+        outcomes: list[tuple[str, list[Outcome]]] = []
         for row in tables["each"]:
             kept = first.setdefault(row.text, row.id)
-            fates.append((row.id, [Kept(row) if kept == row.id else Dropped("duplicate", kept)]))
-        return Gathered(fates, notes={"texts": len(first)})
+            outcomes.append((row.id, [Kept(row) if kept == row.id else Dropped("duplicate", kept)]))
+        return GatherResult(outcomes, notes={"texts": len(first)})
 
 
 class Join(Gather):
@@ -221,7 +221,7 @@ class Join(Gather):
     output = Passage
     reasons: ClassVar[Mapping[str, str]] = {"has_z": "No z.", "orphan": "Its parent is not here."}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         rows = {row.id: row for row in tables["each"]}
         used = {i for row in rows.values() for i in (row.id, *row.parents)}
         family: dict[str, list[Passage]] = {}
@@ -236,12 +236,12 @@ class Join(Gather):
                 unused[child.id] = "has_z"
             else:
                 family.setdefault(parent, []).append(child)
-        fates: list[tuple[str, list[Fate]]] = []
+        outcomes: list[tuple[str, list[Outcome]]] = []
         for row in rows.values():
             children = family.get(row.id, [])
             text = "+".join([row.text, *(child.text for child in children)])
-            fates.append((row.id, [Kept(_child(self, row, *children, text=text))]))
-        return Gathered(fates, {"children": unused})
+            outcomes.append((row.id, [Kept(_child(self, row, *children, text=text))]))
+        return GatherResult(outcomes, {"children": unused})
 
 
 class Flaky(Map):
@@ -252,7 +252,7 @@ class Flaky(Map):
     ports = EACH
     output = Passage
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         failing = self.context.workplace / "failing.txt"
         if failing.exists() and row.text in failing.read_text(encoding="utf-8").splitlines():
             return [Failed(f"no answer to {row.text}")]
@@ -268,10 +268,10 @@ class FlakyGather(Gather):
     spec_class = TextSpec
     ports = EACH
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         failing = self.context.workplace / "failing.txt"
         bad = failing.read_text(encoding="utf-8").splitlines() if failing.exists() else []
-        return Gathered([(row.id, [Failed("no") if row.text in bad else Kept(row)]) for row in tables["each"]])
+        return GatherResult([(row.id, [Failed("no") if row.text in bad else Kept(row)]) for row in tables["each"]])
 
 
 class Vote(Gather):
@@ -286,17 +286,17 @@ class Vote(Gather):
     def _votes(self) -> Path:
         return self.context.workplace / "votes.txt"
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         if not self._votes.exists():
             return {}
         return {"votes.txt": hashlib.sha256(self._votes.read_bytes()).hexdigest()}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         rows = list(tables["each"])
         if not self._votes.exists():
             raise WaitingForPeople("votes are missing", missing={"votes": len(rows)}, next="vote, and run it again")
         votes = self._votes.read_text(encoding="utf-8").strip()
-        return Gathered([(row.id, [Kept(_child(self, row, text=f"{row.text}={votes}"))]) for row in rows])
+        return GatherResult([(row.id, [Kept(_child(self, row, text=f"{row.text}={votes}"))]) for row in rows])
 
 
 class Remember(Map):
@@ -307,7 +307,7 @@ class Remember(Map):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage), "first": Port(Passage, mode="parent")}
     output = Passage
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         return [Kept(_child(self, row, text=f"{row.text}<{parents['first'].text}"))]
 
 
@@ -323,12 +323,12 @@ class Unknown(Map):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         self._known = set(lookups["known"].column("text"))
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         return [Dropped("known") if row.text in self._known else Kept(row)]
 
 
 def _statement(row: Row) -> Statement:
-    return Statement.child(row, made_by=MadeBy(rule="t"), polarity="true", text="x", joined="seam", fact=row.id)
+    return Statement.child(row, produced_by=ProducedBy(rule="t"), polarity="true", text="x", joined="seam", fact=row.id)
 
 
 class Rogue(Map):
@@ -341,11 +341,11 @@ class Rogue(Map):
     slots = ("a", "b")
     reasons: ClassVar[Mapping[str, str]] = {"fine": "Fine."}
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
-        good: list[Fate] = [Dropped("fine", slot="a"), Dropped("fine", slot="b")]
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        good: list[Outcome] = [Dropped("fine", slot="a"), Dropped("fine", slot="b")]
         stranger = row.model_copy(update={"id": "passage-x"})
         odd: Any = 3
-        bad: dict[str, Fate | None] = {
+        bad: dict[str, Outcome | None] = {
             "": good[1],
             "none": None,
             "slot": Dropped("fine", slot="c"),
@@ -359,8 +359,8 @@ class Rogue(Map):
             "parents": Kept(_child(self, row, text="x").model_copy(update={"parents": ()}), slot="b"),
             "same": Kept(_child(self, row, text="x", slot="b").model_copy(update={"id": "passage-same"}), slot="b"),
         }
-        fate = bad[self.spec.how]
-        return good[:1] + ([] if fate is None else [fate])
+        outcome = bad[self.spec.how]
+        return good[:1] + ([] if outcome is None else [outcome])
 
 
 class RogueMany(Map):
@@ -373,7 +373,7 @@ class RogueMany(Map):
     slots = "many"
     reasons: ClassVar[Mapping[str, str]] = {"fine": "Fine."}
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         return [] if self.spec.how == "none" else [Dropped("fine", slot="1"), Dropped("fine", slot="1")]
 
 
@@ -385,15 +385,15 @@ class RogueFilter(Filter):
     ports = EACH
     reasons: ClassVar[Mapping[str, str]] = {"fine": "Fine."}
 
-    def screen(self, table: Table[Any]) -> Screened:
+    def screen(self, table: Table[Any]) -> FilterResult:
         count = len(table)
         odd: Any = 3
         return {
-            "short": Screened(["fine"] * (count - 1), ["x"] * count),
-            "details": Screened(["fine"] * count, ["x"] * (count + 1)),
-            "reason": Screened(["mood"] * count, ["x"] * count),
-            "empty": Screened([""] * count, ["x"] * count),
-            "detail": Screened(["fine"] * count, [odd] * count),
+            "short": FilterResult(["fine"] * (count - 1), ["x"] * count),
+            "details": FilterResult(["fine"] * count, ["x"] * (count + 1)),
+            "reason": FilterResult(["mood"] * count, ["x"] * count),
+            "empty": FilterResult([""] * count, ["x"] * count),
+            "detail": FilterResult(["fine"] * count, [odd] * count),
         }[self.spec.how]
 
 
@@ -405,19 +405,19 @@ class RogueGather(Gather):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage), "children": Port(Passage, mode="whole")}
     reasons: ClassVar[Mapping[str, str]] = {"fine": "Fine."}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
-        fates: list[tuple[str, list[Fate]]] = [(row.id, [Kept(row)]) for row in tables["each"]]
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+        outcomes: list[tuple[str, list[Outcome]]] = [(row.id, [Kept(row)]) for row in tables["each"]]
         unused = dict.fromkeys(tables["children"].ids(), "fine")
         first = next(iter(unused))
         how = self.spec.how
         if how == "lost":
-            fates.pop()
+            outcomes.pop()
         elif how == "strange":
-            fates.append(("passage-x", [Dropped("fine")]))
+            outcomes.append(("passage-x", [Dropped("fine")]))
         elif how == "twice":
-            fates.append(fates[0])
+            outcomes.append(outcomes[0])
         elif how == "none":
-            fates[0] = (fates[0][0], [])
+            outcomes[0] = (outcomes[0][0], [])
         elif how == "vanish":
             del unused[first]
         elif how == "unknown":
@@ -427,10 +427,10 @@ class RogueGather(Gather):
         elif how == "both":
             row = next(iter(tables["each"]))
             child = next(iter(tables["children"]))
-            fates[0] = (row.id, [Kept(_child(self, row, child, text="x"))])
+            outcomes[0] = (row.id, [Kept(_child(self, row, child, text="x"))])
         elif how == "port":
-            return Gathered(fates, {"children": unused, "each": {first: "fine"}})
-        return Gathered(fates, {"children": unused})
+            return GatherResult(outcomes, {"children": unused, "each": {first: "fine"}})
+        return GatherResult(outcomes, {"children": unused})
 
 
 class TextsSpec(KindSpec):
@@ -443,7 +443,7 @@ class Texts(Exporter):
     kind = "t_texts"
     spec_class = TextsSpec
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         path = folder / self.spec.file
         lines = [f"{row.id}\t{row.text}\n" for row in finished.tables[finished.items]]
         path.write_text("".join(lines), encoding="utf-8")
@@ -462,5 +462,5 @@ def built_in() -> dict[str, dict[str, str]]:
     """The kinds of this file as the table of built-in kinds holds them."""
     return {
         slot: {cls.kind: f"engine_kinds:{cls.__name__}" for cls in classes}
-        for slot, classes in (("source", SOURCES), ("stage", STAGES), ("exporter", EXPORTERS))
+        for slot, classes in (("source", SOURCES), ("step", STAGES), ("exporter", EXPORTERS))
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from engine_bench import Bench
 
-from benchbuilder.core.errors import AccountsError
+from benchbuilder.core.errors import AccountingError
 
 LINES = ["one", "two words", "three"]
 
@@ -22,9 +22,9 @@ def rogue(folder: Path, kind: str, how: str) -> Bench:
 
 
 CASES = {
-    ("t_rogue", "none"): "tickets ['a']",
-    ("t_rogue", "slot"): "tickets ['a', 'c']",
-    ("t_rogue", "twice"): "tickets ['a', 'a']",
+    ("t_rogue", "none"): "branches ['a']",
+    ("t_rogue", "slot"): "branches ['a', 'c']",
+    ("t_rogue", "twice"): "branches ['a', 'a']",
     ("t_rogue", "reason"): "undeclared reason 'mood'",
     ("t_rogue", "branch"): "undeclared reason 'mood'",
     ("t_rogue", "detail"): "the detail 3",
@@ -33,8 +33,8 @@ CASES = {
     ("t_rogue", "lineage"): "became passage-x",
     ("t_rogue", "parents"): "as the one that it comes from",
     ("t_rogue", "same"): "passage-same",
-    ("t_rogue_many", "none"): "has no ticket",
-    ("t_rogue_many", "twice"): "two fates in one slot",
+    ("t_rogue_many", "none"): "has no branch",
+    ("t_rogue_many", "twice"): "two outcomes in one slot",
     ("t_rogue_filter", "short"): "3 rows but 2 verdicts",
     ("t_rogue_filter", "details"): "one verdict a row",
     ("t_rogue_filter", "reason"): "undeclared reasons ['mood']",
@@ -43,7 +43,7 @@ CASES = {
     ("t_rogue_gather", "lost"): "1 rows of port each",
     ("t_rogue_gather", "strange"): "passage-x",
     ("t_rogue_gather", "twice"): "1 id occurs twice",
-    ("t_rogue_gather", "none"): "has no ticket",
+    ("t_rogue_gather", "none"): "has no branch",
     ("t_rogue_gather", "vanish"): "1 rows of port children vanish",
     ("t_rogue_gather", "unknown"): "passage-x",
     ("t_rogue_gather", "reason"): "undeclared reasons ['mood']",
@@ -55,7 +55,7 @@ CASES = {
 @pytest.mark.parametrize(("kind", "how"), CASES)
 def test_a_kind_that_breaks_the_law_commits_nothing(tmp_path: Path, kind: str, how: str) -> None:
     bench = rogue(tmp_path, kind, how)
-    with pytest.raises(AccountsError) as caught:
+    with pytest.raises(AccountingError) as caught:
         bench.build()
     assert CASES[kind, how] in str(caught.value)
     assert "'rogue'" in str(caught.value)
@@ -87,7 +87,7 @@ def test_a_source_accounts_for_every_unit(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("T_WRONG", how)
     bench = rogue(tmp_path, "t_rogue", "")
     bench.source_kind = "t_wrong_lines"
-    with pytest.raises(AccountsError, match=told):
+    with pytest.raises(AccountingError, match=told):
         bench.build()
     assert bench.store.manifest("lines", bench.plan().nodes["lines"].key) is None
 
@@ -96,16 +96,16 @@ def test_tickets_balance_in_every_seal(bench: Bench) -> None:
     report = bench.build()
     for name, node in bench.plan().nodes.items():
         manifest = report.manifests[name]
-        tickets = sum(n for _, _, _, n in manifest.counts)
+        branches = sum(n for _, _, _, n in manifest.counts)
         if not node.inputs:
-            assert tickets == len(bench.sources[name])
+            assert branches == len(bench.sources[name])
             continue
         rows = sum(report.manifests[up].rows for up in node.inputs["each"])
         if node.kind == "t_faces":
-            assert tickets == 2 * rows
+            assert branches == 2 * rows
         elif node.kind != "t_words":
-            assert tickets == rows
-        kept = sum(n for _, fate, _, n in manifest.counts if fate == "kept")
+            assert branches == rows
+        kept = sum(n for _, outcome, _, n in manifest.counts if outcome == "kept")
         assert kept == manifest.rows
     join = report.manifests["join"]
     children = sum(report.manifests[up].rows for up in ("faces", "new"))
@@ -127,5 +127,5 @@ def test_units_are_counted_by_file_and_reason(bench: Bench) -> None:
 def test_a_parent_port_must_be_wired_to_an_ancestor(tmp_path: Path) -> None:
     steps = {"old": {"kind": "t_parent", "from": {"each": "sources.one", "first": "sources.two"}}}
     bench = Bench(tmp_path, {"one": ["a"], "two": ["b"]}, steps, "old")
-    with pytest.raises(AccountsError, match="has no ancestor in port 'first'"):
+    with pytest.raises(AccountingError, match="has no ancestor in port 'first'"):
         bench.build()

@@ -13,15 +13,15 @@ import pytest
 from engine_bench import Bench, Quiet
 
 from benchbuilder.core.errors import DataError, RecipeError, StoreError, TooManyFailures
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 
 NODES = ["left", "right", "short", "upper", "unique", "faces", "words", "old", "new", "join"]
 
 
 def test_first_build_makes_everything_in_order(bench: Bench) -> None:
     report = bench.build()
-    assert report.made == NODES
-    assert not report.reused
+    assert report.built_steps == NODES
+    assert not report.reused_steps
     assert [name for name, _ in bench.watcher.said] == NODES
     assert bench.texts("upper") == ["THE CAT SAT.", "ZEBRA.", "ONE TWO THREE FOUR.", "SHORT.", "DOG ZOO.",
                                     "THE CAT SAT.", "RIGHT SIDE.", "X."]  # fmt: skip
@@ -29,15 +29,15 @@ def test_first_build_makes_everything_in_order(bench: Bench) -> None:
                                      "RIGHT SIDE.", "X."]  # fmt: skip
     assert bench.texts("old")[:3] == ["THE<the cat sat", "CAT<the cat sat", "SAT.<the cat sat"]
     assert bench.texts("join")[0] == "THE CAT SAT.+THE+SAT.+THE<the cat sat+CAT<the cat sat+SAT.<the cat sat"
-    assert sorted(path.name for path in report.written) == ["items.txt", "ledger.tsv", "recipe.yaml"]
+    assert sorted(path.name for path in report.written_files) == ["items.txt", "ledger.tsv", "recipe.yaml"]
 
 
 def test_second_build_makes_nothing_and_touches_no_output(bench: Bench) -> None:
     bench.build()
     times = {path: path.stat().st_mtime_ns for path in (bench.folder / "out").rglob("*") if path.is_file()}
     report = bench.build()
-    assert not report.made
-    assert report.reused == NODES
+    assert not report.built_steps
+    assert report.reused_steps == NODES
     changed = {path.name for path, time in times.items() if path.stat().st_mtime_ns != time}
     assert changed <= {"run.jsonl", "checksums.json", "lock"}
     assert all(why == "reused" for why in bench.why().values())
@@ -50,7 +50,7 @@ def test_a_changed_source_reruns_what_depends_on_it(bench: Bench) -> None:
     assert why["left"] == "reused"
     assert why["right"] == "run: file right.txt changed"
     assert why["short"] == "run: right changed"
-    assert bench.build().made == [name for name in NODES if name != "left"]
+    assert bench.build().built_steps == [name for name in NODES if name != "left"]
 
 
 def test_a_change_without_consequence_stops_where_nothing_differs(bench: Bench) -> None:
@@ -58,7 +58,7 @@ def test_a_change_without_consequence_stops_where_nothing_differs(bench: Bench) 
     bench.sources["right"].append("a line that is too long for the filter")
     report = bench.build()
     # keys are known ahead, so all that depends on the file has a new key; what comes out is the same
-    assert "short" in report.made
+    assert "short" in report.built_steps
     assert [n for _, _, reason, n in report.manifests["short"].counts if reason == "too_long"] == [2]
 
 
@@ -68,46 +68,46 @@ def test_a_changed_step_reruns_what_depends_on_it(bench: Bench) -> None:
     bench.steps["words"]["suffix"] = "unused"
     assert bench.why()["words"] == 'run: suffix: "" -> "unused"'
     report = bench.build()
-    assert report.made == ["words", "old", "new", "join"]
+    assert report.built_steps == ["words", "old", "new", "join"]
     assert bench.digests() == before
 
 
 def test_going_back_finds_what_was_made_before(bench: Bench) -> None:
     bench.build()
     bench.steps["upper"]["suffix"] = "!"
-    assert "join" in bench.build().made
+    assert "join" in bench.build().built_steps
     bench.steps["upper"]["suffix"] = "."
-    assert not bench.build().made
+    assert not bench.build().built_steps
 
 
 def test_a_word_list_counts_by_content(bench: Bench) -> None:
     words = bench.folder / "words.txt"
     words.write_text("zebra\n", encoding="utf-8")
-    bench.steps["upper"]["words"] = {"path": "words.txt", "at": str(words)}
+    bench.steps["upper"]["words"] = {"path": "words.txt", "resolved_path": str(words)}
     bench.build()
     words.write_text("zebra\n", encoding="utf-8")
-    assert not bench.build().made
+    assert not bench.build().built_steps
     words.write_text("zebra short\n", encoding="utf-8")
     assert bench.why()["upper"] == "run: file words (words.txt) changed"
-    assert bench.build().made == NODES[3:]
+    assert bench.build().built_steps == NODES[3:]
     elsewhere = bench.folder / "moved" / "words.txt"
     elsewhere.parent.mkdir()
     words.rename(elsewhere)
-    bench.steps["upper"]["words"] = {"path": "words.txt", "at": str(elsewhere)}
-    assert not bench.build().made
+    bench.steps["upper"]["words"] = {"path": "words.txt", "resolved_path": str(elsewhere)}
+    assert not bench.build().built_steps
 
 
 def test_a_knob_and_the_run_are_in_no_key(bench: Bench) -> None:
     bench.build()
     bench.steps["upper"]["pace"] = 1
     bench.run = {"workers": 2, "shard_rows": 3}
-    assert not bench.build().made
+    assert not bench.build().built_steps
 
 
 def test_the_seed_is_in_every_step_and_no_source(bench: Bench) -> None:
     bench.build()
     bench.seed = 8
-    assert bench.build().made == NODES[2:]
+    assert bench.build().built_steps == NODES[2:]
 
 
 def test_digests_do_not_depend_on_shards(bench: Bench, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_steps_without_a_source_are_left_out(bench: Bench) -> None:
     bench.steps["claims"] = {"kind": "t_upper", "from": "sources.triple"}
     bench.steps["more"] = {"kind": "t_upper", "from": "claims"}
     bench.steps["words"]["from"] = ["unique", "more"]
-    assert bench.build().made == NODES
+    assert bench.build().built_steps == NODES
     bench.items = "more"
     with pytest.raises(RecipeError, match="1 problem") as caught:
         bench.build()
@@ -157,11 +157,11 @@ def test_a_port_without_a_source_is_a_wrong_recipe(bench: Bench) -> None:
 def test_an_error_in_a_stage_keeps_what_was_made(bench: Bench) -> None:
     words = bench.folder / "words.txt"
     words.write_text("broken", encoding="utf-8")
-    bench.steps["upper"]["words"] = {"path": "words.txt", "at": str(words)}
+    bench.steps["upper"]["words"] = {"path": "words.txt", "resolved_path": str(words)}
     with pytest.raises(DataError, match="the word list is broken"):
         bench.build()
     words.write_text("fine", encoding="utf-8")
-    assert bench.build().reused == ["left", "right", "short"]
+    assert bench.build().reused_steps == ["left", "right", "short"]
 
 
 def test_outputs_that_are_gone_are_written_again(bench: Bench) -> None:
@@ -169,7 +169,7 @@ def test_outputs_that_are_gone_are_written_again(bench: Bench) -> None:
     before = bench.outputs()
     (bench.folder / "out" / "items.txt").unlink()
     report = bench.build()
-    assert not report.made
+    assert not report.built_steps
     assert bench.outputs() == before
 
 
@@ -216,12 +216,12 @@ def _asked(bench: Bench) -> list[str]:
 
 def test_failed_rows_are_tried_again_alone(flaky: Bench, tmp_path: Path) -> None:
     _fail(flaky, "c", "h")
-    with pytest.raises(TooManyFailures, match="2 of 10 tickets of step 'ask' failed") as caught:
+    with pytest.raises(TooManyFailures, match="2 of 10 branches of step 'ask' failed") as caught:
         flaky.build()
     assert caught.value.exit_code == 5
     assert flaky.why() == {
         "lines": "reused",
-        "ask": "retry: 2 tickets failed last time",
+        "ask": "retry: 2 branches failed last time",
         "end": "run: never built here",
     }
     _fail(flaky, "h")
@@ -229,27 +229,27 @@ def test_failed_rows_are_tried_again_alone(flaky: Bench, tmp_path: Path) -> None
         flaky.build()
     assert _asked(flaky) == ["c"]
     _fail(flaky)
-    assert flaky.build().made == ["ask", "end"]
+    assert flaky.build().built_steps == ["ask", "end"]
     assert _asked(flaky) == ["h"]
     assert flaky.texts("ask") == [f"{letter}?" for letter in "abcdefghij"]
     never = Bench(tmp_path / "never", flaky.sources, flaky.steps, "end", run={"shard_rows": 4})
     never.build()
     assert never.digests() == flaky.digests()
     assert never.outputs() == flaky.outputs()
-    assert not flaky.build().made
+    assert not flaky.build().built_steps
 
 
 def test_tolerated_failures_go_on_and_are_tried_again(flaky: Bench) -> None:
     flaky.tolerated = 0.2
     _fail(flaky, "c", "h")
     report = flaky.build()
-    assert report.manifests["ask"].state == "partial"
+    assert report.manifests["ask"].state == "incomplete"
     assert len(flaky.texts("end")) == 8
-    assert [row["row"] for row in _ledger(flaky) if row["fate"] == "failed"]
+    assert [row["row"] for row in _ledger(flaky) if row["outcome"] == "failed"]
     again = flaky.build()
-    assert again.made == ["ask"]  # tried again; what came out is the same, so the rest stands
+    assert again.built_steps == ["ask"]  # tried again; what came out is the same, so the rest stands
     _fail(flaky)
-    assert flaky.build().made == ["ask", "end"]
+    assert flaky.build().built_steps == ["ask", "end"]
     assert len(flaky.texts("end")) == 10
 
 
@@ -270,9 +270,9 @@ def test_a_gather_with_failed_rows_runs_whole(tmp_path: Path) -> None:
     steps = {"ask": {"kind": "t_flaky_gather", "from": "sources.lines"}}
     bench = Bench(tmp_path, {"lines": list("abc")}, steps, "ask", tolerated=0.5)
     _fail(bench, "b")
-    assert bench.build().manifests["ask"].state == "partial"
+    assert bench.build().manifests["ask"].state == "incomplete"
     _fail(bench)
-    assert bench.build().made == ["ask"]
+    assert bench.build().built_steps == ["ask"]
     assert bench.texts("ask") == ["a", "b", "c"]
 
 
@@ -298,13 +298,13 @@ def test_waiting_builds_what_does_not_depend_on_people(voting: Bench) -> None:
     report = voting.build()
     assert report.waiting["vote"].missing == {"votes": 2}
     assert report.waiting["vote"].exit_code == 75
-    assert report.blocked == ["after"]
-    assert report.made == ["lines", "up", "beside"]
+    assert report.blocked_steps == ["after"]
+    assert report.built_steps == ["lines", "up", "beside"]
     assert sorted(voting.outputs()) == ["ledger.tsv", "recipe.yaml"]
     _vote(voting, "yes")
     report = voting.build()
     assert not report.waiting
-    assert report.made == ["vote", "after"]
+    assert report.built_steps == ["vote", "after"]
     assert (voting.folder / "out" / "items.txt").exists()
 
 
@@ -331,11 +331,11 @@ def test_late_votes_are_noted_and_counted_when_asked_for(voting: Bench) -> None:
     assert not voting.build().notes
     _vote(voting, "no")
     report = voting.build()
-    assert not report.made
+    assert not report.built_steps
     assert report.notes == ["votes.txt changed since vote was sealed: --refresh vote counts it"]
     assert voting.texts("after") == ["A B=YES", "C=YES"]
     report = voting.build(refresh=("vote",))
-    assert report.made == ["vote", "after"]
+    assert report.built_steps == ["vote", "after"]
     assert voting.texts("after") == ["A B=NO", "C=NO"]
     assert not voting.build().notes
 
@@ -355,7 +355,7 @@ def test_refresh_runs_a_map_again(flaky: Bench) -> None:
     flaky.build()
     _fail(flaky)
     report = flaky.build(refresh=("ask",))
-    assert report.made == ["ask"]
+    assert report.built_steps == ["ask"]
     assert _asked(flaky) == list("abcdefghij")
 
 
@@ -370,15 +370,15 @@ def test_refresh_of_no_step(bench: Bench) -> None:
 
 
 def test_one_build_holds_the_store(bench: Bench) -> None:
-    with bench.store.locked(), pytest.raises(StoreError, match="another build holds") as caught:
-        build(bench.plan(), bench.store, "", Quiet())
+    with bench.store.lock(), pytest.raises(StoreError, match="another build holds") as caught:
+        build_benchmark(bench.plan(), bench.store, "", Quiet())
     assert caught.value.exit_code == 3
     assert "run.dir=" in caught.value.next
-    assert bench.build().made == NODES
+    assert bench.build().built_steps == NODES
 
 
 def _place(bench: Bench, step: str) -> Path:
-    return bench.store.place(step, bench.plan().nodes[step].key)
+    return bench.store.step_folder(step, bench.plan().nodes[step].key)
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "flipped", "other"])
@@ -393,7 +393,7 @@ def test_a_damaged_step_is_named(bench: Bench, damage: str) -> None:
     elif damage == "flipped":
         part.write_bytes(data[:4] + bytes(byte ^ 255 for byte in data[4:400]) + data[400:])
     else:
-        part.write_bytes((_place(bench, "short") / "fates-00000.parquet").read_bytes())
+        part.write_bytes((_place(bench, "short") / "outcomes-00000.parquet").read_bytes())
     bench.steps["unique"]["suffix"] = "again"
     with pytest.raises(StoreError, match="step 'upper' is damaged") as caught:
         bench.build()
@@ -415,7 +415,7 @@ def test_a_deleted_step_is_made_again(bench: Bench) -> None:
         path.unlink()
     _place(bench, "upper").rmdir()
     assert bench.why()["upper"] == "run: never built here"
-    assert bench.build().made == ["upper"]
+    assert bench.build().built_steps == ["upper"]
     assert bench.outputs() == before
 
 
@@ -423,7 +423,7 @@ def test_a_kill_between_two_seals_is_mended(bench: Bench) -> None:
     bench.build()
     place = _place(bench, "upper")
     place.rename(place.with_name(place.name + ".old"))
-    assert not bench.build().made
+    assert not bench.build().built_steps
 
 
 # --- looking in
@@ -438,12 +438,12 @@ def test_the_ledger_has_every_ticket_that_was_not_kept(bench: Bench) -> None:
     report = bench.build()
     rows = _ledger(bench)
     lost = {
-        name: sum(n for _, fate, _, n in m.counts if fate != "kept") + sum(n for *_, n in m.unused)
+        name: sum(n for _, outcome, _, n in m.counts if outcome != "kept") + sum(n for *_, n in m.unused)
         for name, m in report.manifests.items()
     }
     assert {name: sum(row["step"] == name for row in rows) for name in NODES} == lost
     assert rows[0] == {
-        "step": "left", "fate": "dropped", "reason": "malformed", "detail": "!broken", "partition": "left",
+        "step": "left", "outcome": "dropped", "reason": "malformed", "detail": "!broken", "partition": "left",
         "file": "left.txt", "line": "3", "row": "", "slot": "", "port": "file",
     }  # fmt: skip
 
@@ -457,20 +457,22 @@ def test_no_cell_of_the_ledger_is_a_formula(bench: Bench) -> None:
 def test_why_says_a_line_a_branch(bench: Bench) -> None:
     bench.build()
     inspector = bench.inspector()
-    assert [str(b) for b in inspector.why("left.txt:3")] == ["left: dropped (malformed) - No good.: !broken"]
-    assert [str(b) for b in inspector.why("right.txt:3")] == ["right > short: dropped (too_long) - It is too long.: 23"]
-    assert [str(b) for b in inspector.why("left.txt:2")] == [
+    assert [str(b) for b in inspector.branches_of("left.txt:3")] == ["left: dropped (malformed) - No good.: !broken"]
+    assert [str(b) for b in inspector.branches_of("right.txt:3")] == [
+        "right > short: dropped (too_long) - It is too long.: 23"
+    ]
+    assert [str(b) for b in inspector.branches_of("left.txt:2")] == [
         "left > short > upper: dropped (unwanted) - Nobody wants it.: a drop falls"
     ]
-    branches = inspector.why("left.txt:4")
-    fates = {(b.path[-2:], b.fate, b.reason) for b in branches}
-    assert (("faces", "join"), "unused", "has_z") in fates
-    assert (("unique", "faces"), "not applicable", "no_back") in fates
-    assert (("unique", "join"), "item", "") in fates
+    branches = inspector.branches_of("left.txt:4")
+    outcomes = {(b.path[-2:], b.outcome, b.reason) for b in branches}
+    assert (("faces", "join"), "unused", "has_z") in outcomes
+    assert (("unique", "faces"), "not applicable", "no_back") in outcomes
+    assert (("unique", "join"), "item", "") in outcomes
     row = bench.store.rows(inspector.manifests["words"]).ids()[0]
-    (branch,) = inspector.why(row)
+    (branch,) = inspector.branches_of(row)
     assert branch.path == ("words", "old", "new", "join")
-    assert branch.fate == "used"
+    assert branch.outcome == "used"
 
 
 def test_why_of_what_is_not_there(bench: Bench) -> None:
@@ -478,15 +480,15 @@ def test_why_of_what_is_not_there(bench: Bench) -> None:
         bench.inspector()
     bench.build()
     with pytest.raises(DataError, match=r"no unit|has a unit|no source") as caught:
-        bench.inspector().why("left.txt:99")
+        bench.inspector().branches_of("left.txt:99")
     assert "left.txt, right.txt" in caught.value.why
     with pytest.raises(DataError, match="no row of this build has the id 'fact-0'"):
-        bench.inspector().why("fact-0")
+        bench.inspector().branches_of("fact-0")
 
 
 def test_why_says_what_is_not_built_yet(voting: Bench) -> None:
     voting.build()
-    assert "lines > up > vote: not built yet" in [str(b) for b in voting.inspector().why("lines.txt:1")]
+    assert "lines > up > vote: not built yet" in [str(b) for b in voting.inspector().branches_of("lines.txt:1")]
 
 
 def test_trace_goes_back_to_the_source(bench: Bench) -> None:
@@ -502,9 +504,9 @@ def test_trace_goes_back_to_the_source(bench: Bench) -> None:
 
 def test_peek_shows_the_first_rows(bench: Bench) -> None:
     bench.build()
-    manifest, rows = bench.inspector().peek("upper", 2)
+    manifest, rows = bench.inspector().first_rows("upper", 2)
     assert manifest.rows == 8
     assert [getattr(row, "text", "") for row in rows] == ["THE CAT SAT.", "ZEBRA."]
     with pytest.raises(DataError, match="no step or source 'uper'") as caught:
-        bench.inspector().peek("uper", 2)
+        bench.inspector().first_rows("uper", 2)
     assert caught.value.next == "did you mean 'upper'?"

@@ -89,14 +89,14 @@ def test_nothing_is_remembered_of_a_file_that_was_not_read(tmp_path: Path) -> No
     file.write_text("a", encoding="utf-8")
     checksums = Checksums(tmp_path / "memory.json")
     with pytest.raises(DataError, match="was not read before"):
-        checksums.remembered(file)
-    digest = checksums.of(file)
-    assert checksums.remembered(file) == digest
+        checksums.remembered_sha256(file)
+    digest = checksums.sha256_of(file)
+    assert checksums.remembered_sha256(file) == digest
     file.write_text("b", encoding="utf-8")
     with pytest.raises(DataError, match="was not read before"):
-        checksums.remembered(file)
-    assert checksums.of(tmp_path) != checksums.of(file)
+        checksums.remembered_sha256(file)
+    assert checksums.sha256_of(tmp_path) != checksums.sha256_of(file)
     with pytest.raises(DataError, match="was not read before"):
-        checksums.remembered(tmp_path / "gone.txt")
+        checksums.remembered_sha256(tmp_path / "gone.txt")
     with pytest.raises(DataError, match="cannot read"):
-        checksums.of(tmp_path / "gone.txt")
+        checksums.sha256_of(tmp_path / "gone.txt")

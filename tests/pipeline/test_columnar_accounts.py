@@ -1,4 +1,4 @@
-"""Tickets made by the column are settled as those made row by row, and refused where these are."""
+"""OutcomeBatch made by the column are settled as those made row by row, and refused where these are."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import Context
-from benchbuilder.core.errors import AccountsError
-from benchbuilder.core.records.arrow.batches import Tickets
+from benchbuilder.core.context import StepContext
+from benchbuilder.core.errors import AccountingError
+from benchbuilder.core.records.arrow.batches import OutcomeBatch
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.arrow.unique_ids import Unique
-from benchbuilder.core.records.outcomes import Dropped, Failed, Fate, Kept, NotApplicable, Screened
+from benchbuilder.core.records.arrow.unique_ids import UniqueIds
+from benchbuilder.core.records.outcomes import Dropped, Failed, FilterResult, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.pipeline.accounting.shard import check_unique, settle_filter, settle_map, settle_tickets
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.accounting.shard import account_batch, account_filter, account_map, check_unique
 from benchbuilder.steps.base import Filter, Map, Port
 
-MADE = MadeBy(rule="test")
+MADE = ProducedBy(rule="test")
 
 
 class One(Map):
@@ -56,13 +56,13 @@ class Sieve(Filter):
 
 
 def stage(cls: Any) -> Any:
-    context = Context(seed=1, language="en", step="step", cache=Path("c"), workplace=Path("w"))
+    context = StepContext(seed=1, language="en", step="step", cache=Path("c"), workplace=Path("w"))
     return cls(StepSpec.model_validate({"kind": cls.kind, "from": "rows"}), context)
 
 
 def page(line: int) -> Passage:
     return Passage.build(
-        base="b", document=str(line), title="", text=f"text {line}", made_by=MADE, language="en",
+        base="b", document=str(line), title="", text=f"text {line}", produced_by=MADE, language="en",
         partition=f"part{line % 2}", origin=Origin(file=f"f{line % 3}", line=line),
     )  # fmt: skip
 
@@ -72,23 +72,27 @@ def pages(count: int) -> Table[Passage]:
 
 
 def child(row: Passage, slot: str = "") -> Passage:
-    return Passage.child(row, made_by=MADE, slot=slot, base="b", document="d", title="", text=f"child {slot}")
+    return Passage.child(row, produced_by=MADE, slot=slot, base="b", document="d", title="", text=f"child {slot}")
 
 
-def columns(table: Table[Any], outcomes: Sequence[Sequence[Fate]]) -> Tickets:
-    """The tickets of a table as columns."""
+def columns(table: Table[Any], outcomes: Sequence[Sequence[Outcome]]) -> OutcomeBatch:
+    """The branches of a table as columns."""
     lines: list[tuple[Any, ...]] = []
-    for place, fates in enumerate(outcomes):
-        for fate in fates:
-            name = {Kept: "kept", Dropped: "dropped", NotApplicable: "not_applicable", Failed: "failed"}[type(fate)]
-            detail = fate.detail if isinstance(fate, Dropped) else fate.error if isinstance(fate, Failed) else ""
-            lines.append((place, fate.slot, name, getattr(fate, "reason", ""), detail))
-    kept = [fate.row for fates in outcomes for fate in fates if isinstance(fate, Kept)]
+    for place, row_outcomes in enumerate(outcomes):
+        for outcome in row_outcomes:
+            name = {Kept: "kept", Dropped: "dropped", NotApplicable: "not_applicable", Failed: "failed"}[type(outcome)]
+            detail = (
+                outcome.detail if isinstance(outcome, Dropped) else outcome.error if isinstance(outcome, Failed) else ""
+            )
+            lines.append((place, outcome.slot, name, getattr(outcome, "reason", ""), detail))
+    kept = [outcome.row for row_outcomes in outcomes for outcome in row_outcomes if isinstance(outcome, Kept)]
     row, *texts = zip(*lines, strict=True) if lines else ([], [], [], [], [])
-    return Tickets(pa.array(row, pa.int64()), *(pa.array(t, pa.string()) for t in texts), Table.of(kept, table.row))
+    return OutcomeBatch(
+        pa.array(row, pa.int64()), *(pa.array(t, pa.string()) for t in texts), Table.of(kept, table.row)
+    )
 
 
-def fate_of(row: Passage, choice: int, slot: str) -> Fate:
+def outcome_of(row: Passage, choice: int, slot: str) -> Outcome:
     return [
         Kept(row, slot), Kept(child(row, slot), slot), Dropped("fine", "seen", slot), Dropped("fine", slot=slot),
         NotApplicable("fine", slot), Failed("busy", slot),
@@ -102,23 +106,23 @@ CHOICES = st.lists(st.integers(1, 5), min_size=1, max_size=3)
 def test_columns_are_settled_as_rows_are(cls: Any, choices: list[list[int]], same: bool) -> None:
     table = pages(len(choices))
     slots = {One: ("",), Two: ("a", "b"), Many: ("x", "y", "z")}[cls]
-    outcomes: list[list[Fate]] = []
+    outcomes: list[list[Outcome]] = []
     for row, picked in zip(table, choices, strict=True):
         chosen = picked if cls is Many else (picked * 2)[: len(slots)]
         chosen = [0 if same and choice == 1 and cls is One else choice for choice in chosen]
-        outcomes.append([fate_of(row, choice, slot) for choice, slot in zip(chosen, slots, strict=False)])
-    rowwise = settle_map(stage(cls), list(table), outcomes, Passage)
-    columnar = settle_tickets(stage(cls), table, columns(table, outcomes), Passage)
+        outcomes.append([outcome_of(row, choice, slot) for choice, slot in zip(chosen, slots, strict=False)])
+    rowwise = account_map(stage(cls), list(table), outcomes, Passage)
+    columnar = account_batch(stage(cls), table, columns(table, outcomes), Passage)
     assert columnar.rows.arrow.equals(rowwise.rows.arrow)
-    assert columnar.fates.equals(rowwise.fates)
+    assert columnar.outcomes.equals(rowwise.outcomes)
 
 
 def test_a_table_that_passes_whole_is_not_copied() -> None:
     table = pages(5)
     made = columns(table, [[Kept(row)] for row in table])
-    shard = settle_tickets(stage(One), table, dataclasses.replace(made, rows=table), Passage)
+    shard = account_batch(stage(One), table, dataclasses.replace(made, rows=table), Passage)
     assert shard.rows.arrow is table.arrow
-    assert shard.fates.column("out").to_pylist() == table.ids()
+    assert shard.outcomes.column("out").to_pylist() == table.ids()
 
 
 def strange(row: Passage) -> Passage:
@@ -126,13 +130,13 @@ def strange(row: Passage) -> Passage:
 
 
 ROGUES: dict[str, tuple[Any, Any]] = {
-    "has tickets \\['a'\\]": (Two, lambda r: [Dropped("fine", slot="a")]),
-    "has tickets \\['a', 'c'\\]": (Two, lambda r: [Dropped("fine", slot="a"), Dropped("fine", slot="c")]),
-    "has tickets \\['a', 'a'\\]": (Two, lambda r: [Dropped("fine", slot="a"), Dropped("fine", slot="a")]),
-    "has tickets \\['b'\\]": (One, lambda r: [Dropped("fine", slot="b")]),
-    "has tickets \\['', ''\\]": (One, lambda r: [Dropped("fine"), Kept(r)]),
-    "has no ticket": (Many, lambda r: []),
-    "has two fates in one slot": (Many, lambda r: [Dropped("fine", slot="a"), Dropped("fine", slot="a")]),
+    "has branches \\['a'\\]": (Two, lambda r: [Dropped("fine", slot="a")]),
+    "has branches \\['a', 'c'\\]": (Two, lambda r: [Dropped("fine", slot="a"), Dropped("fine", slot="c")]),
+    "has branches \\['a', 'a'\\]": (Two, lambda r: [Dropped("fine", slot="a"), Dropped("fine", slot="a")]),
+    "has branches \\['b'\\]": (One, lambda r: [Dropped("fine", slot="b")]),
+    "has branches \\['', ''\\]": (One, lambda r: [Dropped("fine"), Kept(r)]),
+    "has no branch": (Many, lambda r: []),
+    "has two outcomes in one slot": (Many, lambda r: [Dropped("fine", slot="a"), Dropped("fine", slot="a")]),
     "undeclared reason 'mood'": (One, lambda r: [Dropped("mood")]),
     "not_applicable, has the undeclared reason 'mood'": (One, lambda r: [NotApplicable("mood")]),
     "dropped, has the undeclared reason ''": (One, lambda r: [Dropped("")]),
@@ -151,8 +155,8 @@ def test_what_breaks_the_law_is_refused(told: str, place: int) -> None:
         how(row) if at == place else [Dropped("fine", slot=slot) for slot in (("x",) if cls is Many else cls.slots)]
         for at, row in enumerate(table)
     ]
-    with pytest.raises(AccountsError, match=told) as caught:
-        settle_tickets(stage(cls), table, columns(table, outcomes), Passage)
+    with pytest.raises(AccountingError, match=told) as caught:
+        account_batch(stage(cls), table, columns(table, outcomes), Passage)
     assert "step 'step'" in str(caught.value)
 
 
@@ -164,47 +168,47 @@ def text(*values: str | None) -> Any:
     ("told", "changed"),
     [
         ("but 1 slots", {"slots": text("")}),
-        ("details of its tickets are string, 1", {"details": text("", None)}),
-        ("reasons of its tickets are int64", {"reasons": pa.array([1, 2])}),
+        ("details of its branches are string, 1", {"details": text("", None)}),
+        ("reasons of its branches are int64", {"reasons": pa.array([1, 2])}),
         ("name rows by double", {"row": pa.array([0.0, 1.0])}),
         ("in disorder", {"row": pa.array([1, 0])}),
         ("not there", {"row": pa.array([0, 2])}),
         ("not there", {"row": pa.array([-1, 0])}),
-        ("undeclared fate 'lost'", {"fates": text("kept", "lost")}),
+        ("undeclared outcome 'lost'", {"outcomes": text("kept", "lost")}),
         ("undeclared reason 'fine'", {"reasons": text("fine", "")}),
         ("undeclared detail 'x'", {"details": text("x", "")}),
-        ("2 kept tickets but 1 rows", {"rows": pages(1)}),
+        ("2 kept branches but 1 rows", {"rows": pages(1)}),
         ("the columns of its rows", {"rows": Table(pages(2).arrow.drop(["text"]), Passage)}),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(told: str, changed: dict[str, Any]) -> None:
     table = pages(2)
     made = columns(table, [[Kept(row)] for row in table])
-    with pytest.raises(AccountsError, match=told):
-        settle_tickets(stage(One), table, dataclasses.replace(made, **changed), Passage)
+    with pytest.raises(AccountingError, match=told):
+        account_batch(stage(One), table, dataclasses.replace(made, **changed), Passage)
 
 
 def test_rows_of_another_class_are_refused() -> None:
-    with pytest.raises(AccountsError, match="became Passage"):
-        settle_tickets(stage(One), pages(1), columns(pages(1), [[Kept(page(0))]]), type(page(0)).__base__)
+    with pytest.raises(AccountingError, match="became Passage"):
+        account_batch(stage(One), pages(1), columns(pages(1), [[Kept(page(0))]]), type(page(0)).__base__)
 
 
 @given(st.lists(st.sampled_from([None, "fine"]), max_size=9))
 def test_verdicts_may_be_columns(reasons: list[str | None]) -> None:
     table, details = pages(len(reasons)), [("" if reason is None else "seen") for reason in reasons]
-    lists = settle_filter(stage(Sieve), table, Screened(reasons, details))
-    arrays = settle_filter(stage(Sieve), table, Screened(text(*reasons), text(*details)))
+    lists = account_filter(stage(Sieve), table, FilterResult(reasons, details))
+    arrays = account_filter(stage(Sieve), table, FilterResult(text(*reasons), text(*details)))
     kept = [row for row, reason in zip(table, reasons, strict=True) if reason is None]
     for shard in (lists, arrays):
         assert list(shard.rows) == kept
-        assert shard.fates.column("out").to_pylist() == [
+        assert shard.outcomes.column("out").to_pylist() == [
             row.id if reason is None else "" for row, reason in zip(table, reasons, strict=True)
         ]
-        assert shard.fates.column("fate").to_pylist() == [("dropped" if reason else "kept") for reason in reasons]
-        assert shard.fates.column("reason").to_pylist() == [reason or "" for reason in reasons]
-        assert shard.fates.column("detail").to_pylist() == details
-        assert shard.fates.column("row").to_pylist() == table.ids()
-        assert shard.fates.column("line").to_pylist() == list(range(len(reasons)))
+        assert shard.outcomes.column("outcome").to_pylist() == [("dropped" if reason else "kept") for reason in reasons]
+        assert shard.outcomes.column("reason").to_pylist() == [reason or "" for reason in reasons]
+        assert shard.outcomes.column("detail").to_pylist() == details
+        assert shard.outcomes.column("row").to_pylist() == table.ids()
+        assert shard.outcomes.column("line").to_pylist() == list(range(len(reasons)))
 
 
 @pytest.mark.parametrize(
@@ -217,8 +221,8 @@ def test_verdicts_may_be_columns(reasons: list[str | None]) -> None:
     ],
 )
 def test_verdicts_that_do_not_fit_are_refused(told: str, reasons: Any, details: Any) -> None:
-    with pytest.raises(AccountsError, match=told):
-        settle_filter(stage(Sieve), pages(2), Screened(reasons, details))
+    with pytest.raises(AccountingError, match=told):
+        account_filter(stage(Sieve), pages(2), FilterResult(reasons, details))
 
 
 HEX = st.text("0123456789abcdef", min_size=20, max_size=20)
@@ -231,15 +235,15 @@ IDS = st.one_of(
 
 @given(st.lists(st.lists(IDS, max_size=5), max_size=5))
 def test_ids_that_occur_twice_are_found(pieces: list[list[str]]) -> None:
-    unique, flat = Unique(), [row for piece in pieces for row in piece]
+    unique, flat = UniqueIds(), [row for piece in pieces for row in piece]
     for number, piece in enumerate(pieces):
         column: Any = pa.array(["other", *piece], pa.string()).slice(1)
-        unique.take(pa.chunked_array([column], pa.string()) if number % 2 else column)
-    assert sorted(unique.twice()) == sorted({row for row in flat if flat.count(row) > 1})
+        unique.add(pa.chunked_array([column], pa.string()) if number % 2 else column)
+    assert sorted(unique.duplicates()) == sorted({row for row in flat if flat.count(row) > 1})
 
 
 def test_an_id_that_occurs_twice_is_told() -> None:
     ids = ["fact-" + "0" * 20, "fact-" + "1" * 20, "fact-" + "0" * 20]
-    with pytest.raises(AccountsError, match="1 id occurs twice, for instance fact-0000"):
+    with pytest.raises(AccountingError, match="1 id occurs twice, for instance fact-0000"):
         check_unique("step", ids)
     check_unique("step", ids[:2])

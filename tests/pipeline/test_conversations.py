@@ -1,4 +1,4 @@
-"""Steps that put prompts, in a build: fates, failures, what is asked again and what never."""
+"""Steps that put prompts, in a build: outcomes, failures, what is asked again and what never."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pytest
 from asking_kinds import Loud, LoudSpec, asked
 from engine_bench import Bench
 
-from benchbuilder.authoring.dry_run.run import before_prompts, free_nodes
+from benchbuilder.authoring.dry_run.run import nodes_up_to_prompts, nodes_without_prompts
 from benchbuilder.core import registry
 from benchbuilder.core.errors import InstallationError, ServiceError, TooManyFailures
 from benchbuilder.models.base import Model
-from benchbuilder.pipeline.run_node import Workshop
+from benchbuilder.pipeline.run_node import NodeRunner
 
 LINES = ["cat", "mute dog", "come later", "ox", "zebra", "cat again", "late night"]
 
 
 @pytest.fixture(autouse=True)
 def _asking_kinds() -> Iterator[None]:
-    registry.BUILT_IN["stage"]["t_ask"] = "asking_kinds:Ask"
-    registry.BUILT_IN["model"]["t_loud"] = "asking_kinds:Loud"
-    registry.known.cache_clear()
+    registry.BUILT_IN_KINDS["step"]["t_ask"] = "asking_kinds:Ask"
+    registry.BUILT_IN_KINDS["model"]["t_loud"] = "asking_kinds:Loud"
+    registry.kinds_of_slot.cache_clear()
     yield
-    del registry.BUILT_IN["stage"]["t_ask"], registry.BUILT_IN["model"]["t_loud"]
-    registry.known.cache_clear()
+    del registry.BUILT_IN_KINDS["step"]["t_ask"], registry.BUILT_IN_KINDS["model"]["t_loud"]
+    registry.kinds_of_slot.cache_clear()
 
 
 def bench(folder: Path, *, broken: tuple[str, ...] = (), name: str = "loud", **more: Any) -> Bench:
@@ -40,17 +40,17 @@ def bench(folder: Path, *, broken: tuple[str, ...] = (), name: str = "loud", **m
     return Bench(folder, {"left": more.pop("lines", LINES)}, steps, "unique", **more)
 
 
-def fates(made: Bench, step: str) -> dict[str, str]:
-    """The fate of each row, by what was dropped or kept."""
+def outcomes(made: Bench, step: str) -> dict[str, str]:
+    """The outcome of each row, by what was dropped or kept."""
     seal = made.inspector().manifests[step]
-    return {f"{fate}:{reason}": n for _, fate, reason, n in seal.counts}
+    return {f"{outcome}:{reason}": n for _, outcome, reason, n in seal.counts}
 
 
 def test_every_row_gets_its_fate(tmp_path: Path) -> None:
     made = bench(tmp_path)
     report = made.build()
     assert made.texts("loud") == ["CAT!", "COME LATER!", "ZEBRA!", "CAT AGAIN!", "LATE NIGHT!"]
-    assert fates(made, "loud") == {"kept:": 5, "dropped:no_mark": 1, "dropped:short": 1}
+    assert outcomes(made, "loud") == {"kept:": 5, "dropped:no_mark": 1, "dropped:short": 1}
     by_step = {receipt.step: receipt for receipt in report.receipts}
     assert by_step["loud"].calls == 8  # six lines, two of them twice
     assert by_step["again"].calls == 5
@@ -61,7 +61,7 @@ def test_a_second_build_asks_nothing(tmp_path: Path) -> None:
     bench(tmp_path).build()
     before = asked(tmp_path / "log.txt")
     report = bench(tmp_path).build()
-    assert report.made == []
+    assert report.built_steps == []
     assert asked(tmp_path / "log.txt") == before
     assert sum(receipt.calls for receipt in report.receipts) == 13
 
@@ -70,7 +70,7 @@ def test_refreshing_a_step_takes_its_replies_from_the_journal(tmp_path: Path) ->
     bench(tmp_path).build()
     before = asked(tmp_path / "log.txt")
     report = bench(tmp_path).build(refresh=("loud",))
-    assert "loud" in report.made
+    assert "loud" in report.built_steps
     assert asked(tmp_path / "log.txt") == before
 
 
@@ -86,16 +86,16 @@ def test_another_prompt_asks_again_and_another_model_too(tmp_path: Path) -> None
 
 
 def test_rows_that_fail_are_named_and_tried_again_alone(tmp_path: Path) -> None:
-    with pytest.raises(TooManyFailures, match=r"1 of 7 tickets of step 'loud' failed"):
+    with pytest.raises(TooManyFailures, match=r"1 of 7 branches of step 'loud' failed"):
         bench(tmp_path, broken=("zebra",)).build()
     tolerant = bench(tmp_path, broken=("zebra",), tolerated=0.2)
     tolerant.build()
-    assert fates(tolerant, "loud") == {"kept:": 4, "dropped:no_mark": 1, "dropped:short": 1, "failed:": 1}
-    assert "the model has no answer" in tolerant.why()["loud"] or "1 tickets failed" in tolerant.why()["loud"]
+    assert outcomes(tolerant, "loud") == {"kept:": 4, "dropped:no_mark": 1, "dropped:short": 1, "failed:": 1}
+    assert "the model has no answer" in tolerant.why()["loud"] or "1 branches failed" in tolerant.why()["loud"]
     before = asked(tmp_path / "log.txt")
     healed = bench(tmp_path, tolerated=0.2)
     healed.build()
-    assert fates(healed, "loud") == {"kept:": 5, "dropped:no_mark": 1, "dropped:short": 1}
+    assert outcomes(healed, "loud") == {"kept:": 5, "dropped:no_mark": 1, "dropped:short": 1}
     assert asked(tmp_path / "log.txt") - before == {"Louder: zebra": 1, "Again: ZEBRA!": 1}
     whole = bench(tmp_path / "whole")
     whole.build()
@@ -144,7 +144,7 @@ def test_a_library_that_is_missing_is_told_before_any_step(tmp_path: Path, monke
     with pytest.raises(InstallationError):
         made.build()
     assert made.watcher.said == []
-    monkeypatch.undo()
+    monkeypatch.undo_last()
     made.build()
     monkeypatch.setattr(Loud, "ready", missing)
     made.build()  # all is there: nobody is asked
@@ -160,7 +160,7 @@ def test_small_shards_make_the_same(tmp_path: Path) -> None:
 def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, monkeypatch: Any) -> None:
     whole = bench(tmp_path / "whole")
     whole.build()
-    settle, done = Workshop._shards, []
+    settle, done = NodeRunner._shards, []
 
     def stop(self: Any, node: Any, *rest: Any) -> None:
         settle(self, node, *rest)
@@ -169,10 +169,10 @@ def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, 
             raise OSError("pulled the plug")
 
     made = bench(tmp_path / "torn")
-    monkeypatch.setattr(Workshop, "_shards", stop)
+    monkeypatch.setattr(NodeRunner, "_shards", stop)
     with pytest.raises(OSError, match="plug"):
         made.build()
-    monkeypatch.undo()
+    monkeypatch.undo_last()
     made.build()
     assert made.digests() == whole.digests()
     assert max(asked(tmp_path / "torn" / "log.txt").values()) == max(asked(tmp_path / "whole" / "log.txt").values())
@@ -180,11 +180,11 @@ def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, 
 
 def test_which_steps_are_free(tmp_path: Path) -> None:
     plan = bench(tmp_path).plan()
-    assert free_nodes(plan) == {"left", "short"}
-    assert before_prompts(plan) == {"left", "short", "loud", "again"}
+    assert nodes_without_prompts(plan) == {"left", "short"}
+    assert nodes_up_to_prompts(plan) == {"left", "short", "loud", "again"}
 
 
 def test_the_stand_in_is_a_model(tmp_path: Path) -> None:
-    model: Model = registry.create("model", LoudSpec(kind="t_loud", log=str(tmp_path / "log.txt")))
+    model: Model = registry.create_from_spec("model", LoudSpec(kind="t_loud", log=str(tmp_path / "log.txt")))
     assert isinstance(model, Loud)
-    assert model.sent({"temperature": 0, "top_k": 3}) == {"temperature": 0}
+    assert model.sent_settings({"temperature": 0, "top_k": 3}) == {"temperature": 0}

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import MadeBy, Origin, Span
-from benchbuilder.pipeline.accounting.shard import FATES, Shard
-from benchbuilder.pipeline.store.digest import digest_of
+from benchbuilder.core.records.row import Origin, ProducedBy, Span
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
+from benchbuilder.pipeline.store.digest import table_digest
 
 
 def statements(texts: list[str], spans: list[Span | None]) -> pa.Table:
     rows = [
         Statement.build(
-            origin=Origin(file="f", line=line), made_by=MadeBy(rule="r"), language="en", partition="p",
+            origin=Origin(file="f", line=line), produced_by=ProducedBy(rule="r"), language="en", partition="p",
             polarity="true", text=text, joined="seam", fact="f", answer=span, checks=tuple(text.split()),
         )
         for line, (text, span) in enumerate(zip(texts, spans, strict=True), 1)
@@ -39,16 +39,16 @@ rows = st.lists(st.tuples(st.text(max_size=5), spans), max_size=12)
 def test_equal_rows_have_equal_digests(tmp_path_factory: pytest.TempPathFactory, given: list[tuple[str, Span | None]],
                                        cut: int) -> None:  # fmt: skip
     table = statements([text for text, _ in given], [span for _, span in given])
-    digest = digest_of(table)
+    digest = table_digest(table)
     path: Path = tmp_path_factory.mktemp("digest") / "table.parquet"
     pq.write_table(table, path)
     read = pq.read_table(path, schema=schema_of(Statement))
-    assert digest_of(read) == digest
-    assert digest_of(pa.concat_tables([table.slice(0, cut), read.slice(cut)])) == digest
+    assert table_digest(read) == digest
+    assert table_digest(pa.concat_tables([table.slice(0, cut), read.slice(cut)])) == digest
     padded = pa.concat_tables([statements(["x"], [None]), table])
-    assert digest_of(padded.slice(1)) == digest
+    assert table_digest(padded.slice(1)) == digest
     mask = pa.array([False] + [True] * len(given))
-    assert digest_of(padded.filter(mask)) == digest
+    assert table_digest(padded.filter(mask)) == digest
 
 
 @settings(deadline=None, max_examples=60)
@@ -57,24 +57,24 @@ def test_other_rows_have_other_digests(
     one: list[tuple[str, Span | None]], other: list[tuple[str, Span | None]]
 ) -> None:
     tables = [statements([text for text, _ in given], [span for _, span in given]) for given in (one, other)]
-    assert (digest_of(tables[0]) == digest_of(tables[1])) == (one == other)
+    assert (table_digest(tables[0]) == table_digest(tables[1])) == (one == other)
 
 
 def test_a_value_does_not_run_into_its_neighbour() -> None:
-    assert digest_of(pa.table({"a": ["ab", "c"]})) != digest_of(pa.table({"a": ["a", "bc"]}))
-    assert digest_of(pa.table({"a": ["a"], "b": ["bc"]})) != digest_of(pa.table({"a": ["ab"], "b": ["c"]}))
+    assert table_digest(pa.table({"a": ["ab", "c"]})) != table_digest(pa.table({"a": ["a", "bc"]}))
+    assert table_digest(pa.table({"a": ["a"], "b": ["bc"]})) != table_digest(pa.table({"a": ["ab"], "b": ["c"]}))
     empty = pa.table({"a": pa.array([[], ["x"]], pa.list_(pa.string()))})
-    assert digest_of(empty) != digest_of(pa.table({"a": pa.array([["x"], []], pa.list_(pa.string()))}))
-    assert digest_of(pa.table({"a": pa.array([1.0, None])})) != digest_of(pa.table({"a": pa.array([None, 1.0])}))
+    assert table_digest(empty) != table_digest(pa.table({"a": pa.array([["x"], []], pa.list_(pa.string()))}))
+    assert table_digest(pa.table({"a": pa.array([1.0, None])})) != table_digest(pa.table({"a": pa.array([None, 1.0])}))
 
 
 def test_a_shard_of_rows_with_a_payload_travels() -> None:
     """A row class with a payload cannot be pickled: the shard carries its name."""
     fact = Fact[Choice].build(
-        origin=Origin(file="f", line=1), made_by=MadeBy(rule="r"), language="en", partition="p",
+        origin=Origin(file="f", line=1), produced_by=ProducedBy(rule="r"), language="en", partition="p",
         payload=Choice.examples()[0],
     )  # fmt: skip
-    shard = Shard(Table.of([fact], Fact[Choice]), FATES.empty_table(), notes={"a": 1})
+    shard = Shard(Table.of([fact], Fact[Choice]), OUTCOME_SCHEMA.empty_table(), notes={"a": 1})
     again = pickle.loads(pickle.dumps(shard))
     assert list(again.rows) == [fact]
     assert again.rows.row is Fact[Choice]

@@ -13,8 +13,8 @@ from benchbuilder.authoring import trace
 from benchbuilder.authoring.trace import Inspector
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.pipeline.build import Tables
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.build import StepTables
 from benchbuilder.pipeline.shards.worker import StoredTable
 
 STEPS = {
@@ -35,11 +35,11 @@ def test_every_row_is_found_in_whatever_file_it_stands(tmp_path: Path) -> None:
     for name, manifest in one.manifests.items():
         assert many.manifests[name].digest == manifest.digest
         for row in one.store.rows(manifest).ids():
-            assert [str(branch) for branch in many.why(row)] == [str(branch) for branch in one.why(row)]
+            assert [str(branch) for branch in many.branches_of(row)] == [str(branch) for branch in one.branches_of(row)]
             assert many.trace(row) == one.trace(row)
-        assert many.peek(name, 3)[1] == one.peek(name, 3)[1] == list(one.store.rows(manifest))[:3]
+        assert many.first_rows(name, 3)[1] == one.first_rows(name, 3)[1] == list(one.store.rows(manifest))[:3]
     for line in range(1, 6):
-        assert many.why(f"lines.txt:{line}") == one.why(f"lines.txt:{line}")
+        assert many.branches_of(f"lines.txt:{line}") == one.branches_of(f"lines.txt:{line}")
 
 
 def test_peeking_reads_no_file_beyond_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,14 +51,14 @@ def test_peeking_reads_no_file_beyond_what_it_shows(tmp_path: Path, monkeypatch:
         return plain(path, schema, start, count)
 
     monkeypatch.setattr(trace, "read_slice", counted)
-    assert len(inspector.peek("lines", 3)[1]) == 3
+    assert len(inspector.first_rows("lines", 3)[1]) == 3
     assert read == [("part-00000.parquet", 3), ("part-00001.parquet", 1)]
 
 
 def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inspector = looking(tmp_path, 2)
-    tables = Tables(inspector.store, inspector.manifests)
-    monkeypatch.setattr(Tables, "__getitem__", lambda *_: pytest.fail("it was read"))
+    tables = StepTables(inspector.store, inspector.manifests)
+    monkeypatch.setattr(StepTables, "__getitem__", lambda *_: pytest.fail("it was read"))
     assert "lines" in tables
     assert "nothing" not in tables
 
@@ -66,7 +66,7 @@ def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, mo
 def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path) -> None:
     rows = [
         Passage.build(
-            base="b", document=str(n), title="", text="x", made_by=MadeBy(rule="r"), language="en", partition="p",
+            base="b", document=str(n), title="", text="x", produced_by=ProducedBy(rule="r"), language="en", partition="p",
             origin=Origin(file="f", line=n),
         ) for n in range(6)
     ]  # fmt: skip

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benchbuilder.pipeline.accounting import dropped_rows
 from benchbuilder.pipeline.accounting.dropped_rows import _cell
-from benchbuilder.pipeline.accounting.shard import FATES
-from benchbuilder.pipeline.store.manifest import Manifest, counted
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
+from benchbuilder.pipeline.store.manifest import Manifest, sorted_counts
 
 
 @pytest.mark.parametrize(
@@ -36,57 +36,60 @@ CELL = st.text(st.sampled_from(MARKS), max_size=4)
 
 
 class Shelf:
-    """A store with the fates of one step in files."""
+    """A store with the outcomes of one step in files."""
 
-    def __init__(self, folder, fates, rows):
+    def __init__(self, folder, outcomes, rows):
         self.folder = folder
         self.parts = []
-        for start in range(0, len(fates), rows):
-            self.parts.append(folder / f"fates-{start}.parquet")
-            pq.write_table(pa.Table.from_pylist(fates[start : start + rows], schema=FATES), self.parts[-1])
+        for start in range(0, len(outcomes), rows):
+            self.parts.append(folder / f"outcomes-{start}.parquet")
+            pq.write_table(pa.Table.from_pylist(outcomes[start : start + rows], schema=OUTCOME_SCHEMA), self.parts[-1])
 
-    def fates_parts(self, manifest):
+    def outcome_parts(self, manifest):
         return tuple(self.parts)
 
     def place(self, step, key):
         return self.folder
 
 
-def fate(number, name, reason, detail=""):
-    return {"port": "each", "row": f"row-{number}", "slot": "", "fate": name, "reason": reason, "detail": detail,
+def outcome(number, name, reason, detail=""):
+    return {"port": "each", "row": f"row-{number}", "slot": "", "outcome": name, "reason": reason, "detail": detail,
             "out": "", "partition": "p", "file": "f", "line": number}  # fmt: skip
 
 
-def sealed(fates):
-    counts = Counter((f["partition"], f["fate"], f["reason"]) for f in fates if f["fate"] != "unused")
-    unused = Counter((f["port"], f["partition"], f["reason"]) for f in fates if f["fate"] == "unused")
-    return Manifest(step="s", kind="k", row="r", key="key", asked={}, inputs={}, digest="", fates="", rows=0, shards=1,
-                    counts=counted(counts), unused=counted(unused))  # fmt: skip
+def sealed(outcomes):
+    counts = Counter((f["partition"], f["outcome"], f["reason"]) for f in outcomes if f["outcome"] != "unused")
+    unused = Counter((f["port"], f["partition"], f["reason"]) for f in outcomes if f["outcome"] == "unused")
+    return Manifest(step="s", kind="k", row="r", key="key", key_inputs={}, inputs={}, digest="", outcomes="", rows=0, shards=1,
+                    counts=sorted_counts(counts), unused=sorted_counts(unused))  # fmt: skip
 
 
-def written(folder, fates, rows=100):
+def written(folder, outcomes, rows=100):
     path = folder / "ledger.tsv"
-    dropped_rows.write_ledger({"step": sealed(fates)}, Shelf(folder, fates, rows), path)
+    dropped_rows.write_ledger({"step": sealed(outcomes)}, Shelf(folder, outcomes, rows), path)
     return path.read_bytes().decode()
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["kept", "dropped", "failed", "unused"]), CELL, CELL), max_size=6))
 def test_lines_are_written_as_csv_writes_them(tmp_path_factory, cases):
-    fates = [fate(n, name, reason, detail) for n, (name, reason, detail) in enumerate(cases)]
+    outcomes = [outcome(n, name, reason, detail) for n, (name, reason, detail) in enumerate(cases)]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
-    writer.writerow(dropped_rows.COLUMNS)
-    for line in fates:
-        if line["fate"] != "kept":
-            writer.writerow(["step", *(_cell(line[name]) for name in dropped_rows.COLUMNS[1:])])
-    assert written(tmp_path_factory.mktemp("ledger"), fates) == stream.getvalue()
+    writer.writerow(dropped_rows.LEDGER_COLUMNS)
+    for line in outcomes:
+        if line["outcome"] != "kept":
+            writer.writerow(["step", *(_cell(line[name]) for name in dropped_rows.LEDGER_COLUMNS[1:])])
+    assert written(tmp_path_factory.mktemp("ledger"), outcomes) == stream.getvalue()
 
 
 def test_of_many_tickets_with_one_reason_the_first_are_named_and_the_others_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(dropped_rows, "MOST_LINES", 3)
-    fates = [fate(n, "dropped", "off_topic") for n in range(1, 8)] + [fate(8, "dropped", "rare"), fate(9, "failed", "")]
-    lines = list(csv.reader(io.StringIO(written(tmp_path, fates, rows=2)), delimiter="\t"))[1:]
+    outcomes = [outcome(n, "dropped", "off_topic") for n in range(1, 8)] + [
+        outcome(8, "dropped", "rare"),
+        outcome(9, "failed", ""),
+    ]
+    lines = list(csv.reader(io.StringIO(written(tmp_path, outcomes, rows=2)), delimiter="\t"))[1:]
     assert [(line[1], line[2], line[7]) for line in lines] == [
         ("dropped", "off_topic", "row-1"), ("dropped", "off_topic", "row-2"), ("dropped", "off_topic", "row-3"),
         ("dropped", "rare", "row-8"), ("failed", "", "row-9"), ("dropped", "off_topic", ""),
@@ -96,9 +99,9 @@ def test_of_many_tickets_with_one_reason_the_first_are_named_and_the_others_coun
 
 def test_files_are_read_no_further_than_the_lines_go(tmp_path, monkeypatch):
     monkeypatch.setattr(dropped_rows, "MOST_LINES", 2)
-    fates = [fate(n, "dropped", "off_topic") for n in range(6)]
+    outcomes = [outcome(n, "dropped", "off_topic") for n in range(6)]
     read = []
     plain = dropped_rows.read_columns
     monkeypatch.setattr(dropped_rows, "read_columns", lambda part, names: read.append(part.name) or plain(part, names))
-    written(tmp_path, fates, rows=2)
-    assert read == ["fates-0.parquet"]
+    written(tmp_path, outcomes, rows=2)
+    assert read == ["outcomes-0.parquet"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from engine_bench import Bench
 
-from benchbuilder.pipeline.run_node import job_of, port_files
-from benchbuilder.pipeline.shards.work import ShardWork, cut
+from benchbuilder.pipeline.run_node import port_files, step_job_of
+from benchbuilder.pipeline.shards.work import ShardTask, plan_shards
 from benchbuilder.pipeline.shards.worker import TableFiles
 
 
@@ -20,7 +20,11 @@ def test_work_is_done_where_its_files_lie(tmp_path: Path) -> None:
     words = here / "words.txt"
     words.write_text("three", encoding="utf-8")
     steps = {
-        "upper": {"kind": "t_upper", "from": "sources.lines", "words": {"path": "words.txt", "at": str(words)}},
+        "upper": {
+            "kind": "t_upper",
+            "from": "sources.lines",
+            "words": {"path": "words.txt", "resolved_path": str(words)},
+        },
         "first": {"kind": "t_parent", "from": {"each": "upper", "first": "upper"}},
     }
     bench = Bench(here / "bench", {"lines": ["one", "two", "three", "four"]}, steps, "first")
@@ -29,24 +33,24 @@ def test_work_is_done_where_its_files_lie(tmp_path: Path) -> None:
     for name in steps:
         node = plan.nodes[name]
         files = port_files(node, "each", store, manifests)
-        job = job_of(node, store, manifests)
+        job = step_job_of(node, store, manifests)
         scratch = here / "rehearsal" / "cache"  # a rehearsal keeps the copies of its tables in a place of its own
         job = replace(job, ports={port: replace(one, cache=scratch) for port, one in job.ports.items()})
-        work = ShardWork(job, cut(files.row, files.parts, 3))
+        work = ShardTask(job, plan_shards(files.row, files.parts, 3))
         needed = {*work.shared, *(path for index in range(len(work.cut)) for path in work.inputs(index))}
         places = {work.cache: tmp_path / f"there-{name}" / "cache"}
         for number, path in enumerate(sorted(needed)):
             places[path] = tmp_path / f"there-{name}" / f"{number}{path.suffix}"
             places[path].parent.mkdir(exist_ok=True)
             shutil.copy(path, places[path])
-        moved = pickle.loads(pickle.dumps(work.moved(places)))
+        moved = pickle.loads(pickle.dumps(work.relocated(places)))
         assert str(here) not in repr([moved.shared, moved.cache, [one.cache for one in moved.job.ports.values()]])
         outcome: list[dict[str, bytes]] = []
         for one, folder in ((work, tmp_path / f"{name}-here"), (moved, tmp_path / f"{name}-there")):
             folder.mkdir()
             if one is moved:
                 here.rename(tmp_path / "gone")
-            names = [file for index in range(len(one.cut)) for file in one.make(index, folder)]
+            names = [file for index in range(len(one.cut)) for file in one.make_shard(index, folder)]
             outcome.append({file: (folder / file).read_bytes() for file in names})
         (tmp_path / "gone").rename(here)
         assert outcome[0] == outcome[1]

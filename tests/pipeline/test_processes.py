@@ -19,8 +19,8 @@ import benchbuilder
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.pipeline.shards.work import cut
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.shards.work import plan_shards
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(Path(benchbuilder.__file__).parents[1])))}
@@ -56,7 +56,7 @@ def test_an_error_in_a_worker_keeps_its_words(slow: Bench) -> None:
     slow.folder.mkdir()
     words = slow.folder / "words.txt"
     words.write_text("broken", encoding="utf-8")
-    slow.steps = {**STEPS, "upper": {**STEPS["upper"], "words": {"path": "words.txt", "at": str(words)}}}
+    slow.steps = {**STEPS, "upper": {**STEPS["upper"], "words": {"path": "words.txt", "resolved_path": str(words)}}}
     slow.run = {"shard_rows": 30, "workers": 2}
     with pytest.raises(DataError, match="the word list is broken") as caught:
         slow.build()
@@ -102,14 +102,14 @@ def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
     """Committed shards of a killed build are not run again: the half of them that is there stays as it is."""
     slow.build()
     node = slow.plan().nodes["upper"]
-    place = slow.store.place("upper", node.key)
+    place = slow.store.step_folder("upper", node.key)
     shards = sorted(place.glob("shard-*"))
     (place / "manifest.json").unlink()
     for shard in shards[2:]:
         shard.unlink()
     draft = place.rename(place.with_name(place.name + ".draft"))
     times = {path.name: path.stat().st_mtime_ns for path in draft.glob("part-*")}
-    assert slow.build().made == ["upper"]
+    assert slow.build().built_steps == ["upper"]
     after = {path.name: path.stat().st_mtime_ns for path in place.glob("part-*")}
     assert [name for name in sorted(times) if times[name] == after[name]] == [
         "part-00000.parquet",
@@ -121,11 +121,11 @@ def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
 def test_shards_of_another_size_are_not_mixed(slow: Bench) -> None:
     slow.build()
     before = slow.outputs()
-    place = slow.store.place("upper", slow.plan().nodes["upper"].key)
+    place = slow.store.step_folder("upper", slow.plan().nodes["upper"].key)
     (place / "manifest.json").unlink()
     place.rename(place.with_name(place.name + ".draft"))
     slow.run = {"shard_rows": 5}
-    assert slow.build().made == ["upper"]
+    assert slow.build().built_steps == ["upper"]
     assert slow.outputs() == before
 
 
@@ -147,7 +147,7 @@ def test_a_killed_build_leaves_no_workers_and_no_lock(slow: Bench) -> None:
         assert time.monotonic() < deadline, f"workers {left} live on"
         time.sleep(0.1)
     slow.run = {"shard_rows": 6}
-    assert "join" in slow.build().made
+    assert "join" in slow.build().built_steps
 
 
 def _session(leader: int) -> list[int]:
@@ -164,7 +164,7 @@ def _session(leader: int) -> list[int]:
 
 
 def _row(line: int, text: str) -> Passage:
-    envelope: Any = {"origin": Origin(file="f", line=line), "made_by": MadeBy(rule="r"), "language": "en"}
+    envelope: Any = {"origin": Origin(file="f", line=line), "produced_by": ProducedBy(rule="r"), "language": "en"}
     return Passage.build(base="b", document=str(line), text=text, partition="b", **envelope)
 
 
@@ -174,7 +174,7 @@ def test_shards_are_read_without_the_rest_of_the_file(tmp_path: Path) -> None:
     rows = [_row(n, f"text {n}") for n in range(10)]
     for path, few in zip(parts, (rows[:7], rows[7:]), strict=True):
         pq.write_table(Table.of(few, Passage).arrow, path, row_group_size=2)
-    shards = cut("passage", parts, 4)
+    shards = plan_shards("passage", parts, 4)
     assert [shards.rows(index) for index in range(len(shards))] == [4, 4, 2]
     assert [(piece.start, piece.count) for piece in shards.shards[1]] == [(4, 3), (0, 1)]
     assert [name for index in range(3) for name in Table(shards.table(index), Passage).ids()] == [
@@ -187,6 +187,6 @@ def test_long_rows_make_small_shards(tmp_path: Path) -> None:
     path = tmp_path / "part-00000.parquet"
     rows = [_row(n, str(n) * 5000) for n in range(10, 60)]
     pq.write_table(Table.of(rows, Passage).arrow, path)
-    shards = cut("passage", [path], 1000, 50_000)
+    shards = plan_shards("passage", [path], 1000, 50_000)
     assert 5 < len(shards) < 25
     assert shards.total() == 50

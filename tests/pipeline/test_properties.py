@@ -48,22 +48,25 @@ def check_books(bench: Bench, report: BuildReport) -> None:
         if name not in report.manifests:
             continue
         manifest = report.manifests[name]
-        rows, fates = bench.store.rows(manifest), bench.store.fates(manifest).to_pylist()
+        rows, outcomes = bench.store.rows(manifest), bench.store.outcomes(manifest).to_pylist()
         ids = rows.ids()
         assert len(ids) == len(set(ids)) == manifest.rows
-        assert sorted(fate["out"] for fate in fates if fate["fate"] == "kept") == sorted(ids)
-        assert all(bool(fate["reason"]) == (fate["fate"] in ("dropped", "not_applicable", "unused")) for fate in fates)
-        tickets = [(fate["row"], fate["slot"]) for fate in fates if fate["port"] == "each"]
-        assert len(tickets) == len(set(tickets))
+        assert sorted(outcome["out"] for outcome in outcomes if outcome["outcome"] == "kept") == sorted(ids)
+        assert all(
+            bool(outcome["reason"]) == (outcome["outcome"] in ("dropped", "not_applicable", "unused"))
+            for outcome in outcomes
+        )
+        branches = [(outcome["row"], outcome["slot"]) for outcome in outcomes if outcome["port"] == "each"]
+        assert len(branches) == len(set(branches))
         if not node.inputs:
-            places = [(fate["file"], fate["line"]) for fate in fates]
+            places = [(outcome["file"], outcome["line"]) for outcome in outcomes]
             assert len(places) == len(set(places)) == len(bench.sources[name])
             continue
         each = [i for up in node.inputs["each"] for i in bench.store.rows(report.manifests[up]).ids()]
-        assert {row for row, _ in tickets} == set(each)
+        assert {row for row, _ in branches} == set(each)
         if node.kind == "t_join":
             whole = {i for up in node.inputs["children"] for i in bench.store.rows(report.manifests[up]).ids()}
-            unused = {fate["row"] for fate in fates if fate["fate"] == "unused"}
+            unused = {outcome["row"] for outcome in outcomes if outcome["outcome"] == "unused"}
             used = {parent for parents in rows.column("parents") for parent in parents}
             assert whole <= unused | used | set(ids)
 
@@ -90,16 +93,16 @@ def test_every_unit_ends_somewhere(
         inspector = bench.inspector()
         for name, units in sources.items():
             for line in range(1, len(units) + 1):
-                branches = inspector.why(f"{name}.txt:{line}")
+                branches = inspector.branches_of(f"{name}.txt:{line}")
                 assert branches
-                assert {branch.fate for branch in branches} <= ENDS
+                assert {branch.outcome for branch in branches} <= ENDS
         items = bench.store.rows(report.manifests[bench.items]).ids()
         for item in items:
             made = inspector.trace(item)
             assert made[-1][1].origin.file.removesuffix(".txt") in sources
             assert made[-1][0] in sources
         again = bench.build()
-        assert set(again.made) <= _partial(report)
+        assert set(again.built_steps) <= _partial(report)
         whole = Bench(Path(folder) / "whole", sources, steps, bench.items, tolerated=1.0)
         if not failing:
             whole.build()
@@ -108,7 +111,7 @@ def test_every_unit_ends_somewhere(
 
 
 def _partial(report: BuildReport) -> set[str]:
-    return {name for name, manifest in report.manifests.items() if manifest.state == "partial"}
+    return {name for name, manifest in report.manifests.items() if manifest.state == "incomplete"}
 
 
 @settings(max_examples=25, deadline=None)

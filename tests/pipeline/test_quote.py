@@ -11,15 +11,15 @@ import pytest
 from asking_kinds import Ask, Loud, LoudSpec, asked
 from engine_bench import Bench, Quiet
 
-from benchbuilder.authoring.dry_run.estimate_cost import Quote, quote
-from benchbuilder.config.spec.base import FileRef, Knob, PromptRef
+from benchbuilder.authoring.dry_run.estimate_cost import Quote, quote_plan
+from benchbuilder.config.spec.base import FileRef, PromptRef, RuntimeOption
 from benchbuilder.config.spec.model import BatchSpec, HostedSpec
 from benchbuilder.core import registry
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.models.base import HostedModel, Message, RefusedRequestError, Reply, Request, Usage
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway.token_count import Counter
+from benchbuilder.models.gateway.token_count import TokenCounter
 
 LINES = ["cat", "zebra", "ox", "cat and cat", "a late night", "cat  and cat"]
 PRICES = """as_of: 2026-01-02
@@ -35,7 +35,7 @@ class FarSpec(HostedSpec):
     name: str = "far"
     log: str = ""
     mute: tuple[str, ...] = ()
-    broken: Annotated[tuple[str, ...], Knob()] = ()
+    broken: Annotated[tuple[str, ...], RuntimeOption()] = ()
 
 
 class Far(HostedModel):
@@ -56,7 +56,7 @@ class Far(HostedModel):
             raise RefusedRequestError("no answer")
         mark = "" if any(word in text for word in self.spec.mute) else "!"
         answer = text.partition(": ")[2].upper() + mark
-        count = Counter(None)
+        count = TokenCounter(None)
         return f"{count.prompt(request)} {count.count(answer)} {answer}"
 
     def read(self, body: str) -> Reply:
@@ -85,32 +85,34 @@ class AskMuch(Ask):
         for sample in range(self.spec.repair_rounds + 1):
             reply = yield Request(messages, sampling, sample=sample, expected=row.text.replace("  ", " ").upper() + "!")
             if reply.text.endswith("!"):
-                made = self.made_by("model/t")
-                return [Kept(Passage.child(row, made_by=made, base=row.base, document=row.document, text=reply.text))]
+                made = self.produced_by("model/t")
+                return [
+                    Kept(Passage.child(row, produced_by=made, base=row.base, document=row.document, text=reply.text))
+                ]
             messages = (*first, Message("assistant", reply.text), Message("user", f"{repair}: {reply.text}"))
         return [Dropped("no_mark", reply.text)]
 
 
 @pytest.fixture(autouse=True)
 def _asking_kinds() -> Iterator[None]:
-    names = {"stage": {"t_ask": Ask, "t_ask_much": AskMuch}, "model": {"t_loud": Loud, "t_far": Far}}
+    names = {"step": {"t_ask": Ask, "t_ask_much": AskMuch}, "model": {"t_loud": Loud, "t_far": Far}}
     for slot, classes in names.items():
         for name, cls in classes.items():
             module = "asking_kinds" if cls in (Ask, Loud) else __name__
-            registry.BUILT_IN[slot][name] = f"{module}:{cls.__name__}"
-    registry.known.cache_clear()
+            registry.BUILT_IN_KINDS[slot][name] = f"{module}:{cls.__name__}"
+    registry.kinds_of_slot.cache_clear()
     yield
     for slot, classes in names.items():
         for name in classes:
-            del registry.BUILT_IN[slot][name]
-    registry.known.cache_clear()
+            del registry.BUILT_IN_KINDS[slot][name]
+    registry.kinds_of_slot.cache_clear()
 
 
 def far(folder: Path, *, prices: bool = True, **more: Any) -> FarSpec:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prices.yaml"
     file.write_text(PRICES, encoding="utf-8")
-    ref = FileRef(path="prices.yaml", at=str(file)) if prices else None
+    ref = FileRef(path="prices.yaml", resolved_path=str(file)) if prices else None
     return FarSpec(kind="t_far", log=str(folder / "log.txt"), prices=ref, **more)
 
 
@@ -118,7 +120,7 @@ def bench(folder: Path, spec: Any, lines: Sequence[str] = LINES, **more: Any) ->
     folder.mkdir(parents=True, exist_ok=True)
     repair = folder / "repair.j2"
     repair.write_text("Loud texts end with a mark, but this one does not", encoding="utf-8")
-    ask = {"kind": "t_ask_much", "model": spec, "repair": PromptRef(path="repair.j2", at=str(repair))}
+    ask = {"kind": "t_ask_much", "model": spec, "repair": PromptRef(path="repair.j2", resolved_path=str(repair))}
     steps: dict[str, dict[str, Any]] = {
         "short": {"kind": "t_short", "from": "sources.left", "at_most": 40},
         "loud": ask | {"from": "short"} | more.pop("loud", {}),
@@ -129,7 +131,7 @@ def bench(folder: Path, spec: Any, lines: Sequence[str] = LINES, **more: Any) ->
 
 
 def quoted(made: Bench, refresh: tuple[str, ...] = ()) -> Quote:
-    found = quote(made.plan(), made.store, Quiet(), frozenset(refresh))
+    found = quote_plan(made.plan(), made.store, Quiet(), frozenset(refresh))
     assert found is not None
     return found
 
@@ -149,8 +151,8 @@ def test_the_quote_is_what_the_build_then_uses(tmp_path: Path) -> None:
         assert receipt.usd is not None
         assert math.isclose(step.usd.expected, receipt.usd)
         assert step.prices_as_of == receipt.prices_as_of == "2026-01-02"
-        assert (step.counted, step.answered, step.unlike) == ("estimated by script", 0, 0)
-    assert quote(made.plan(), made.store, Quiet()) is None, "what is sealed costs nothing"
+        assert (step.counting_method, step.answered, step.refused) == ("estimated by script", 0, 0)
+    assert quote_plan(made.plan(), made.store, Quiet()) is None, "what is sealed costs nothing"
 
 
 def test_at_most_holds_when_no_reply_passes(tmp_path: Path) -> None:
@@ -214,14 +216,14 @@ def test_the_batch_has_its_own_price(tmp_path: Path) -> None:
     assert live.usd is not None
     assert batch.usd is not None
     assert math.isclose(batch.usd.expected, live.usd.expected / 2)
-    assert [step.batch for step in batch.steps] == [0.5, 0.5]
+    assert [step.batch_proportion for step in batch.steps] == [0.5, 0.5]
 
 
 def test_a_model_in_this_process_has_no_price(tmp_path: Path) -> None:
     found = quoted(bench(tmp_path, LoudSpec(kind="t_loud", log=str(tmp_path / "log.txt"))))
     assert found.usd is not None
     assert found.usd.at_most == 0
-    assert all(step.here and step.calls.expected == 4 and step.prompt_tokens.expected > 0 for step in found.steps)
+    assert all(step.is_local and step.calls.expected == 4 and step.prompt_tokens.expected > 0 for step in found.steps)
 
 
 def test_without_a_limit_there_is_no_upper_end(tmp_path: Path) -> None:
@@ -247,5 +249,5 @@ def test_what_the_quote_built_is_reused(tmp_path: Path) -> None:
     made = bench(tmp_path, far(tmp_path))
     quoted(made)
     report = made.build()
-    assert report.reused == ["left", "short"]
+    assert report.reused_steps == ["left", "short"]
     assert not list((tmp_path / "out" / "store").glob("scratch-*"))

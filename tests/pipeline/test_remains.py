@@ -16,18 +16,18 @@ from engine_bench import Bench, Quiet
 from benchbuilder.core.errors import DataError, StoreError
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.pipeline.accounting.shard import FATES
-from benchbuilder.pipeline.build import build
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
+from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.shards import worker
-from benchbuilder.pipeline.shards.worker import Parents, StoredTable
-from benchbuilder.pipeline.store.folder import Draft
+from benchbuilder.pipeline.shards.worker import ParentIndex, StoredTable
+from benchbuilder.pipeline.store.folder import StepDraft
 
 
 def _row(line: int, text: str = "") -> Passage:
     return Passage.build(
         base="b", document=str(line), text=text, partition="b", origin=Origin(file="f", line=line),
-        made_by=MadeBy(rule="r"), language="en",
+        produced_by=ProducedBy(rule="r"), language="en",
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def _large(count: int, pieces: int) -> pa.Table:
 def test_parents_are_found_without_a_copy_of_their_table() -> None:
     """2.5 GB of texts: more than a column in one piece can hold, and far more than a shard may take."""
     table = _large(5, 500)
-    parents = Parents(Table(table, Passage))
+    parents = ParentIndex(Table(table, Passage))
     assert table.nbytes > 2**31
     before = pa.total_allocated_bytes()
     child = _row(7).model_copy(update={"id": "passage-x", "parents": ("passage-y", _row(1203).id, _row(4).id)})
@@ -80,7 +80,7 @@ def _noting(copied: list[Path]) -> Any:
 
 def test_what_a_build_that_was_stopped_left_is_no_part_of_a_step(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A source was read into small shards when the build was killed; now it is read into large ones."""
-    monkeypatch.setattr(Draft, "seal", _killed)
+    monkeypatch.setattr(StepDraft, "seal", _killed)
     bench.run = {"shard_rows": 2}
     with pytest.raises(KeyboardInterrupt):
         bench.build()
@@ -92,7 +92,7 @@ def test_what_a_build_that_was_stopped_left_is_no_part_of_a_step(bench: Bench, m
     bench.build()
     for seal in bench.store.steps.glob("*/*/manifest.json"):
         assert sorted(path.name for path in seal.parent.iterdir()) == [
-            "draft.json", "fates-00000.parquet", "manifest.json", "part-00000.parquet", "shard-00000.json",
+            "draft.json", "outcomes-00000.parquet", "manifest.json", "part-00000.parquet", "shard-00000.json",
         ]  # fmt: skip
 
 
@@ -107,9 +107,9 @@ def test_a_retry_leaves_the_rows_that_it_tried_nowhere(tmp_path: Path) -> None:
     (flaky.folder / "out" / "annotation").mkdir(parents=True)
     (flaky.folder / "out" / "annotation" / "failing.txt").write_text("bad", encoding="utf-8")
     flaky.build()
-    assert flaky.inspector().manifests["tried"].state == "partial"
+    assert flaky.inspector().manifests["tried"].state == "incomplete"
     flaky.build()
-    place = flaky.store.place("tried", flaky.plan().nodes["tried"].key)
+    place = flaky.store.step_folder("tried", flaky.plan().nodes["tried"].key)
     assert not (place / "again.parquet").exists()
 
 
@@ -121,11 +121,11 @@ def test_what_a_step_opened_goes_with_it(bench: Bench, monkeypatch: pytest.Monke
     bench.write()
     plan = bench.plan()
     (bench.store.workplace).mkdir(parents=True)
-    build(plan, bench.store, "", Quiet())
+    build_benchmark(plan, bench.store, "", Quiet())
     gc.collect()
     assert len(opened) == 3
     assert [one() for one in opened] == [None] * 3
-    assert not hasattr(plan.nodes["upper"].maker, "_words")
+    assert not hasattr(plan.nodes["upper"].producer, "_words")
 
 
 def _remembering(opens: Any, opened: list[weakref.ref[Any]]) -> Any:
@@ -154,12 +154,12 @@ def test_a_large_table_that_is_damaged_is_named(tmp_path: Path, damage: bytes | 
 
 
 def test_a_receipt_that_is_damaged_is_named(tmp_path: Path) -> None:
-    draft = Draft(tmp_path / "step" / "key", {})
+    draft = StepDraft(tmp_path / "step" / "key", {})
     table = Table(schema_of(Passage).empty_table(), Passage)
-    draft.commit(0, worker.Shard(table, FATES.empty_table()))
+    draft.commit_shard(0, worker.Shard(table, OUTCOME_SCHEMA.empty_table()))
     (draft.folder / "shard-00000.json").write_bytes(b"")
     with pytest.raises(StoreError, match="step 'step' is damaged") as caught:
-        draft.load(0, Passage)
+        draft.load_shard(0, Passage)
     assert str(draft.folder) in caught.value.next
 
 

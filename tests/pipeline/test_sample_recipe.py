@@ -14,7 +14,7 @@ import pytest
 import benchbuilder
 from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.load import load_recipe
-from benchbuilder.pipeline.build import BuildReport, build
+from benchbuilder.pipeline.build import BuildReport, build_benchmark
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
@@ -38,14 +38,14 @@ def planned(folder: Path, *words: str) -> tuple[Plan, Store, str]:
     loaded = load_recipe(
         ["recipe=care_mi", "annotation=none", f"run.dir={folder / 'build'}", *words], cwd=folder, environ={}
     )
-    store = Store(loaded.recipe.folder(folder))
-    return make_plan(loaded.recipe, store, Checksums(store.checksums).of), store, loaded.yaml
+    store = Store(loaded.recipe.build_folder(folder))
+    return make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of), store, loaded.yaml
 
 
 def built(folder: Path, *words: str) -> tuple[Plan, Store, BuildReport]:
     folder.mkdir(exist_ok=True)
     plan, store, yaml = planned(folder, *words)
-    return plan, store, build(plan, store, yaml, Quiet())
+    return plan, store, build_benchmark(plan, store, yaml, Quiet())
 
 
 def outputs(store: Store) -> dict[str, bytes]:
@@ -69,11 +69,11 @@ def test_every_source_unit_ends_somewhere(whole: tuple[Plan, Store, BuildReport]
         units = store.fates(report.manifests[name]).to_pylist()
         assert units
         for unit in units:
-            branches = inspector.why(f"{unit['file']}:{unit['line']}")
+            branches = inspector.branches_of(f"{unit['file']}:{unit['line']}")
             assert branches
-            fates = {branch.fate for branch in branches}
+            fates = {branch.outcome for branch in branches}
             assert fates <= ENDS
-            assert all(branch.reason or branch.fate in ("item", "kept", "used") for branch in branches)
+            assert all(branch.reason or branch.outcome in ("item", "kept", "used") for branch in branches)
             seen |= fates
     assert "item" in seen
 
@@ -91,7 +91,7 @@ def test_a_second_build_makes_nothing(whole: tuple[Plan, Store, BuildReport]) ->
     _, store, _ = whole
     before = outputs(store)
     _, _, report = built(store.folder.parent)
-    assert not report.made
+    assert not report.built_steps
     assert outputs(store) == before
 
 

@@ -19,7 +19,7 @@ def test_a_file_replaced_in_place_is_read_again(tmp_path: Path) -> None:
     file.write_text("before")
     memory = tmp_path / "memory.json"
     checksums = Checksums(memory)
-    first = checksums.of(file)
+    first = checksums.sha256_of(file)
     checksums.save()
     stat = file.stat()
     with file.open("r+") as stream:
@@ -27,7 +27,7 @@ def test_a_file_replaced_in_place_is_read_again(tmp_path: Path) -> None:
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert file.stat().st_ino == stat.st_ino
     assert file.stat().st_mtime_ns == stat.st_mtime_ns
-    assert Checksums(memory).of(file) != first
+    assert Checksums(memory).sha256_of(file) != first
 
 
 def test_the_ledger_follows_drops_that_change_no_row(bench: Bench) -> None:
@@ -40,11 +40,11 @@ def test_the_ledger_follows_drops_that_change_no_row(bench: Bench) -> None:
 
 def test_an_output_that_was_cut_is_written_again(bench: Bench) -> None:
     report = bench.build()
-    whole = {file: file.read_bytes() for file in report.written}
-    victim = max(report.written, key=lambda file: file.stat().st_size)
+    whole = {file: file.read_bytes() for file in report.written_files}
+    victim = max(report.written_files, key=lambda file: file.stat().st_size)
     victim.write_bytes(b"")
     bench.build()
-    assert {file: file.read_bytes() for file in report.written} == whole
+    assert {file: file.read_bytes() for file in report.written_files} == whole
 
 
 def test_a_source_that_changes_while_it_is_read_is_not_sealed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,4 +61,4 @@ def test_a_source_that_changes_while_it_is_read_is_not_sealed(bench: Bench, monk
     with pytest.raises(DataError, match="changed while it was read"):
         bench.build()
     monkeypatch.setattr(reader, "read", read)
-    assert bench.build().made
+    assert bench.build().built_steps

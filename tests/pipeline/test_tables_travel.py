@@ -9,7 +9,7 @@ import sys
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 
 READ = (
     "import pickle, sys; from benchbuilder.core.records.payloads import Fact, Triple;"
@@ -23,7 +23,7 @@ def facts() -> Table[Fact[Triple]]:
         return Fact[Triple]
 
     row = generic().build(
-        origin=Origin(file="x", line=1), made_by=MadeBy(rule="x"), language="en", partition="x",
+        origin=Origin(file="x", line=1), produced_by=ProducedBy(rule="x"), language="en", partition="x",
         payload=Triple(head="Earth", relation="orbits", tail="Sun"),
     )  # fmt: skip
     return Table.of([row], generic())

@@ -10,43 +10,49 @@ from asking_kinds import asked
 from engine_bench import Quiet
 from test_conversations import bench
 
-from benchbuilder.authoring.dry_run.preview import Preview, preview, preview_page
-from benchbuilder.authoring.dry_run.record_replies import record
-from benchbuilder.authoring.dry_run.transcripts import Desk, looking
+from benchbuilder.authoring.dry_run.preview import Preview, preview_plan, render_preview_page
+from benchbuilder.authoring.dry_run.record_replies import collect_replies
+from benchbuilder.authoring.dry_run.transcripts import PromptSteps, journal_lookup
 from benchbuilder.core import registry
 from benchbuilder.core.display import row_text
 from benchbuilder.core.records.outcomes import Dropped, Kept
-from benchbuilder.models.providers.replay import Recorded
+from benchbuilder.models.providers.replay import RecordedReply
 from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.shards.work import Cut
+from benchbuilder.pipeline.shards.work import ShardRanges
 from benchbuilder.pipeline.store.folder import Store
 
 
 @pytest.fixture(autouse=True)
 def _asking_kinds() -> Iterator[None]:
-    registry.BUILT_IN["stage"]["t_ask"] = "asking_kinds:Ask"
-    registry.BUILT_IN["model"]["t_loud"] = "asking_kinds:Loud"
-    registry.known.cache_clear()
+    registry.BUILT_IN_KINDS["step"]["t_ask"] = "asking_kinds:Ask"
+    registry.BUILT_IN_KINDS["model"]["t_loud"] = "asking_kinds:Loud"
+    registry.kinds_of_slot.cache_clear()
     yield
-    del registry.BUILT_IN["stage"]["t_ask"], registry.BUILT_IN["model"]["t_loud"]
-    registry.known.cache_clear()
+    del registry.BUILT_IN_KINDS["step"]["t_ask"], registry.BUILT_IN_KINDS["model"]["t_loud"]
+    registry.kinds_of_slot.cache_clear()
 
 
 def test_every_conversation_is_told_again_without_asking(tmp_path: Path) -> None:
     made = bench(tmp_path)
     made.build()
     before = asked(tmp_path / "log.txt")
-    desk = Desk(made.plan(), made.store, made.inspector().manifests)
+    desk = PromptSteps(made.plan(), made.store, made.inspector().manifests)
     told: dict[str, tuple[list[str], str]] = {}
-    with looking(made.store) as lookup:
-        for row in desk.each("loud"):
-            transcript = desk.transcript("loud", row, lookup)
-            assert transcript.fates is not None
-            fate = transcript.fates[0]
-            end = row_text(fate.row) if isinstance(fate, Kept) else fate.reason if isinstance(fate, Dropped) else "?"
+    with journal_lookup(made.store) as lookup:
+        for row in desk.input_rows("loud"):
+            transcript = desk.transcript_of("loud", row, lookup)
+            assert transcript.outcomes is not None
+            outcome = transcript.outcomes[0]
+            end = (
+                row_text(outcome.row)
+                if isinstance(outcome, Kept)
+                else outcome.reason
+                if isinstance(outcome, Dropped)
+                else "?"
+            )
             told[row.text] = ([turn.reply.text for turn in transcript.turns if turn.reply is not None], end)
         written = next(row for row in made.store.rows(desk.manifests["loud"]) if row.text == "COME LATER!")
-        assert [turn.request.sample for turn in desk.turns("loud", written, lookup)] == [0, 1]
+        assert [turn.request.sample for turn in desk.turns_behind("loud", written, lookup)] == [0, 1]
     assert told["cat"] == (["CAT!"], "CAT!")
     assert told["come later"] == (["COME LATER", "COME LATER!"], "COME LATER!")
     assert told["mute dog"] == (["MUTE DOG", "MUTE DOG"], "no_mark")
@@ -56,11 +62,11 @@ def test_every_conversation_is_told_again_without_asking(tmp_path: Path) -> None
 
 def test_where_no_journal_is_none_is_made(tmp_path: Path) -> None:
     made = bench(tmp_path)
-    with looking(made.store) as lookup:
+    with journal_lookup(made.store) as lookup:
         plan = made.plan()
-        found = record(plan, made.store, lookup, Quiet())
+        found = collect_replies(plan, made.store, lookup, Quiet())
     assert found.replies == []
-    assert found.missing == {"loud": 6}  # the second step has no rows yet
+    assert found.missing_by_step == {"loud": 6}  # the second step has no rows yet
     assert not made.store.journal.exists()
     assert not asked(tmp_path / "log.txt")
 
@@ -68,28 +74,28 @@ def test_where_no_journal_is_none_is_made(tmp_path: Path) -> None:
 def test_a_recording_holds_what_the_steps_use(tmp_path: Path) -> None:
     made = bench(tmp_path)
     made.build()
-    with looking(made.store) as lookup:
-        found = record(made.plan(), made.store, lookup, Quiet())
-    assert found.used == {"loud": 8, "again": 5}
-    assert not found.missing
-    assert all(isinstance(reply, Recorded) and reply.model == "loud" for reply in found.replies)
+    with journal_lookup(made.store) as lookup:
+        found = collect_replies(made.plan(), made.store, lookup, Quiet())
+    assert found.used_by_step == {"loud": 8, "again": 5}
+    assert not found.missing_by_step
+    assert all(isinstance(reply, RecordedReply) and reply.model == "loud" for reply in found.replies)
     assert {reply.messages[0].content for reply in found.replies} == set(asked(tmp_path / "log.txt"))
     # another prompt: its replies are not there, and those of the old one are not handed on
-    with looking(made.store) as lookup:
-        other = record(bench(tmp_path, loud={"ask": "Shout: "}).plan(), made.store, lookup, Quiet())
-    assert other.missing == {"loud": 6}
+    with journal_lookup(made.store) as lookup:
+        other = collect_replies(bench(tmp_path, loud={"ask": "Shout: "}).plan(), made.store, lookup, Quiet())
+    assert other.missing_by_step == {"loud": 6}
     assert other.replies == []
 
 
 def shown(done: Preview, step: str) -> dict[str, tuple[str, str, str]]:
     """Fate, who wrote it, and result, by the input."""
     found = next(one for one in done.steps if one.name == step)
-    return {row.input: (row.fate, row.by, row.result) for row in found.shown}
+    return {row.input: (row.outcome, row.method, row.result) for row in found.preview_rows}
 
 
 def test_a_preview_tells_every_fate_and_its_replies_are_kept(tmp_path: Path) -> None:
     made = bench(tmp_path, broken=("zebra",))
-    done = preview(made.plan(), made.store, 4, Quiet())
+    done = preview_plan(made.plan(), made.store, 4, Quiet())
     assert shown(done, "loud") == {
         "cat": ("kept", "model", "CAT!"),
         "mute dog": ("dropped", "model", "dropped (no_mark): MUTE DOG"),
@@ -99,7 +105,7 @@ def test_a_preview_tells_every_fate_and_its_replies_are_kept(tmp_path: Path) -> 
     assert set(shown(done, "again")) == {"CAT!", "COME LATER!"}
     assert {receipt.step: receipt.calls for receipt in done.spent} == {"loud": 5, "again": 2}
     before = asked(tmp_path / "log.txt")
-    again = preview(bench(tmp_path).plan(), made.store, 4, Quiet())
+    again = preview_plan(bench(tmp_path).plan(), made.store, 4, Quiet())
     assert shown(again, "loud")["zebra"] == ("kept", "model", "ZEBRA!")
     assert {receipt.step: receipt.calls for receipt in again.spent} == {"loud": 1, "again": 1}
     bench(tmp_path).build()
@@ -114,8 +120,10 @@ def test_a_preview_reads_no_more_than_it_shows(
     """Rows that ask come first, in their order; the rows of a step are looked at piece by piece."""
     lines = ["ox", "cat", "it", "late night", "zebra", "so", "far out", "no"]
     read: list[int] = []
-    monkeypatch.setattr(Cut, "table", _noting(read))
-    done = preview(bench(tmp_path, lines=lines, run={"shard_rows": 2}).plan(), Store(tmp_path / "out"), rows, Quiet())
+    monkeypatch.setattr(ShardRanges, "table", _noting(read))
+    done = preview_plan(
+        bench(tmp_path, lines=lines, run={"shard_rows": 2}).plan(), Store(tmp_path / "out"), rows, Quiet()
+    )
     asking = [line for line in lines if len(line) > 2][:rows]
     others = [line for line in lines if len(line) < 3][: max(0, rows - len(asking))]
     assert list(shown(done, "loud")) == [line for line in lines if line in {*asking, *others}]
@@ -124,9 +132,9 @@ def test_a_preview_reads_no_more_than_it_shows(
 
 def _noting(read: list[int]) -> object:
     """The reading of shards that notes how many pieces of what comes into the first prompts were read."""
-    table = Cut.table
+    table = ShardRanges.table
 
-    def noted(self: Cut, index: int) -> object:
+    def noted(self: ShardRanges, index: int) -> object:
         read.extend(index + 1 for piece in self.shards[index] if piece.path.parts[-3] == "short")
         return table(self, index)
 
@@ -136,7 +144,7 @@ def _noting(read: list[int]) -> object:
 def test_a_page_holds_no_markup_of_models(tmp_path: Path) -> None:
     made = bench(tmp_path, lines=["<img src=x onerror=alert(1)>", "a & b </td>"])
     plan: Plan = made.plan()
-    page = preview_page(preview(plan, made.store, 5, Quiet()), plan.recipe)
+    page = render_preview_page(preview_plan(plan, made.store, 5, Quiet()), plan.recipe)
     assert "&lt;IMG SRC=X" in page
     assert "<img" not in page.lower()
     assert page.lower().count("</td>") == page.lower().count("<td")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.authoring.trace import Inspector
-from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.evaluation.plan import plan_evaluation
-from benchbuilder.pipeline.build import build
-from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.build import build_benchmark
+from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
@@ -32,7 +32,7 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Built:
-    loaded: Loaded
+    loaded: LoadedRecipe
     plan: Plan
     store: Store
     manifests: dict[str, Manifest]
@@ -41,35 +41,35 @@ class Built:
         return list(self.store.rows(self.manifests[step]))
 
     def reasons(self, step: str) -> Counter[str]:
-        fates = self.store.fates(self.manifests[step]).to_pylist()
-        return Counter(fate["reason"] for fate in fates if fate["fate"] == "dropped")
+        outcomes = self.store.outcomes(self.manifests[step]).to_pylist()
+        return Counter(outcome["reason"] for outcome in outcomes if outcome["outcome"] == "dropped")
 
     def ends(self, source: str) -> set[str]:
         """How the branches of the units of a source end."""
         inspector, found = Inspector(self.plan, self.store), set[str]()
-        for unit in self.store.fates(self.manifests[source]).to_pylist():
-            branches = inspector.why(f"{unit['file']}:{unit['line']}")
+        for unit in self.store.outcomes(self.manifests[source]).to_pylist():
+            branches = inspector.branches_of(f"{unit['file']}:{unit['line']}")
             assert branches
-            assert all(branch.reason or branch.fate in ("item", "kept", "used") for branch in branches)
-            found |= {branch.fate for branch in branches}
+            assert all(branch.reason or branch.outcome in ("item", "kept", "used") for branch in branches)
+            found |= {branch.outcome for branch in branches}
         return found
 
 
 def warnings(recipe: str, *words: str) -> list[str]:
-    """What `check` says of a recipe."""
-    return list(check(load_recipe([f"recipe={recipe}", *words], cwd=Path("/nowhere"), environ={})))
+    """What `check_recipe` says of a recipe."""
+    return list(check_recipe(load_recipe([f"recipe={recipe}", *words], cwd=Path("/nowhere"), environ={})))
 
 
 def built(recipe: str, folder: Path, *words: str) -> Built:
     """A build of a recipe."""
     loaded = load_recipe([f"recipe={recipe}", f"run.dir={folder / 'build'}", *words], cwd=folder, environ={})
-    store = Store(loaded.recipe.folder(folder))
-    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
-    return Built(loaded, plan, store, build(plan, store, loaded.yaml, Quiet()).manifests)
+    store = Store(loaded.recipe.build_folder(folder))
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+    return Built(loaded, plan, store, build_benchmark(plan, store, loaded.yaml, Quiet()).manifests)
 
 
 def evaluated(made: Built, folder: Path) -> Built:
     """The evaluation of a build with the bundled baselines."""
     planned = plan_evaluation(made.loaded, folder)
-    report = build(planned.plan, planned.store, made.loaded.yaml, Quiet())
+    report = build_benchmark(planned.plan, planned.store, made.loaded.yaml, Quiet())
     return Built(made.loaded, planned.plan, planned.store, report.manifests)

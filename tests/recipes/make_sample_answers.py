@@ -22,12 +22,12 @@ from random import Random
 
 from rich.console import Console
 
-from benchbuilder.annotation.sample import proportional
+from benchbuilder.annotation.sample import proportional_sample
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.payloads import Claim, Item
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan
-from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
@@ -240,8 +240,8 @@ def sample_items() -> list[Item[Claim]]:
     with tempfile.TemporaryDirectory() as folder:
         loaded = load_recipe(["recipe=care_mi", f"run.dir={folder}"], cwd=Path(folder), environ={})
         store = Store(Path(folder))
-        plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
-        build(plan, store, loaded.yaml, Lines(Console(quiet=True)), outputs=False)
+        plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+        build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)), write_outputs=False)
         name = loaded.recipe.items
         manifest = store.manifest(name, plan.nodes[name].key)
         if manifest is None:
@@ -252,7 +252,7 @@ def sample_items() -> list[Item[Claim]]:
 
 def drawn(items: Sequence[Item[Claim]], count: int) -> list[Item[Claim]]:
     """As many of the items, in proportion to their sources and types."""
-    return proportional(
+    return proportional_sample(
         items,
         count,
         name=lambda item: item.fact + item.payload.type,

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.annotation.sheets.sample_votes import write_votes
+from benchbuilder.annotation.sheets.sample_votes import write_sample_votes
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.roles import Candidate, Evidence
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan
-from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
@@ -128,8 +128,8 @@ def write(sample: Sample, target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         loaded = load_recipe([f"recipe={sample.recipe}", f"run.dir={folder}", "paths.votes=null"])
         store = Store(Path(folder))
-        plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
-        build(plan, store, loaded.yaml, Lines(Console(quiet=True)))
+        plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+        build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)))
         candidates, evidence = (
             list(store.rows(store.manifest(step, plan.nodes[step].key))) for step in ("candidates", "evidence")
         )
@@ -144,14 +144,14 @@ def write(sample: Sample, target: Path) -> None:
             truth = not any(phrase in shown for phrase in sample.doubts.get(question, ()))
             return int(truth != slip(person, claim_slips, candidate.id, question))
 
-        write_votes(
+        write_sample_votes(
             candidates,
             evidence,
             loaded.recipe.annotation,
             judge,
             target,
             seed=loaded.recipe.seed,
-            texts=False,
+            with_texts=False,
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec
 from benchbuilder.core.text.wordlist import load_words
 
 CARE_MI = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi"
@@ -19,9 +19,9 @@ def lines(path: str) -> list[str]:
     return (SAMPLE / path).read_text(encoding="utf-8").splitlines()
 
 
-def judging(*words: str) -> JudgingSpec:
+def judging(*words: str) -> AnnotationSpec:
     spec = load_recipe(["recipe=care_mi", *words], cwd=Path("/nowhere"), environ={}).recipe.annotation
-    assert isinstance(spec, JudgingSpec)
+    assert isinstance(spec, AnnotationSpec)
     return spec
 
 
@@ -53,11 +53,11 @@ def test_the_sample_is_large_enough():
 
 def test_the_guiding_questions_stand_in_the_order_of_the_paper():
     names = ["single_answer", "medical_norm", "accurate_answer", "supports", "fluent"]
-    assert list(judging().asked()) == [*names, "wrong_is_wrong"]
-    assert list(judging("variant=reference").asked()) == names
+    assert list(judging().questions_about()) == [*names, "wrong_is_wrong"]
+    assert list(judging("variant=reference").questions_about()) == names
     for spec in (judging(), judging("variant=reference")):
-        assert [q.label[0] for q in spec.asked().values()] == list("①②③④⑤⑥"[: len(spec.asked())])
-        assert all(spec.keep[name] == 1 for name in spec.asked())
+        assert [q.label[0] for q in spec.questions_about().values()] == list("①②③④⑤⑥"[: len(spec.questions_about())])
+        assert all(spec.keep[name] == 1 for name in spec.questions_about())
         assert spec.min_evidence == 3
 
 

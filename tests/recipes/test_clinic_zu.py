@@ -14,12 +14,12 @@ from bundled_builds import ENDS, built, evaluated, warnings
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import MadeBy, Origin, Span
+from benchbuilder.core.records.row import Origin, ProducedBy, Span
 from benchbuilder.core.text.patterns import find_all
-from benchbuilder.evaluation.parsing.verdict_tables import read_table
-from benchbuilder.evaluation.parsing.verdicts import Asked, VerdictReader
+from benchbuilder.evaluation.parsing.verdict_tables import read_verdict_table
+from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestion
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "recipes" / "recipe" / "clinic_zu" / "sample"
@@ -66,13 +66,13 @@ def test_rules_put_answers_behind_a_colon_or_into_a_blank_and_leave_the_rest(mad
         kept = row.text[: row.answer.start] + row.text[row.answer.end :]
         assert kept.replace(" ", "").rstrip(".") == regex.sub("_+", "", question).replace(" ", "").rstrip(".")
     assert set(made.reasons("state_choice")) == {"needs_model"}
-    left = {facts[fate["row"]].question for fate in fates(made, "state_choice", "needs_model")}
+    left = {facts[outcome["row"]].question for outcome in outcomes(made, "state_choice", "needs_model")}
     assert all(question.endswith("?") for question in left)
     assert not any(payload.question.endswith("?") for payload in facts.values() if payload.question not in left)
 
 
-def fates(made, step, reason):
-    return [fate for fate in made.store.fates(made.manifests[step]).to_pylist() if fate["reason"] == reason]
+def outcomes(made, step, reason):
+    return [outcome for outcome in made.store.outcomes(made.manifests[step]).to_pylist() if outcome["reason"] == reason]
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_no_rule_negates(made):
 def test_a_model_negates_the_verb_and_changes_no_subject(text, taken):
     model = ["model=openai", "model.name=x"]
     steps = load_recipe(["recipe=clinic_zu", *model], cwd=Path("/nowhere"), environ={}).recipe.steps
-    context = Context(seed=1, language="zu", step="s", cache=Path("cache"), workplace=Path("workplace"))
+    context = StepContext(seed=1, language="zu", step="s", cache=Path("cache"), workplace=Path("workplace"))
     true = Statement(
-        id="statement-1", origin=Origin(file="a.csv", line=1), made_by=MadeBy(rule="model"), polarity="true",
+        id="statement-1", origin=Origin(file="a.csv", line=1), produced_by=ProducedBy(rule="model"), polarity="true",
         language="zu", partition="a",
         text="Izinso zihluza: igazi.", joined="template", answer=Span(start=16, end=21), fact="fact-1",
     )  # fmt: skip
-    stage: Any = registry.find("stage", "negate").load()(steps["negate_choice"], context)
+    stage: Any = registry.find_kind("step", "negate").load()(steps["negate_choice"], context)
     stage.open({})
-    assert isinstance(stage.judge(true, {}, text, MadeBy(rule="model")), Statement) is taken
+    assert isinstance(stage.judge(true, {}, text, ProducedBy(rule="model")), Statement) is taken
 
 
 def test_questions_are_frames_around_whole_statements(made):
@@ -183,7 +183,7 @@ def test_a_model_is_asked_in_english_about_isizulu_text():
 
 @pytest.fixture(scope="module")
 def reader():
-    return VerdictReader([read_table(ROOT / "recipes" / "verdicts" / f"{name}.yaml") for name in ("zu", "en")])
+    return VerdictReader([read_verdict_table(ROOT / "recipes" / "verdicts" / f"{name}.yaml") for name in ("zu", "en")])
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_verdicts_in_isizulu(reader, answer, verdict):
 
 
 def read(reader, answer):
-    found = reader.read(answer, Asked(question="Ingabe kuyiqiniso ukuthi izinso zihluza umoya?"))
+    found = reader.read(answer, YesNoQuestion(question="Ingabe kuyiqiniso ukuthi izinso zihluza umoya?"))
     return found.verdict or ""

@@ -9,9 +9,9 @@ from yamllint import linter
 from yamllint.config import YamlLintConfig
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.search_path import bundled
+from benchbuilder.config.search_path import bundled_folder
 
-ROOT = bundled("recipes")
+ROOT = bundled_folder("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
 ONE = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
 

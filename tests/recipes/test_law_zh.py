@@ -11,8 +11,8 @@ import pytest
 from bundled_builds import ENDS, built, evaluated, warnings
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.core.text.patterns import find_all, groups
-from benchbuilder.core.text.templates import fill
+from benchbuilder.core.text.patterns import find_all, match_groups
+from benchbuilder.core.text.templates import fill_template
 from benchbuilder.core.text.wordlist import load_words
 
 LAW = Path(__file__).parents[2] / "recipes" / "recipe" / "law_zh"
@@ -63,7 +63,7 @@ def test_a_fact_for_each_right_option_and_no_right_option_as_a_wrong_one(made, q
     assert len(several) > 25
     for fact in facts:
         asked = asked_at(fact, questions)
-        turned = fact.made_by.rule.endswith("turned")
+        turned = fact.produced_by.rule.endswith("turned")
         right = set("ABCD") - set(asked["label"]) if turned else set(asked["label"])
         assert fact.payload.answer_key in right
         assert not {option.key for option in fact.payload.wrong_options()} & right
@@ -111,9 +111,9 @@ def test_no_question_stands_twice_and_half_expect_yes(made):
 def test_the_form_of_a_question_says_how_its_options_are_stated(question, form, text):
     spec = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.steps["options"]
     found = [
-        (name, fill(one.text, {**named, "option": "甲"})[0])
+        (name, fill_template(one.text, {**named, "option": "甲"})[0])
         for name, one in spec.forms.items()
-        if one is not None and (named := groups(spec.filled(one.when), question)) is not None
+        if one is not None and (named := match_groups(spec.filled(one.when), question)) is not None
     ]
     assert found[:1] == ([(form, text)] if form else [])
 

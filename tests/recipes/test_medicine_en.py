@@ -12,7 +12,7 @@ import pytest
 
 from benchbuilder.cli.main import main
 from benchbuilder.config.load import load_recipe
-from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.check import check_recipe
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "medicine_en" / "sample"
 RULES = Path(__file__).parents[2] / "recipes" / "rules" / "en"
@@ -31,7 +31,7 @@ def items(built: Path) -> list[dict[str, Any]]:
 
 
 def test_nothing_in_the_recipe_is_worth_a_warning():
-    assert list(check(load_recipe(["recipe=medicine_en"], cwd=Path("/nowhere"), environ={}))) == []
+    assert list(check_recipe(load_recipe(["recipe=medicine_en"], cwd=Path("/nowhere"), environ={}))) == []
 
 
 def test_the_sample_has_cases_stems_and_triples():
@@ -69,7 +69,7 @@ def test_sentences_are_apart_and_written_as_english_is(items):
 
 def test_every_fate_is_told_and_nothing_vanishes(built):
     with (built / "ledger.tsv").open(encoding="utf-8") as lines:
-        fates = Counter((row["step"], row["reason"]) for row in csv.DictReader(lines, delimiter="\t"))
+        outcomes = Counter((row["step"], row["reason"]) for row in csv.DictReader(lines, delimiter="\t"))
     for step, reason in (
         ("medqa_us", "no_answer_key"),
         ("relation_table", "head_equals_tail"),
@@ -84,7 +84,7 @@ def test_every_fate_is_told_and_nothing_vanishes(built):
         ("state_choice", "needs_model"),
         ("replace_choice", "implied_by_true"),
     ):
-        assert fates[step, reason], (step, reason)
+        assert outcomes[step, reason], (step, reason)
 
 
 def test_the_baselines_answer_and_are_scored(built):

@@ -12,21 +12,21 @@ import pytest
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import MadeBy, Origin, Span
-from benchbuilder.pipeline.accounting.shard import settle_gather
-from benchbuilder.sources.formats.files import Found
+from benchbuilder.core.records.row import Origin, ProducedBy, Span
+from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.sources.formats.files import SourceFile
 
 FACT, TRIPLE = Fact[Choice], Fact[Triple]
 
 
 def envelope(line: int, partition: str) -> dict[str, Any]:
     origin = Origin(file=f"{partition}.jsonl", line=line)
-    return {"origin": origin, "made_by": MadeBy(rule="reader"), "language": "zh", "partition": partition}
+    return {"origin": origin, "produced_by": ProducedBy(rule="reader"), "language": "zh", "partition": partition}
 
 
 def choice(question: str, answer: str, *wrong: str, context: str = "", line: int = 1) -> Fact[Choice]:
@@ -47,11 +47,11 @@ def model_made(text: str, answer: str) -> Statement:
     return Statement.build(polarity="true", text=text, joined="model", **answers, **envelope(1, "medqa"))
 
 
-def kept(fates: Any) -> Any:
-    """The row of the only fate, which must be kept."""
-    [fate] = fates
-    assert isinstance(fate, Kept), fate
-    return fate.row
+def kept(outcomes: Any) -> Any:
+    """The row of the only outcome, which must be kept."""
+    [outcome] = outcomes
+    assert isinstance(outcome, Kept), outcome
+    return outcome.row
 
 
 @cache
@@ -64,8 +64,8 @@ def recipe(variant: str = "") -> Recipe:
 def stage(step: str, variant: str = "") -> Any:
     """A step of the recipe, opened, with the very spec that the recipe gives it."""
     of = recipe(variant)
-    context = Context(of.seed, of.language, step, Path("cache"), Path("workplace"))
-    made = registry.create("stage", of.steps[step], context)
+    context = StepContext(of.seed, of.language, step, Path("cache"), Path("workplace"))
+    made = registry.create_from_spec("step", of.steps[step], context)
     made.open({name: Table.of([], TRIPLE) for name in ("pool", "known")})
     return made
 
@@ -90,8 +90,8 @@ def screened(made: Any, *rows: Fact[Choice]) -> list[str | None]:
 def gathered(made: Any, *rows: Fact[Choice]) -> list[str]:
     """For each row whether the deduplication kept it."""
     tables = {"each": Table.of(rows, FACT)}
-    fates = settle_gather(made, tables, made.gather(tables), FACT).fates
-    return [fate["reason"] or fate["fate"] for fate in fates.to_pylist()]
+    outcomes = account_gather(made, tables, made.gather(tables), FACT).outcomes
+    return [outcome["reason"] or outcome["outcome"] for outcome in outcomes.to_pylist()]
 
 
 def said(question: str, answer: str, *wrong: str) -> tuple[Fact[Choice], Statement]:
@@ -102,8 +102,8 @@ def said(question: str, answer: str, *wrong: str) -> tuple[Fact[Choice], Stateme
 
 def told(made: Any, true: Statement, fact: Any = None) -> str:
     """The text that a step makes of a statement, or why it makes none."""
-    [fate] = made.map(true, {"fact": fact})
-    return fate.row.text if isinstance(fate, Kept) else fate.reason
+    [outcome] = made.map(true, {"fact": fact})
+    return outcome.row.text if isinstance(outcome, Kept) else outcome.reason
 
 
 # --- sources
@@ -111,7 +111,7 @@ def told(made: Any, true: Statement, fact: Any = None) -> str:
 
 def test_the_scripts_load_all_five_categories():
     read = {
-        variant: {found.labels["category"] for found in source("mlecqa", variant).selected()[0]}
+        variant: {found.labels["category"] for found in source("mlecqa", variant).select_files()[0]}
         for variant in ("", "reference")
     }
     assert read[""] == {"Clinic", "PublicHealth", "Stomatology"}
@@ -120,12 +120,12 @@ def test_the_scripts_load_all_five_categories():
 
 def source(name: str, variant: str) -> Any:
     of = recipe(variant)
-    return registry.create("source", of.sources[name], name, of.language)
+    return registry.create_from_spec("source", of.sources[name], name, of.language)
 
 
 def test_the_scripts_keep_questions_that_need_an_image():
     values = ["如图所示，该胎儿的胎位是", "A", {"A": "枕先露", "B": "臀先露"}]
-    found = Found("Clinic_test.json", Path("Clinic_test.json"), {"category": "Clinic"})
+    found = SourceFile("Clinic_test.json", Path("Clinic_test.json"), {"category": "Clinic"})
     ours, theirs = (source("mlecqa", variant).make(values, found, 1) for variant in ("", "reference"))
     assert isinstance(ours, Dropped)
     assert ours.reason == "needs_image"
@@ -141,7 +141,7 @@ def test_the_scripts_remove_question_marks_after_the_option_patterns():
     assert question_after(theirs, "产后出血应首选？") == "产后出血应首选？"
     assert question_after(stage("unmark", "reference"), "产后出血应首选？") == "产后出血应首选"
     assert "unmark" not in recipe().steps
-    assert recipe("reference").wired("screen_questions").from_ == {"each": ("unmark",)}
+    assert recipe("reference").step_spec("screen_questions").from_ == {"each": ("unmark",)}
 
 
 def test_the_scripts_delete_numbers_anywhere_and_break_no_sentence():
@@ -304,11 +304,11 @@ def test_the_scripts_ask_about_true_statements_only(step):
             fact, state = choice("产后出血应首选", f"药{number}"), stage("state_choice")
         true = kept(state.map(fact, {}))
         false = Statement.child(
-            true, made_by=true.made_by, polarity="false", text="不" + true.text, joined="negation", fact=fact.id
+            true, produced_by=true.produced_by, polarity="false", text="不" + true.text, joined="negation", fact=fact.id
         )
         for made in (ours, theirs):
-            fates = [fate for row in (true, false) for fate in made.map(row, {"fact": fact})]
-            rows = [fate.row for fate in fates if isinstance(fate, Kept)]
+            outcomes = [outcome for row in (true, false) for outcome in made.map(row, {"fact": fact})]
+            rows = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
             assert len(rows) == 1
             verdicts[made].add(rows[0].expected)
     assert verdicts == {ours: {"yes", "no"}, theirs: {"yes"}}
@@ -356,7 +356,7 @@ def test_the_scripts_search_with_context_and_statement():
 def test_the_scripts_prefer_the_later_of_two_equal_paragraphs(tmp_path):
     best = []
     for variant in ("", "reference"):
-        retriever = registry.create("retriever", recipe(variant).retriever)
+        retriever = registry.create_from_spec("retriever", recipe(variant).retriever)
         equal = "产后出血应首选缩宫素。"
         retriever.index([equal, "母乳喂养。", equal, "早产。", "黄疸。"], tmp_path)
         best.append(retriever.search("缩宫素")[0][0])

@@ -9,12 +9,12 @@ from pathlib import Path
 import make_sample_answers as maker
 import pytest
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import MadeBy
 from benchbuilder.evaluation.baselines.people import PeopleAnswers, PeopleSpec
-from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, models_of
-from benchbuilder.evaluation.scorers.ratings import Ratings, RatingsSpec
+from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, recorded_answer_models
+from benchbuilder.evaluation.scorers.ratings import RatingsScorer, RatingsSpec
 
 ANSWERS, RATINGS, SHEET = (
     maker.SAMPLE / name for name in ("model_answers.jsonl", "ratings.csv", "human_answers.csv")
@@ -59,12 +59,12 @@ def test_the_files_are_what_the_items_of_now_give(items):
 
 
 def test_every_model_answers_every_item(items, rows):
-    assert models_of(ANSWERS) == ["model_jia", "model_yi", "model_bing", "model_ding", "model_wu"]
+    assert recorded_answer_models(ANSWERS) == ["model_jia", "model_yi", "model_bing", "model_ding", "model_wu"]
     assert len(items) >= 120
     assert {item.payload.type for item in items} == {"tf", "oe"}
     assert {item.partition for item in items} == {"bios", "cpubmed", "medqa", "mlecqa"}
     assert all(row["illustrative"] is True for row in rows)
-    for model in models_of(ANSWERS):
+    for model in recorded_answer_models(ANSWERS):
         told = [by_name(model).answer(item) for item in items]
         assert not [outcome for _, outcome in told if outcome == "missing"]
     outcomes = Counter(row["outcome"] for row in rows)
@@ -85,11 +85,11 @@ def test_three_people_rated_every_answer(items, rows, means):
     spec = RatingsSpec(
         kind="ratings", aspects=maker.ASPECTS, file=str(RATINGS), at_least=3, tolerance=0.25, threshold=0.5
     )
-    scorer = Ratings(spec, Context(1, "zh", "ratings", NOWHERE, NOWHERE))
+    scorer = RatingsScorer(spec, StepContext(1, "zh", "ratings", NOWHERE, NOWHERE))
     scorer.open()
-    assert list(scorer.left_over(items, [*maker.PERSONAS, maker.PEOPLE])) == []
+    assert list(scorer.unused_ratings(items, [*maker.PERSONAS, maker.PEOPLE])) == []
     made_by = MadeBy(rule="test")
-    for model in models_of(ANSWERS):
+    for model in recorded_answer_models(ANSWERS):
         baseline = by_name(model)
         answers = [Answer.child(item, made_by=made_by, model=model, text=baseline.answer(item)[0]) for item in items]
         scored = list(scorer.score(list(zip(answers, items, strict=True))))

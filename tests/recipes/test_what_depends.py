@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import Plan, make_plan
-from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
@@ -23,7 +23,7 @@ def planned(here: Path, patch: pytest.MonkeyPatch) -> tuple[Plan, Store, str]:
     patch.chdir(here)
     loaded = load_recipe(["recipe=care_mi", "annotation=none"])
     store = Store(here / "build")
-    return make_plan(loaded.recipe, store, Checksums(store.checksums).of), store, loaded.yaml
+    return make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of), store, loaded.yaml
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, here / name)
     with pytest.MonkeyPatch.context() as patch:
         plan, store, text = planned(here, patch)
-        build(plan, store, text, Lines(Console(quiet=True)))
+        build_benchmark(plan, store, text, LineProgress(Console(quiet=True)))
     return here
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.search_path import bundled
+from benchbuilder.config.search_path import bundled_folder
 from benchbuilder.core.errors import RecipeError
-from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.check import check_recipe
 
 WORDS = ["recipe=theirs", "model=openai", "model.name=m"]
 PRICES = "as_of: 2026-01-01\nsource: nowhere\ncurrency: USD\nper_tokens: 1000000\nmodels: {m: {input: 0, output: 0}}\n"
@@ -49,8 +49,8 @@ def test_what_decides_about_the_bill_is_the_users(stranger, tmp_path, extra, key
 
 def test_a_copy_of_the_bundled_recipes_names_its_prices(tmp_path):
     """The wheel may be installed while somebody works in a checkout: then the checkout's recipes count."""
-    shutil.copytree(bundled("recipes"), tmp_path / "recipes")
-    shutil.copytree(bundled("prompts"), tmp_path / "prompts")
+    shutil.copytree(bundled_folder("recipes"), tmp_path / "recipes")
+    shutil.copytree(bundled_folder("prompts"), tmp_path / "prompts")
     loaded = load_recipe(["recipe=care_mi", *WORDS[1:]], cwd=tmp_path)
     assert loaded.recipe.model.prices.file == tmp_path / "recipes" / "prices" / "openai.yaml"
 
@@ -60,12 +60,12 @@ def test_the_user_may_say_all_of_it(stranger, tmp_path):
     words = [f"model.prices={folder}/zero.yaml", "model.extra_body={service_tier: flex}", "budget.usd=1"]
     loaded = load_recipe([*WORDS, *words], recipes=[folder], cwd=tmp_path)
     assert loaded.recipe.model.extra_body == {"service_tier": "flex"}
-    assert not [warning for warning in check(loaded) if warning.key == "budget"]
+    assert not [warning for warning in check_recipe(loaded) if warning.key == "budget"]
 
 
 def test_a_cap_of_the_recipe_does_not_silence_the_warning(stranger, tmp_path):
     loaded = load_recipe(WORDS, recipes=[stranger("budget: {tokens: 100000000}")], cwd=tmp_path)
-    assert [warning for warning in check(loaded) if warning.key == "budget"]
+    assert [warning for warning in check_recipe(loaded) if warning.key == "budget"]
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_a_file_that_counts_money_is_read_before_anything_runs(tmp_path, key):
     (tmp_path / "bad").write_text("[", encoding="utf-8")
     loaded = load_recipe(["recipe=care_mi", *WORDS[1:], f"{key}=bad"], cwd=tmp_path)
     with pytest.raises(RecipeError) as told:
-        check(loaded)
+        check_recipe(loaded)
     assert key in [problem.key for problem in told.value.problems]

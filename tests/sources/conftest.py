@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept
-from benchbuilder.core.registry import find
+from benchbuilder.core.registry import find_kind
 
 
 @dataclass
@@ -30,12 +30,12 @@ class Result:
 
 
 def make(kind: str, name: str = "source", **spec: Any) -> Any:
-    cls = find("source", kind).load()
+    cls = find_kind("source", kind).load()
     return cls(cls.spec_class(kind=kind, **spec), name, "zh")
 
 
 def read(kind: str, name: str = "source", **spec: Any) -> Result:
-    """Reads a source and holds it to the law: every unit one fate, every file an end, ids unique, reasons declared."""
+    """Reads a source and holds it to the law: every unit one outcome, every file an end, ids unique, reasons declared."""
     source, result = make(kind, name, **spec), Result()
     for unit in source.read():
         if isinstance(unit, EndOfFile):
@@ -48,16 +48,16 @@ def read(kind: str, name: str = "source", **spec: Any) -> Result:
             continue
         assert unit.file not in result.ends
         result.units[unit.file] += 1
-        if isinstance(unit.fate, Kept):
-            row = unit.fate.row
+        if isinstance(unit.outcome, Kept):
+            row = unit.outcome.row
             assert type(row) is source.output
             assert (row.origin.file, row.origin.line) == (unit.file, unit.line)
-            assert (row.partition, row.language, row.made_by.rule) == (name, "zh", kind)
+            assert (row.partition, row.language, row.produced_by.rule) == (name, "zh", kind)
             result.rows.append(row)
         else:
-            assert isinstance(unit.fate, Dropped)
-            assert unit.fate.reason in source.reasons
-            result.drops.append((unit.file, unit.line, unit.fate.reason, unit.fate.detail))
+            assert isinstance(unit.outcome, Dropped)
+            assert unit.outcome.reason in source.reasons
+            result.drops.append((unit.file, unit.line, unit.outcome.reason, unit.outcome.detail))
     assert set(result.units) <= set(result.ends)
     assert {ref.path for ref in source.files()} == {f for f, e in result.ends.items() if e.auxiliary != {"excluded": 1}}
     assert len({row.id for row in result.rows}) == len(result.rows)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
 from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.sources.formats.delimited import delimited_rows
 from benchbuilder.sources.triple_tables import TripleTables, table_columns
-from benchbuilder.sources.unit_source import Seen
+from benchbuilder.sources.unit_source import SeenContents
 
 ENDS = ("head", "relation", "tail")
 
 
-def plain_read(source: TripleTables) -> list[Unit | EndOfFile]:
+def plain_read(source: TripleTables) -> list[SourceUnit | EndOfFile]:
     """What `source` reads. Languages that do not occur are not looked at."""
     return list(Plain(source).read())
 
@@ -53,7 +53,7 @@ class Plain:
             if not key or not value:
                 counts["malformed"] += 1
                 detail = f"{raw.reason}: {raw.detail}" if raw.reason else "missing_field: the id or the name is empty"
-                yield Unit(file, raw.line, Dropped("malformed_auxiliary", detail))
+                yield SourceUnit(file, raw.line, Dropped("malformed_auxiliary", detail))
                 continue
             counts[self.take(held, key, value, language, wanted, first=first)] += 1
         yield EndOfFile(file, counts.total(), dict(sorted(counts.items())))
@@ -71,16 +71,16 @@ class Plain:
         return "used"
 
     def triples(self, relations, names, terms, typed):
-        seen, units, found = Seen(), 0, self.table("relations")[1]
+        seen, units, found = SeenContents(), 0, self.table("relations")[1]
         for raw in relations:
             units += 1
             fact = self.fact(raw, found, names, terms, typed)
             if isinstance(fact, Dropped):
-                yield Unit(found.name, raw.line, fact)
+                yield SourceUnit(found.name, raw.line, fact)
                 continue
             triple = fact.payload
-            earlier = seen.earlier((triple.head, triple.relation, triple.tail), found.name, raw.line)
-            yield Unit(found.name, raw.line, Dropped("duplicate", f"kept: {earlier}") if earlier else Kept(fact))
+            earlier = seen.find_earlier((triple.head, triple.relation, triple.tail), found.name, raw.line)
+            yield SourceUnit(found.name, raw.line, Dropped("duplicate", f"kept: {earlier}") if earlier else Kept(fact))
         yield EndOfFile(found.name, units)
 
     def fact(self, raw, found, names, terms, typed):
@@ -105,6 +105,6 @@ class Plain:
             head_terms=tuple(dict.fromkeys((shown, *terms[head]))), tail_terms=tuple(terms[tail]),
         )  # fmt: skip
         return Fact[Triple].build(
-            payload=triple, origin=Origin(file=found.name, line=raw.line), made_by=MadeBy(rule="triple_tables"),
+            payload=triple, origin=Origin(file=found.name, line=raw.line), produced_by=ProducedBy(rule="triple_tables"),
             language=self.source.language, partition=self.source.name,
         )  # fmt: skip

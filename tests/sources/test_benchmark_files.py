@@ -13,7 +13,7 @@ import pytest
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept
 from benchbuilder.core.records.payloads import Claim, Item
-from benchbuilder.core.registry import find
+from benchbuilder.core.registry import find_kind
 
 HEADER = "q-type\tsource\tfull-question\tanswer\tanswer-wrong\tevidence"
 ROWS = [
@@ -29,19 +29,21 @@ ROWS = [
 
 
 def source(path: Path, **spec: Any) -> Any:
-    cls = find("source", "benchmark").load()
+    cls = find_kind("source", "benchmark").load()
     return cls(cls.spec_class.model_validate({"kind": "benchmark", "path": str(path), **spec}), "benchmark", "en")
 
 
 def items(path: Path, **spec: Any) -> list[Item[Claim]]:
     made = source(path, **spec)
     made.check()
-    return [unit.fate.row for unit in made.read() if not isinstance(unit, EndOfFile) and isinstance(unit.fate, Kept)]
+    return [
+        unit.outcome.row for unit in made.read() if not isinstance(unit, EndOfFile) and isinstance(unit.outcome, Kept)
+    ]
 
 
 def drops(path: Path, **spec: Any) -> list[tuple[int, str]]:
     units = [unit for unit in source(path, **spec).read() if not isinstance(unit, EndOfFile)]
-    return [(unit.line, unit.fate.reason) for unit in units if isinstance(unit.fate, Dropped)]
+    return [(unit.line, unit.outcome.reason) for unit in units if isinstance(unit.outcome, Dropped)]
 
 
 def tsv(path: Path, *lines: str, header: str = HEADER) -> Path:

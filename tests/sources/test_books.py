@@ -53,12 +53,12 @@ def test_running_heads_and_page_numbers_of_a_pdf(write, make_source):
     pages = [[heads[at % 2], f"{text} and", f"{text[:9]} again.", f"- {at + 7} -"] for at, text in enumerate(said)]
     path = write("birth.pdf", pdf(pages))
     read = list(make_source("books", path=path, **SETTINGS).read())
-    texts = [unit.fate.row.text for unit in read if not isinstance(unit, EndOfFile)]
+    texts = [unit.outcome.row.text for unit in read if not isinstance(unit, EndOfFile)]
     assert texts == [f"{text} and {text[:9]} again." for text in said]
     assert read[-2:] == [EndOfFile(path, 12), EndOfFile(f"{path} (running lines)", 24, {"left out": 24})]
     kept = list(make_source("books", path=path, **{**SETTINGS, "running_lines": "keep"}).read())
     assert kept[-1] == EndOfFile(path, 12)
-    assert kept[0].fate.row.text.startswith("Handbook of Birth")
+    assert kept[0].outcome.row.text.startswith("Handbook of Birth")
 
 
 def test_lines_that_repeat_by_chance_stay():

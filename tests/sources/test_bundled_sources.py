@@ -84,7 +84,7 @@ def test_bios(write, read_source):
     write("bios/semantic_types.txt", "C1|T1\nC2|T1\n")
     write("bios/semantic_network.txt", "T1|CHS|疾病或综合征\n")
     (row,) = read_source(name="bios", **bundled("bios", "bios")).rows
-    assert row.payload.flat() == {
+    assert row.payload.flat_cells() == {
         "head": "子痫前期", "relation": "可导致", "tail": '"早产"',
         "head_type": "疾病或综合征", "tail_type": "疾病或综合征",
     }  # fmt: skip
@@ -132,7 +132,7 @@ def test_skos(write, make_source):
 """
     spec = {**bundled("skos", write("skos.ttl", text)), "languages": ["zh"]}
     (unit, *_) = make_source(name="skos", **spec).read()
-    triple = unit.fate.row.payload
+    triple = unit.outcome.row.payload
     assert (triple.head, triple.relation, triple.tail) == ("肺炎", "broader", "呼吸系统疾病")
     assert triple.head_terms == ("肺炎", "肺部感染")
 

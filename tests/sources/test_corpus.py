@@ -16,7 +16,7 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.outcomes import EndOfFile
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.sources.base import unpacked
+from benchbuilder.sources.base import unpack_units
 from benchbuilder.sources.columnar import columns
 from benchbuilder.sources.formats import parquet
 
@@ -171,7 +171,7 @@ def both_ways(make_source, monkeypatch):
                     fast.append(units)
                 else:
                     assert units.rows.arrow.schema.equals(schema_of(Passage))
-                    fast.extend(unpacked(units))
+                    fast.extend(unpack_units(units))
             assert fast == slow
         return slow
 
@@ -201,7 +201,7 @@ def test_parquet_with_numbers(both_ways, tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"body": ["胎盘", "胎盘", None], "id": [1, 2, 3]}), path)
     read = both_ways(path=str(path), columns={"text": "body", "document": "id"})
-    assert [unit.fate.row.document for unit in read[:2]] == ["1", "2"]
+    assert [unit.outcome.row.document for unit in read[:2]] == ["1", "2"]
 
 
 @own_settings
@@ -223,9 +223,9 @@ def test_duplicates_are_found_across_files_and_chunks(both_ways, write):
     write("wiki/b.jsonl", '{"body": "乙"}\n{"body": "甲", "id": "d"}\n{"body": "乙", "id": "b.jsonl:3"}\n')
     read = both_ways(path="wiki", columns={"text": "body", "document": "id"})
     told = [
-        (unit.file, unit.line, unit.fate.detail)
+        (unit.file, unit.line, unit.outcome.detail)
         for unit in read
-        if getattr(unit, "fate", 0) and hasattr(unit.fate, "detail")
+        if getattr(unit, "outcome", 0) and hasattr(unit.outcome, "detail")
     ]
     assert told == [
         ("wiki/a.jsonl", 3, "kept: wiki/a.jsonl:1"),
@@ -238,7 +238,7 @@ def test_duplicates_are_found_across_files_and_chunks(both_ways, write):
 def test_delimited_tables(both_ways, write):
     path = write("pages.csv", 'name,body\n胎盘,"胎盘, 脐带"\n,\n胎盘,"胎盘, 脐带"\n羊水, 羊水 \n')
     read = both_ways(path=path, columns={"text": "body", "title": "name"})
-    assert [unit.fate.row.text for unit in (read[0], read[3])] == ["胎盘, 脐带", "羊水"]
+    assert [unit.outcome.row.text for unit in (read[0], read[3])] == ["胎盘, 脐带", "羊水"]
     both_ways(path=write("pages.tsv", "name\tbody\n胎盘\t 胎盘\nx\ty\tz\n\u3000\t\n"), columns={"text": 1, "title": 0})
 
 
@@ -264,7 +264,12 @@ def test_text_of_parquet_that_is_no_utf8(both_ways, write):
     write("a.parquet", b"")
     pq.write_table(pa.table({"body": text, "name": names}), "a.parquet")
     read = both_ways(path="a.parquet", columns={"text": "body", "title": "name"})
-    assert [getattr(unit.fate, "detail", "kept") for unit in read[:-1]] == ["kept", "text is no text", "text", "kept"]
+    assert [getattr(unit.outcome, "detail", "kept") for unit in read[:-1]] == [
+        "kept",
+        "text is no text",
+        "text",
+        "kept",
+    ]
 
 
 @pytest.mark.parametrize("compression", ["snappy", "gzip", "zstd"])
@@ -292,14 +297,14 @@ def test_two_columns_of_one_name(make_source, write):
 def test_a_key_that_is_half_a_character(both_ways, write):
     data = '{"data": [{"p": [{"body": "a"}]}, {"\\ud800": 1}, {"p": [{"body": "c"}]}]}'
     read = both_ways(path=write("a.json", data), records="data[].p[]", columns={"text": "body"})
-    assert [getattr(unit.fate, "reason", "") for unit in read[:-1]] == ["", "malformed", ""]
+    assert [getattr(unit.outcome, "reason", "") for unit in read[:-1]] == ["", "malformed", ""]
 
 
 def test_a_long_cell_in_quotation_marks(both_ways, write):
     text = "line of it\n" * 20_000
     path = write("a.csv", f'text,title\n"{text}",a\nb,c\n')
     read = both_ways(path=path, columns={"text": "text", "title": "title"})
-    assert [unit.fate.row.text for unit in read[:-1]] == [text.strip(), "b"]
+    assert [unit.outcome.row.text for unit in read[:-1]] == [text.strip(), "b"]
 
 
 def test_quotation_marks_need_a_delimiter_of_one_character(make_source, write):

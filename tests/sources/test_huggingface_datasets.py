@@ -13,8 +13,8 @@ from datasets import ClassLabel, Features, Value
 from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import EndOfFile, Kept, Unit
-from benchbuilder.core.registry import find
+from benchbuilder.core.records.outcomes import EndOfFile, Kept, SourceUnit
+from benchbuilder.core.registry import find_kind
 
 QUESTIONS = {
     "question": ["Which planet is red?", "Which is nearest to the sun?", "Which planet is red?", ""],
@@ -126,7 +126,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def named(**given: Any) -> Any:
-    cls = find("source", "huggingface").load()
+    cls = find_kind("source", "huggingface").load()
     return cls(cls.spec_class(kind="huggingface", **{**CHOICE, **given}), "planets", "en")
 
 
@@ -142,7 +142,7 @@ def test_the_hub_is_asked_for_one_commit_once(dataset, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
     found = list(named(name="someone/planets", revision=COMMIT).read())
-    assert sum(isinstance(one, Unit) and isinstance(one.fate, Kept) for one in found) == 2
+    assert sum(isinstance(one, SourceUnit) and isinstance(one.outcome, Kept) for one in found) == 2
     assert [one.file for one in found if isinstance(one, EndOfFile)] == [
         "someone/planets/data/train-00000-of-00001.parquet"
     ]

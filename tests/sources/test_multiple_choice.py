@@ -304,4 +304,4 @@ def test_what_names_no_option_is_dropped(keys, label, reason):
 def test_marks_of_options_are_cut_off(write, read_source):
     (row,) = read_source("several_choice", path=write("q.jsonl", line(["A"])), **SPEC).rows
     assert [(option.key, option.text) for option in row.payload.options][:2] == [("A", "居住权"), ("B", "地役权")]
-    assert row.payload.flat()["answers"] == "A"
+    assert row.payload.flat_cells()["answers"] == "A"

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import EndOfFile, Kept, SourceUnit
 
 TURTLE = """
 @prefix ex: <http://example.org/> .
@@ -43,18 +43,18 @@ def read_all(source):
             ends[one.file] = one
             assert one.units == (counted[one.file] if one.auxiliary is None else sum(one.auxiliary.values()))
             continue
-        assert isinstance(one, Unit)
+        assert isinstance(one, SourceUnit)
         counted[one.file] += 1
         units.append(one)
-        if isinstance(one.fate, Kept):
-            row = one.fate.row
+        if isinstance(one.outcome, Kept):
+            row = one.outcome.row
             assert type(row) is source.output
             assert (row.origin.file, row.origin.line, row.partition) == (one.file, one.line, source.name)
-            assert (row.made_by.rule, row.language) == ("rdf", "zh")
+            assert (row.produced_by.rule, row.language) == ("rdf", "zh")
         else:
-            assert one.fate.reason in source.reasons
-    kept = [unit.fate.row for unit in units if isinstance(unit.fate, Kept)]
-    drops = [(unit.fate.reason, unit.fate.detail) for unit in units if not isinstance(unit.fate, Kept)]
+            assert one.outcome.reason in source.reasons
+    kept = [unit.outcome.row for unit in units if isinstance(unit.outcome, Kept)]
+    drops = [(unit.outcome.reason, unit.outcome.detail) for unit in units if not isinstance(unit.outcome, Kept)]
     assert len({row.id for row in kept}) == len(kept)
     assert {ref.path for ref in source.files()} <= set(ends)
     return kept, drops, ends

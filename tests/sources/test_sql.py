@@ -13,9 +13,9 @@ from postgres import postgres_server, postgres_url  # noqa: F401
 from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.registry import find
-from benchbuilder.sources.formats.sql_queries import literal, one_select
-from benchbuilder.sources.formats.sql_rows import plain
+from benchbuilder.core.registry import find_kind
+from benchbuilder.sources.formats.sql_queries import check_select, escape_parameters
+from benchbuilder.sources.formats.sql_rows import plain_value
 
 CHOICE = {
     "as": "choice",
@@ -104,14 +104,14 @@ def test_bytes_that_are_no_text(exam, read_source):
 
 
 def test_values_that_json_does_not_know():
-    assert plain(Decimal("1.50")) == "1.50"
-    assert plain(date(2024, 2, 29)) == "2024-02-29"
-    assert plain((1, [b"x", None, {"a": Decimal(2)}])) == [1, [{}, None, {"a": "2"}]]
+    assert plain_value(Decimal("1.50")) == "1.50"
+    assert plain_value(date(2024, 2, 29)) == "2024-02-29"
+    assert plain_value((1, [b"x", None, {"a": Decimal(2)}])) == [1, [{}, None, {"a": "2"}]]
 
 
 def test_the_database_refuses_to_be_written_to(exam, make_source, monkeypatch):
     """Even if the check of the query is passed by."""
-    spec_class = find("source", "sql").load().spec_class
+    spec_class = find_kind("source", "sql").load().spec_class
     for query in (
         "DELETE FROM questions",
         "ATTACH 'other.sqlite' AS o",
@@ -145,7 +145,7 @@ def test_the_database_refuses_to_be_written_to(exam, make_source, monkeypatch):
 )
 def test_queries_that_are_not_one_select(query, told):
     with pytest.raises(ValueError, match=told):
-        one_select(query)
+        check_select(query)
 
 
 def test_queries_that_are():
@@ -154,8 +154,11 @@ def test_queries_that_are():
         "/* delete */ SELECT replace(a, 'drop', ';') AS \"update\" FROM t ORDER BY a -- insert\n ; ",
         "SELECT a FROM t WHERE b = $x$ it's; $x$ UNION SELECT a FROM s ORDER BY 1",
     ):
-        assert one_select(query) == query.rstrip(" ;\n")
-    assert literal("SELECT a::int, ' :c', d::text AS \"e\" FROM t") == "SELECT a::int, ' \\:c', d::text AS \"e\" FROM t"
+        assert check_select(query) == query.rstrip(" ;\n")
+    assert (
+        escape_parameters("SELECT a::int, ' :c', d::text AS \"e\" FROM t")
+        == "SELECT a::int, ' \\:c', d::text AS \"e\" FROM t"
+    )
 
 
 def test_colons_and_percent_signs_are_no_parameters(exam, read_source):

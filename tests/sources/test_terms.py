@@ -103,7 +103,7 @@ def test_without_the_library_the_extra_is_named(write, read_source, monkeypatch)
 
 def test_a_list_may_be_of_another_language(write, make_source):
     source = make_source("terms", path=write("own.txt", "Wehe\n"), language="de")
-    assert [unit.fate.row.language for unit in source.read() if hasattr(unit, "fate")] == ["de"]
+    assert [unit.outcome.row.language for unit in source.read() if hasattr(unit, "outcome")] == ["de"]
 
 
 def test_a_column_that_is_not_there_is_told(write, make_source):

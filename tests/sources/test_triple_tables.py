@@ -16,7 +16,7 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.outcomes import EndOfFile, Kept
 from benchbuilder.sources import triple_tables
-from benchbuilder.sources.base import unpacked
+from benchbuilder.sources.base import unpack_units
 from benchbuilder.sources.columnar import columns, first_seen, id_keys, id_names
 from benchbuilder.sources.columnar.cells import Cells
 
@@ -204,7 +204,7 @@ def read_by_column(source) -> list:
             found.append(units)
             continue
         assert units.rows.arrow.schema.equals(schema_of(source.output))
-        found.extend(unpacked(units))
+        found.extend(unpack_units(units))
     return found
 
 
@@ -244,7 +244,7 @@ def test_one_by_one_is_the_same(write, make_source):
     source = make_source("triple_tables", "bios", **TABLES, head_case="as_is", quoting=False)
     units = list(source.read())
     assert units == read_by_column(source) == plain_read(source)
-    assert any(not isinstance(unit, EndOfFile) and isinstance(unit.fate, Kept) for unit in units)
+    assert any(not isinstance(unit, EndOfFile) and isinstance(unit.outcome, Kept) for unit in units)
 
 
 def test_ids_and_names_beyond_the_limits_of_memory(write, make_source, monkeypatch):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.outcomes import EndOfFile, Kept
-from benchbuilder.sources.base import unpacked
+from benchbuilder.sources.base import unpack_units
 from benchbuilder.sources.columnar import columns, first_seen
 from benchbuilder.sources.columnar.cells import Cells
 
@@ -59,13 +59,13 @@ cell = st.lists(st.sampled_from([*WORDS, "@@", "甲", "病"]), max_size=4).map("
 def same_both_ways(source, slow: list) -> list:
     """What a source read unit by unit, held to be what it reads by the column."""
     fast: list = []
-    for units in source.bulk():
+    for units in source.read_batches():
         if isinstance(units, EndOfFile):
             fast.append(units)
             continue
         assert units.rows.arrow.schema.equals(schema_of(source.output))
         assert len(units.lines)
-        fast.extend(unpacked(units))
+        fast.extend(unpack_units(units))
     for one, other in zip_longest(fast, slow):
         assert one == other
     return slow
@@ -169,8 +169,8 @@ def test_parquet_with_numbers_and_other_types(tmp_path, make_source):
     spec = {"columns": {"head": "h", "relation": "r", "tail": 0, "tail_type": "r"}}
     both_ways(make_source, path=str(tmp_path / "kg.parquet"), **spec)
     lists = {"columns": {"head": "h", "relation": "r", "tail": "q", "tail_type": "t"}}
-    reasons = [unit.fate.reason for unit in both_ways(make_source, path=str(tmp_path / "kg.parquet"), **lists)[:-1]
-               if not isinstance(unit.fate, Kept)]  # fmt: skip
+    reasons = [unit.outcome.reason for unit in both_ways(make_source, path=str(tmp_path / "kg.parquet"), **lists)[:-1]
+               if not isinstance(unit.outcome, Kept)]  # fmt: skip
     assert reasons == ["malformed", "malformed", "missing_field"]
 
 
@@ -179,7 +179,7 @@ def test_json_lines(write, make_source):
              '{"h": "a", "r": "", "t": "\\ud800"}', *['{"h": "a", "r": "r\\u0000", "t": "b\\""}'] * 2]  # fmt: skip
     path = write("kg.jsonl", "\n".join(lines))
     units = both_ways(make_source, path=path, columns={"head": "h", "relation": "r", "tail": "t"})
-    assert [unit.fate.reason for unit in units[:-1] if not isinstance(unit.fate, Kept)] == [
+    assert [unit.outcome.reason for unit in units[:-1] if not isinstance(unit.outcome, Kept)] == [
         "malformed", "malformed", "malformed", "missing_field", "missing_field", "duplicate",
     ]  # fmt: skip
 
@@ -194,7 +194,7 @@ def test_duplicates_across_blocks_and_files_name_the_first(write, make_source, c
     write("kg/d.csv", "h,r,t\n甲1,1,乙1\n丙,1,丁")
     write("kg/e.jsonl", '["甲1", "1", "乙1"]')
     units = both_ways(make_source, path="kg", columns={"head": 0, "relation": 1, "tail": 2})
-    kept = [unit for unit in units if not isinstance(unit, EndOfFile) and isinstance(unit.fate, Kept)]
+    kept = [unit for unit in units if not isinstance(unit, EndOfFile) and isinstance(unit.outcome, Kept)]
     assert len(kept) == 13 * 3 * 7 + 1
     assert units[-1].units == 1 or units[-1].file == "kg/e.jsonl"
 
@@ -210,15 +210,15 @@ def test_much_white_space_around_a_cell(write, make_source):
     units = both_ways(
         make_source, path=write("kg.csv", f"h,r,t\n{blank}甲{blank},r{blank},{blank}乙\n"), columns=COLUMNS
     )
-    assert (units[0].fate.row.payload.head, units[0].fate.row.payload.tail) == ("甲", "乙")
+    assert (units[0].outcome.row.payload.head, units[0].outcome.row.payload.tail) == ("甲", "乙")
 
 
 def test_what_python_calls_white_space_is_trimmed_and_nothing_else():
     every = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
     for before, behind in (("", ""), ("甲", ""), ("", "e"), ("\u3000", "\u2000")):
         texts = [f"{char}{before}{n % 10}{behind}{char}" for n, char in enumerate(every)]
-        assert Cells.of(pa.array(texts)).stripped().arrow().to_pylist() == [text.strip() for text in texts]
-    assert Cells.of(pa.array(every)).stripped().arrow().to_pylist() == [char.strip() for char in every]
+        assert Cells.from_arrow(pa.array(texts)).strip().to_arrow().to_pylist() == [text.strip() for text in texts]
+    assert Cells.from_arrow(pa.array(every)).strip().to_arrow().to_pylist() == [char.strip() for char in every]
 
 
 @settings(deadline=None, max_examples=100)
@@ -226,17 +226,17 @@ def test_what_python_calls_white_space_is_trimmed_and_nothing_else():
     texts=st.lists(st.text(st.sampled_from([*ODD, "\x80", "\u0080", "\u1690", "é", "甲", "a", " ", "@"])), min_size=1)
 )
 def test_cells_are_cut_and_compared_like_strings(texts):
-    cells = Cells.of(pa.array(texts))
-    other = Cells.of(pa.array(texts[1:] + texts[:1]))
+    cells = Cells.from_arrow(pa.array(texts))
+    other = Cells.from_arrow(pa.array(texts[1:] + texts[:1]))
     assert cells.equal(other).tolist() == [one == two for one, two in zip(texts, texts[1:] + texts[:1], strict=True)]
-    assert cells.stripped().arrow().to_pylist() == [text.strip() for text in texts]
+    assert cells.strip().to_arrow().to_pylist() == [text.strip() for text in texts]
     by_hash = dict(zip(cells.hashes().tolist(), texts, strict=True))
     assert len(by_hash) == len(set(texts))
     for mark in ("@", "@@", "甲"):
-        marked, before, behind = cells.parted(mark)
+        marked, before, behind = cells.rpartition(mark)
         found = [(text, there) for text, there in zip(texts, marked.tolist(), strict=True)]
         assert [there for _, there in found] == [mark in text for text in texts]
-        pairs = zip(before.take(marked).arrow().to_pylist(), behind.take(marked).arrow().to_pylist(), strict=True)
+        pairs = zip(before.take(marked).to_arrow().to_pylist(), behind.take(marked).to_arrow().to_pylist(), strict=True)
         assert list(pairs) == [text.rpartition(mark)[::2] for text in texts if mark in text]
 
 
@@ -248,7 +248,7 @@ def test_cells_are_cut_and_compared_like_strings(texts):
 def test_firsts_are_those_of_a_dictionary(batches, limit):
     seen: dict[tuple[int, int], int] = {}
     at = 0
-    with first_seen.Firsts(limit) as found:
+    with first_seen.FirstSeenIndex(limit) as found:
         for batch in batches:
             digests = np.array([(*[0] * 7, high, *[0] * 7, low) for high, low in batch], np.uint8).reshape(-1, 16)
             places = np.arange(at, at + len(batch), dtype=np.uint64)
@@ -258,15 +258,15 @@ def test_firsts_are_those_of_a_dictionary(batches, limit):
                 for n, pair in enumerate(batch)
                 if (first := seen.setdefault(pair, int(places[n]))) != places[n]
             ]
-            twice, first = found.take(digests, places)
+            twice, first = found.add_batch(digests, places)
             assert list(zip(twice.tolist(), first.tolist(), strict=True)) == expected
 
 
 def test_what_firsts_put_on_disk_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with first_seen.Firsts(10) as found:
+    with first_seen.FirstSeenIndex(10) as found:
         for start in range(0, 100, 10):
             digests = np.random.default_rng(start).integers(0, 256, (10, 10), np.uint8)
-            assert not len(found.take(digests, np.arange(10, dtype=np.uint64))[0])
+            assert not len(found.add_batch(digests, np.arange(10, dtype=np.uint64))[0])
         assert len(list(tmp_path.glob("*/*.run"))) == 10
     assert not list(tmp_path.iterdir())

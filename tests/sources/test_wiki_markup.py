@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.sources.formats.topic_words import TopicWords
-from benchbuilder.sources.formats.wikitext import Markup, Unreadable, too_open
+from benchbuilder.sources.formats.wikitext import UnreadableMarkupError, WikiMarkup, has_too_many_unclosed
 from benchbuilder.sources.formats.wikitext_variants import resolve
 
-MARKUP = Markup(
+MARKUP = WikiMarkup(
     variants=("zh-hans", "zh-cn", "zh"),
     files=("File",),
     sections=("参考",),
@@ -83,16 +83,16 @@ def test_marks_of_disambiguation(markup):
 @pytest.mark.parametrize("markup", ["disambig", "{{disambig needed}}", "{{x|disambig}}", "[[disambig]]"])
 def test_no_marks_of_disambiguation(markup):
     assert not MARKUP.is_disambiguation(f"a\n{markup}")
-    assert not Markup().is_disambiguation(f"a\n{markup}")
+    assert not WikiMarkup().is_disambiguation(f"a\n{markup}")
 
 
 def test_what_is_never_closed():
     for text in ("{{a|" * 500, "<b>" * 500, "[[" * 500, "{|\n" * 500, "}}" * 500 + "{{" * 500):
-        assert too_open(text)
-        with pytest.raises(Unreadable):
+        assert has_too_many_unclosed(text)
+        with pytest.raises(UnreadableMarkupError):
             MARKUP.clean(text)
     for text in ("<a " * 500, '<a b="' * 500, "x <b y. " * 20_000, "[http://a " * 20_000):
-        assert too_open(text)
+        assert has_too_many_unclosed(text)
     for text in (
         "a<br>" * 500,
         "x <3 y. " * 500,
@@ -103,12 +103,12 @@ def test_what_is_never_closed():
         "<ref name=a />" * 500,
         "[[a]]" * 900,
     ):
-        assert not too_open(text)
+        assert not has_too_many_unclosed(text)
 
 
 def test_blanks_without_end_take_no_time():
     before = perf_counter()
-    assert not too_open("{|\n|}\n" * 500 + "\n" * 200_000)
+    assert not has_too_many_unclosed("{|\n|}\n" * 500 + "\n" * 200_000)
     assert not MARKUP.is_disambiguation("{{" + " " * 200_000)
     assert MARKUP.is_disambiguation("{{" + " " * 200_000 + "disambig }}")
     assert resolve("-{" + " " * 200_000 + "x}-", MARKUP.variants)[0].strip() == "x"
@@ -131,13 +131,13 @@ def test_a_word_of_the_text_is_never_missed_in_its_markup(markup, convert, fold)
     words = TopicWords(WORDS, fold, "t2s" if convert else None)
     text, title = MARKUP.clean(markup)
     if words.in_text(title or "T", text):
-        assert words.perhaps_in("T", markup)
+        assert words.may_be_in("T", markup)
 
 
 def test_most_pages_without_a_word_are_seen_to_have_none():
     words = TopicWords(WORDS, (), "t2s")
     for markup in ("母親的[[乳|牛乳]]{{x}}", "the breast and its [[milk]] ducts"):
-        assert not words.perhaps_in("T", markup)
+        assert not words.may_be_in("T", markup)
     for markup in ("'''母'''乳", "母[[x|乳]]", "母{{x}}乳", "母<ref>x</ref>乳", "-{母}-乳", "母乳餵養", "母 乳"):
-        assert words.perhaps_in("T", markup)
-    assert TopicWords(("奶", "乳"), (), None).perhaps_in("乳", "")
+        assert words.may_be_in("T", markup)
+    assert TopicWords(("奶", "乳"), (), None).may_be_in("乳", "")

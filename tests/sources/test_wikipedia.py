@@ -78,7 +78,7 @@ PAGES = [
 FATES = ["", "other_namespace", "redirect", "disambiguation", "disambiguation", "no_wikitext", "empty", "", ""]
 
 
-def fates(result: Any, count: int) -> list[str]:
+def outcomes(result: Any, count: int) -> list[str]:
     reasons = dict(result.dropped())
     return [reasons.get(number, "") for number in range(1, count + 1)]
 
@@ -86,7 +86,7 @@ def fates(result: Any, count: int) -> list[str]:
 def test_a_page_as_its_reader_sees_it(write, read_source):
     result = read_source("wikipedia", path=write("zhwiki.xml", dump(PAGES)), **SETTINGS)
     assert result.rows[0].text == MILK_TEXT
-    assert fates(result, len(PAGES)) == FATES
+    assert outcomes(result, len(PAGES)) == FATES
     assert [(row.document, row.title) for row in result.rows] == [
         ("母乳", "母乳"),
         ("竹子", "竹子"),
@@ -114,7 +114,7 @@ def test_every_form_of_a_dump_holds_the_same_pages(form, write, read_source):
         "cut anywhere": b"".join(bz2.compress(plain[at : at + 777]) for at in range(0, len(plain), 777)),
     }[form]
     result = read_source("wikipedia", path=write("dump", data), **SETTINGS)
-    assert fates(result, 9) == FATES
+    assert outcomes(result, 9) == FATES
     assert result.ends["dump"].units == 27
     assert [reason for _, reason in result.dropped()].count("duplicate") == 6
 
@@ -219,10 +219,10 @@ def test_processes_read_the_same_in_the_same_order(write, read_source, monkeypat
 
 
 def test_a_process_that_dies(write, make_source, monkeypatch, tmp_path):
-    from benchbuilder.sources.columnar.ordered_map import in_order
+    from benchbuilder.sources.columnar.ordered_map import map_in_order
 
     with pytest.raises(ServiceError) as raised:
-        list(in_order(_die, [b"a", b"b"], 2, "sources.wiki.workers"))
+        list(map_in_order(_die, [b"a", b"b"], 2, "sources.wiki.workers"))
     assert raised.value.where == "sources.wiki.workers"
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.steps.base import Stage
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.steps.base import Step
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 OPTIONS = ("肺炎", "贫血", "佝偻病", "湿疹")
@@ -25,8 +25,8 @@ def zh(step: str) -> dict[str, Any]:
 
 def make(kind: str, **spec: Any) -> Any:
     """An opened stage of `kind`."""
-    cls: type[Stage] = registry.find("stage", kind).load()
-    context = Context(seed=1, language="zh", step="step", cache=Path("cache"), workplace=Path("workplace"))
+    cls: type[Step] = registry.find_kind("step", kind).load()
+    context = StepContext(seed=1, language="zh", step="step", cache=Path("cache"), workplace=Path("workplace"))
     stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "rows", **spec}), context)
     stage.open({})
     return stage
@@ -57,7 +57,7 @@ def page(text: str, *, title: str = "", base: str = "wiki", line: int = 1) -> Pa
 def _envelope(line: int, partition: str) -> dict[str, Any]:
     return {
         "origin": Origin(file=f"{partition}.jsonl", line=line),
-        "made_by": MadeBy(rule="reader"),
+        "produced_by": ProducedBy(rule="reader"),
         "language": "zh",
         "partition": partition,
     }

@@ -5,13 +5,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judged_world import World, candidate, paragraphs
 
-from benchbuilder.annotation.aggregate import count_missing, decide
-from benchbuilder.annotation.backends.none import NoVotesSpec
-from benchbuilder.annotation.backends.sheets import FilesSpec
-from benchbuilder.annotation.base import Ballot, Instructions
-from benchbuilder.annotation.sheets.reading import Reading, read_file
-from benchbuilder.annotation.sheets.sample_votes import write_votes
-from benchbuilder.annotation.tasks import display, everything_asked
+from benchbuilder.annotation.aggregate import aggregate_votes, count_missing
+from benchbuilder.annotation.backends.none import NoBackendSpec
+from benchbuilder.annotation.backends.sheets import SheetsSpec
+from benchbuilder.annotation.base import AnnotatorInstructions, Votes
+from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
+from benchbuilder.annotation.sheets.sample_votes import write_sample_votes
+from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError, RecipeError, WaitingForPeople
 from benchbuilder.steps.annotate import Annotate, AnnotateSpec
@@ -105,7 +105,7 @@ def test_complete_votes_make_items_with_supporting_paragraphs_only(world):
 
     world.waiting()
     world.votes(judge)
-    items, fates, notes = world.run()
+    items, outcomes, notes = world.run()
     assert [item.candidate for item in items] == [world.candidates[0].id, world.candidates[4].id]
     assert all(item.reviewed for item in items)
     assert [(support.base, support.rank) for support in items[0].payload.evidence] == [
@@ -113,11 +113,11 @@ def test_complete_votes_make_items_with_supporting_paragraphs_only(world):
     ]  # fmt: skip
     used = {e.id for e in world.evidence if e.id in items[0].parents}
     assert len(used) == 3
-    assert (fates[wrong.id]["reason"], fates[wrong.id]["detail"]) == ("not_accurate_answer", "adjudicated")
-    assert fates[thin.id]["reason"] == "too_little_evidence"
-    assert fates[thin.id]["detail"] == "2 supporting paragraphs, 3 needed"
-    assert (fates[clumsy.id]["reason"], fates[clumsy.id]["detail"]) == ("not_fluent", "unanimous")
-    left = {e.id: fates[e.id]["reason"] for e in world.evidence if e.id in fates}
+    assert (outcomes[wrong.id]["reason"], outcomes[wrong.id]["detail"]) == ("not_accurate_answer", "adjudicated")
+    assert outcomes[thin.id]["reason"] == "too_little_evidence"
+    assert outcomes[thin.id]["detail"] == "2 supporting paragraphs, 3 needed"
+    assert (outcomes[clumsy.id]["reason"], outcomes[clumsy.id]["detail"]) == ("not_fluent", "unanimous")
+    left = {e.id: outcomes[e.id]["reason"] for e in world.evidence if e.id in outcomes}
     assert sorted(set(left.values())) == ["candidate_dropped", "not_supporting"]
     assert not (world.folder / "annotation" / "packets").exists()
     check_notes(notes)
@@ -170,10 +170,10 @@ def test_a_reworded_question_is_asked_anew_and_a_removed_one_leaves_stale_votes(
     world.votes(yes)
     raw = world.spec.model_dump()
     raw["questions"]["fluent"]["text"] += "请再读一遍。"
-    world.spec = FilesSpec.model_validate(raw)
+    world.spec = SheetsSpec.model_validate(raw)
     assert world.waiting().missing == {"a: claim": 5, "b: claim": 5}
     raw["questions"]["fluent"] = None
-    world.spec = FilesSpec.model_validate(raw)
+    world.spec = SheetsSpec.model_validate(raw)
     items, _, notes = world.run()
     assert len(items) == 5
     assert notes["votes"]["stale"] == 10
@@ -189,10 +189,10 @@ def test_thresholds_are_recipe_data(world):
 
 def test_votes_that_the_recipe_ships(world):
     world.votes(yes, where="shipped")
-    ship = FileRef(path="sample/votes", at=str(world.folder / "annotation" / "shipped"))
+    ship = FileRef(path="sample/votes", resolved_path=str(world.folder / "annotation" / "shipped"))
     world.spec = world.spec.model_copy(update={"votes": ship})
     assert len(world.run()[0]) == 5
-    before = world.stage().observes()
+    before = world.stage().external_inputs()
     assert sorted(before) == ["sample/votes/a.csv", "sample/votes/b.csv", "sample/votes/meta.csv"]
     late = world.folder / "annotation" / "votes" / "round 2" / "a.csv"
     late.parent.mkdir(parents=True)
@@ -202,7 +202,7 @@ def test_votes_that_the_recipe_ships(world):
     assert len(world.run()[0]) == 5  # the same vote twice counts once
     missing = world.spec.model_copy(update={"votes": FileRef(path="nowhere")})
     with pytest.raises(DataError, match=r"annotation\.votes: nowhere is missing"):
-        world.stage(missing).observes()
+        world.stage(missing).external_inputs()
 
 
 def test_contradictions_and_foreign_files_are_errors(world):
@@ -231,7 +231,7 @@ def test_columns_sorted_without_their_keys_are_an_error(world):
 
 def test_texts_can_be_left_out_of_shipped_votes(world):
     folder = world.folder / "annotation" / "votes"
-    write_votes(world.candidates, world.evidence, world.spec, yes, folder, seed=5, texts=False)
+    write_sample_votes(world.candidates, world.evidence, world.spec, yes, folder, seed=5, with_texts=False)
     assert "是乙" not in (folder / "a.csv").read_text("utf-8-sig")
     assert len(world.run()[0]) == 5
 
@@ -251,12 +251,12 @@ def test_paragraphs_that_read_the_same_are_judged_and_counted_once(world):
     world.evidence[:4] = twin
     assert world.waiting().missing["a: evidence"] == 18
     world.votes(yes)
-    _, fates, _ = world.run()
-    assert fates[world.candidates[0].id]["detail"] == "2 supporting paragraphs, 3 needed"
+    _, outcomes, _ = world.run()
+    assert outcomes[world.candidates[0].id]["detail"] == "2 supporting paragraphs, 3 needed"
     world.spec = world.spec.model_copy(update={"min_evidence": 2})
-    items, fates, _ = world.run()
+    items, outcomes, _ = world.run()
     assert len(items[0].payload.evidence) == 2
-    assert [fates[e.id]["reason"] for e in twin if e.id in fates] == ["repeated_paragraph"]
+    assert [outcomes[e.id]["reason"] for e in twin if e.id in outcomes] == ["repeated_paragraph"]
 
 
 def test_candidates_that_look_the_same_are_judged_once(world):
@@ -270,14 +270,14 @@ def test_candidates_that_look_the_same_are_judged_once(world):
 
 def test_nobody_is_asked(world):
     world.evidence.append(paragraphs(candidate(77), 1)[0])
-    items, fates, notes = world.run(world.stage(NoVotesSpec(kind="none")))
+    items, outcomes, notes = world.run(world.stage(NoBackendSpec(kind="none")))
     assert [item.reviewed for item in items] == [False] * 5
     assert all(len(item.payload.evidence) == 4 for item in items)
-    assert fates[world.evidence[-1].id]["reason"] == "without_candidate"
+    assert outcomes[world.evidence[-1].id]["reason"] == "without_candidate"
     assert notes == {"reviewed": False}
     assert not (world.folder / "annotation").exists()
     assert not any(name.startswith("not_s") and name != "not_supporting"
-                   for name in world.stage(NoVotesSpec(kind="none")).reasons)  # fmt: skip
+                   for name in world.stage(NoBackendSpec(kind="none")).reasons)  # fmt: skip
 
 
 def test_reasons_follow_the_gates(world):
@@ -314,7 +314,7 @@ def test_a_whole_life_in_xlsx(world):
         titles = [cell.value for cell in work[1]]
         for line in work.iter_rows(min_row=2):
             for title, cell in zip(titles, line, strict=True):
-                if "[q:" in title and not cell.protection.locked:
+                if "[q:" in title and not cell.protection.lock:
                     cell.value = value(title)
         book.save(world.folder / "annotation" / "votes" / file.name)
 
@@ -335,18 +335,18 @@ class Cast:
     def __init__(self, judging, votes):
         self.judging, self.cast = judging, votes
 
-    def observes(self, workplace):
+    def external_inputs(self, workplace):
         return {}
 
     def collect(self, subjects, workplace):
         return ballot_of(self.judging, self.cast)
 
     def ask(self, tasks, ballot, wanted, context):
-        return Instructions(count_missing(wanted, "annotators", "adjudicator"), "here", "judge")
+        return AnnotatorInstructions(count_missing(wanted, "annotators", "adjudicator"), "here", "judge")
 
 
 def ballot_of(spec, cast):
-    ballot = Ballot()
+    ballot = Votes()
     for subject, votes in cast.items():
         for person, value in votes.items():
             spec.cast(ballot, subject, person, value)
@@ -360,28 +360,28 @@ def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data
     texts = st.lists(st.sampled_from(["甲。", "乙。", "丙。"]), min_size=1, max_size=4)
     world.evidence = [row for c in world.candidates for row in paragraphs(c, texts=data.draw(texts))]
     world.evidence += paragraphs(candidate(50), data.draw(st.integers(0, 1)))
-    asked = everything_asked(display(world.candidates, world.evidence).tasks, world.spec)
+    asked = judgement_requests(make_candidate_tasks(world.candidates, world.evidence).tasks, world.spec)
     mostly = st.sampled_from([1, 1, 1, 1, 1, 0])
-    complete = data.draw(st.booleans())
+    complete = data.generate(st.booleans())
     votes = {}
     for subject in asked:
-        given_votes = {person: data.draw(mostly) for person in world.spec.people()}
+        given_votes = {person: data.generate(mostly) for person in world.spec.people()}
         if not complete:
-            absent = data.draw(st.sets(st.sampled_from(world.spec.people())))
+            absent = data.generate(st.sets(st.sampled_from(world.spec.people())))
             given_votes = {person: value for person, value in given_votes.items() if person not in absent}
         votes[subject] = given_votes
     stage = world.stage()
-    stage.votes = Cast(world.spec, votes)
-    if decide(asked, ballot_of(world.spec, votes), world.spec).wanted(asked):
+    stage.backend = Cast(world.spec, votes)
+    if aggregate_votes(asked, ballot_of(world.spec, votes), world.spec).missing(asked):
         assert not complete
         with pytest.raises(WaitingForPeople):
             world.run(stage)
         return
-    items, fates, notes = world.run(stage)  # settles the accounts, and refuses what does not balance
-    dropped = [line for line in fates.values() if line["fate"] == "dropped"]
+    items, outcomes, notes = world.run(stage)  # settles the accounts, and refuses what does not balance
+    dropped = [line for line in outcomes.values() if line["outcome"] == "dropped"]
     assert len(items) + len(dropped) == len(world.candidates)
     used = [e.id for e in world.evidence if any(e.id in item.parents for item in items)]
-    unused = [row for row, line in fates.items() if line["fate"] == "unused"]
+    unused = [row for row, line in outcomes.items() if line["outcome"] == "unused"]
     assert sorted(used + unused) == sorted(e.id for e in world.evidence)
     assert all(len(item.payload.evidence) >= world.spec.min_evidence for item in items)
     assert notes["gates"][-1]["kept"] == len(items)
@@ -391,9 +391,9 @@ def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data
 
 def test_empty_in_empty_out(world):
     world.candidates, world.evidence = [], []
-    items, fates, notes = world.run(pickle.loads(pickle.dumps(world.stage())))
+    items, outcomes, notes = world.run(pickle.loads(pickle.dumps(world.stage())))
     assert items == []
-    assert fates == {}
+    assert outcomes == {}
     assert "nothing that two annotators judged" in notes["agreement"]["fluent"]["ac1"]["undefined"]
 
 
@@ -401,8 +401,8 @@ def test_gb18030_as_a_chinese_excel_saves_it(world):
     world.votes(yes)
     for path in (world.folder / "annotation" / "votes").glob("*.csv"):
         path.write_bytes(path.read_text("utf-8-sig").encode("gb18030"))
-        reading = Reading(world.spec.people(), {})
-        read_file(path.name, path.read_bytes(), reading)
+        reading = SheetContents(world.spec.people(), {})
+        read_vote_sheet(path.name, path.read_bytes(), reading)
         assert reading.problems == []
     assert len(world.run()[0]) == 5
 
@@ -414,11 +414,11 @@ def test_a_pilot_round_asks_about_a_sample_and_drops_the_rest(world):
         world.run(stage)
     assert waiting.value.missing["a: claim"] == 3 * 5
     world.votes(yes)
-    items, fates, notes = world.run(stage)
-    dropped = [line["reason"] for row, line in fates.items() if line["fate"] == "dropped"]
+    items, outcomes, notes = world.run(stage)
+    dropped = [line["reason"] for row, line in outcomes.items() if line["outcome"] == "dropped"]
     assert dropped == ["outside_sample"] * 2
     assert len(items) == 3
     assert {item.partition for item in items} == {"medqa", "bios"}
     assert notes["votes"]["stale"] > 0  # those on the other two, given in advance
-    unused = [line["reason"] for line in fates.values() if line["fate"] == "unused"]
+    unused = [line["reason"] for line in outcomes.values() if line["outcome"] == "unused"]
     assert unused == ["candidate_dropped"] * 8

@@ -5,8 +5,8 @@ import random
 import pytest
 from judged_world import World
 
-from benchbuilder.annotation.progress.project import standing
-from benchbuilder.annotation.tasks import display, everything_asked
+from benchbuilder.annotation.progress.project import project_progress
+from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
 from benchbuilder.config.spec.review_project import ProjectSpec
 
 
@@ -26,36 +26,41 @@ def test_standing_and_stage_decide_alike(tmp_path, seed):
     draw = random.Random(seed)
     world.waiting()
     world.votes(lambda person, row, paragraph, question: int(draw.random() < (0.8 if paragraph else 0.93)))
-    items, fates, notes = world.run()
-    shown = display(world.candidates, world.evidence)
-    asked = everything_asked(shown.tasks, world.spec)
-    ballot = world.stage().votes.collect(asked.keys(), tmp_path / "annotation")
+    items, outcomes, notes = world.run()
+    shown = make_candidate_tasks(world.candidates, world.evidence)
+    asked = judgement_requests(shown.tasks, world.spec)
+    ballot = world.stage().backend.collect(asked.keys(), tmp_path / "annotation")
 
-    found = standing(project(world.spec), shown.tasks, ballot)
+    found = project_progress(project(world.spec), shown.tasks, ballot)
 
     rows = {row.key: row for row in found.tasks}
     kept = {item.candidate for item in items}
     for candidate in world.candidates:
-        row = rows[shown.claim_of[candidate.id]]
-        assert (row.fate == "kept") == (candidate.id in kept)
-        if row.fate == "dropped":
+        row = rows[shown.task_key_of[candidate.id]]
+        assert (row.outcome == "kept") == (candidate.id in kept)
+        if row.outcome == "dropped":
             reason = {"min_evidence": "too_little_evidence"}.get(row.gate, f"not_{row.gate}")
-            assert fates[candidate.id]["reason"] == reason
+            assert outcomes[candidate.id]["reason"] == reason
             if row.gate == "min_evidence":
-                assert fates[candidate.id]["detail"].startswith(f"{row.decided:g} supporting")
+                assert outcomes[candidate.id]["detail"].startswith(f"{row.decided:g} supporting")
     assert found.count("open") == 0
     assert [(gate.name, gate.dropped, gate.kept) for gate in found.gates] == [
         (gate["gate"], gate["dropped"], gate["kept"]) for gate in notes["gates"]
     ]
     assert [
-        {"min_evidence": row.minimum, "kept": row.kept, "by_partition": row.by_partition, "without": row.without}
+        {
+            "min_evidence": row.minimum,
+            "kept": row.kept,
+            "by_partition": row.by_partition,
+            "without": row.kept_without_gate,
+        }
         for row in found.thresholds
     ] == notes["survivors"]
     for question in found.questions:
         agreed = notes["agreement"][question.name]
-        assert question.shared == agreed["n"]
+        assert question.shared_count == agreed["n"]
         for name, figure in question.measures.items():
             assert (figure.value, figure.low, figure.high) == tuple(
                 agreed[name].get(part) for part in ("value", "low", "high")
             )
-    assert sum(question.settled for question in found.questions) == notes["votes"]["adjudicated"]
+    assert sum(question.settled_count for question in found.questions) == notes["votes"]["adjudicated"]

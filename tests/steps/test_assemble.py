@@ -22,7 +22,7 @@ def built(facts, *, replaced=True, negated=True, ask=("tf", "oe")):
         other += [kept(REPLACE.map(row, {"fact": fact}))] if replaced else []
         asked = ([row, *other[-1:]] if "tf" in ask else []), ([row] if "oe" in ask else [])
         for stage, rows in ((TF, asked[0]), (OE, asked[1])):
-            questions += [fate.row for item in rows for fate in stage.map(item, {}) if isinstance(fate, Kept)]
+            questions += [outcome.row for item in rows for outcome in stage.map(item, {}) if isinstance(outcome, Kept)]
     tables = {
         "each": Table.of(questions, Question),
         "stated": Table.of(true, Statement),
@@ -37,7 +37,7 @@ FACTS = [choice(f"第{n}组患儿首选的药物是", "甲药", "乙药", "丙�
 
 def test_each_question_gets_the_right_and_a_wrong_answer():
     result, tables = built(FACTS)
-    rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
+    rows = [outcome.row for _, outcomes in result.outcomes for outcome in outcomes if isinstance(outcome, Kept)]
     assert len(rows) == len(tables["each"])
     for row in rows:
         assert row.answer.endswith("是甲药。")
@@ -53,7 +53,7 @@ def test_each_question_gets_the_right_and_a_wrong_answer():
 
 def test_every_statement_is_in_a_candidate_or_named_as_unused():
     result, tables = built(FACTS)
-    rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
+    rows = [outcome.row for _, outcomes in result.outcomes for outcome in outcomes if isinstance(outcome, Kept)]
     used = {parent for row in rows for parent in row.parents}
     for port in ("stated", "negated", "replaced"):
         ids = set(tables[port].ids())
@@ -63,18 +63,18 @@ def test_every_statement_is_in_a_candidate_or_named_as_unused():
 
 def test_without_a_wrong_answer_there_is_no_candidate():
     result, _ = built(FACTS[:3], replaced=False, ask=("oe",))
-    assert [fates[0].reason for _, fates in result.fates] == ["no_wrong_answer"] * 3
+    assert [outcomes[0].reason for _, outcomes in result.outcomes] == ["no_wrong_answer"] * 3
     assert set(result.unused["stated"].values()) == {"no_candidate"}
 
 
 def test_a_true_question_falls_back_on_the_replacement():
     result, _ = built(FACTS, negated=False, ask=("tf",))
-    rows = [fate.row for _, fates in result.fates for fate in fates if isinstance(fate, Kept)]
+    rows = [outcome.row for _, outcomes in result.outcomes for outcome in outcomes if isinstance(outcome, Kept)]
     assert any(row.expected == "yes" for row in rows)
     assert all("甲药" not in row.answer_wrong for row in rows)
 
 
 def test_statements_without_a_question_are_named():
     result, _ = built(FACTS[:2], ask=())
-    assert result.fates == []
+    assert result.outcomes == []
     assert set(result.unused["stated"].values()) == {"no_question"}

@@ -9,7 +9,7 @@ from claim_rows import choice, model_made, statement
 from test_writers import BY_MODEL, writer
 
 from benchbuilder.models.base import Reply
-from benchbuilder.steps.writer import Fault
+from benchbuilder.steps.writer import ReplyFault
 
 P = "产后出血最常见的原因"
 TRUE = statement(f"{P}是", "宫缩乏力")
@@ -21,7 +21,7 @@ def judged(kind: str, row: Any, said: str) -> Any:
     """The row that a reply makes, or its fault."""
     stage = writer(kind, strategy="model")
     text = stage._read(Reply(said, "complete"))
-    return text if isinstance(text, Fault) else stage.judge(row, {}, text, BY_MODEL)
+    return text if isinstance(text, ReplyFault) else stage.judge(row, {}, text, BY_MODEL)
 
 
 NOT_FALSE = [
@@ -80,7 +80,7 @@ NEGATE_BAD = [
 
 @pytest.mark.parametrize(("true", "said"), NEGATE_BAD)
 def test_what_is_not_plainly_false_is_refused(true, said):
-    assert isinstance(made := judged("negate", true, said), Fault), made
+    assert isinstance(made := judged("negate", true, said), ReplyFault), made
 
 
 @pytest.mark.parametrize("word", ["未必是", "没准是", "可能不是", "不见得是", "是不是"])
@@ -138,7 +138,7 @@ TF_BAD = [
 
 @pytest.mark.parametrize(("row", "said"), TF_BAD)
 def test_what_turns_the_verdict_is_refused(row, said):
-    assert isinstance(made := judged("ask_tf", row, said), Fault), made
+    assert isinstance(made := judged("ask_tf", row, said), ReplyFault), made
 
 
 OE_BAD = [
@@ -172,7 +172,7 @@ OE_BAD = [
 
 @pytest.mark.parametrize("said", OE_BAD)
 def test_what_asks_for_something_else_or_gives_the_answer_away_is_refused(said):
-    assert isinstance(made := judged("ask_oe", TRUE, said), Fault), made
+    assert isinstance(made := judged("ask_oe", TRUE, said), ReplyFault), made
 
 
 STATE_BAD = [
@@ -213,7 +213,7 @@ STATE_BAD = [
 
 @pytest.mark.parametrize("said", STATE_BAD)
 def test_a_true_statement_says_what_the_question_says_and_no_more(said):
-    assert isinstance(made := judged("state_choice", ASKED, said), Fault), made
+    assert isinstance(made := judged("state_choice", ASKED, said), ReplyFault), made
 
 
 def test_two_things_that_are_compared_do_not_change_places():
@@ -235,7 +235,7 @@ def test_two_things_that_are_compared_do_not_change_places():
 )
 def test_a_question_word_may_bring_its_noun(text, answer, asked):
     made = judged("ask_oe", model_made(text, answer), asked)
-    assert not isinstance(made, Fault), made
+    assert not isinstance(made, ReplyFault), made
     assert made.text == asked
 
 
@@ -267,7 +267,7 @@ SAID = {
 def test_what_stands_around_a_good_reply_is_taken_off(kind, form):
     row, text, label = SAID[kind]
     made = judged(kind, row, form.format(text=text, label=label))
-    assert not isinstance(made, Fault), made
+    assert not isinstance(made, ReplyFault), made
     assert made.text == text
 
 
@@ -303,7 +303,7 @@ def test_replies_that_no_check_need_look_at(said, fault):
 )
 def test_words_that_only_look_negative_do_not_stop_a_negation(question, answer):
     true = statement(question, answer)
-    assert writer("negate").applies(true, {}) is None
+    assert writer("negate").exclusion(true, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -320,5 +320,5 @@ def test_words_that_only_look_negative_do_not_stop_a_negation(question, answer):
 )
 def test_plain_negations_are_taken(text, answer, negated):
     made = judged("negate", model_made(text, answer), negated)
-    assert not isinstance(made, Fault), made
+    assert not isinstance(made, ReplyFault), made
     assert made.text == negated

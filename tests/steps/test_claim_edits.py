@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
-from benchbuilder.core.records.payloads import Fact, Option, SeveralChoice
+from benchbuilder.core.records.payloads import Fact, MultipleAnswerChoice, Option
 from benchbuilder.core.records.roles import Question, Statement
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 
 # --- replace ---------------------------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ def test_the_reference_takes_the_first_wrong_option():
 )
 def test_the_place_that_a_models_statement_passed_with_is_the_place_that_is_replaced(text, false):
     fact = choice("产妇产后何时可以下床活动", "6～12小时", "3～5日")
-    true = STATE.judge(fact, {}, text, MadeBy(rule="model"))
+    true = STATE.judge(fact, {}, text, ProducedBy(rule="model"))
     if text.count("12") > 1:  # the numbers of the question are said once: such a text would not pass
         assert true.reason == "inconsistent"
         true = model_made(text, "6～12小时")
@@ -115,15 +115,15 @@ TURNED = [{"find": "不正确(?=的是$)", "put": "正确"}]
 
 
 def several(question, right, *options):
-    payload = SeveralChoice(
+    payload = MultipleAnswerChoice(
         context="案情。",
         question=question,
         options=tuple(Option(key=key, text=text) for key, text in zip("ABCDE", options, strict=False)),
         answer_keys=tuple(right),
         category="ca",
     )
-    envelope = {"origin": Origin(file="q.jsonl", line=1), "made_by": MadeBy(rule="test"), "language": "zh"}
-    return Fact[SeveralChoice].build(payload=payload, partition="exam", **envelope)
+    envelope = {"origin": Origin(file="q.jsonl", line=1), "produced_by": ProducedBy(rule="test"), "language": "zh"}
+    return Fact[MultipleAnswerChoice].build(payload=payload, partition="exam", **envelope)
 
 
 def split(row, how="split"):
@@ -131,41 +131,41 @@ def split(row, how="split"):
 
 
 def test_a_question_becomes_a_fact_for_each_right_option():
-    fates = split(several("属于用益物权的是", "AB", "居住权", "地役权", "抵押权", "留置权"))
-    assert [fate.slot for fate in fates] == ["A", "B"]
-    facts = [fate.row.payload for fate in fates]
+    outcomes = split(several("属于用益物权的是", "AB", "居住权", "地役权", "抵押权", "留置权"))
+    assert [outcome.slot for outcome in outcomes] == ["A", "B"]
+    facts = [outcome.row.payload for outcome in outcomes]
     assert [fact.answer for fact in facts] == ["居住权", "地役权"]
     assert {fact.context + fact.category for fact in facts} == {"案情。ca"}
-    assert len({fate.row.id for fate in fates}) == 2
+    assert len({outcome.row.id for outcome in outcomes}) == 2
 
 
 def test_another_right_option_is_never_a_wrong_answer():
-    for fate in split(several("属于用益物权的是", "ABD", "居住权", "地役权", "抵押权", "宅基地使用权")):
-        assert [option.text for option in fate.row.payload.wrong_options()] == ["抵押权"]
+    for outcome in split(several("属于用益物权的是", "ABD", "居住权", "地役权", "抵押权", "宅基地使用权")):
+        assert [option.text for option in outcome.row.payload.wrong_options()] == ["抵押权"]
 
 
 def test_questions_with_several_are_dropped_where_the_recipe_says_so():
-    [fate] = split(several("属于用益物权的是", "AB", "居住权", "地役权", "抵押权"), "drop")
-    assert (fate.reason, fate.detail) == ("several_answers", "A B")
-    [fate] = split(several("属于担保物权的是", "C", "居住权", "地役权", "抵押权"), "drop")
-    assert isinstance(fate, Kept)
-    assert fate.slot == ""
+    [outcome] = split(several("属于用益物权的是", "AB", "居住权", "地役权", "抵押权"), "drop")
+    assert (outcome.reason, outcome.detail) == ("several_answers", "A B")
+    [outcome] = split(several("属于担保物权的是", "C", "居住权", "地役权", "抵押权"), "drop")
+    assert isinstance(outcome, Kept)
+    assert outcome.slot == ""
 
 
 @pytest.mark.parametrize("how", ["split", "drop"])
 def test_a_question_for_what_is_not_so_is_turned(how):
-    fates = split(several("关于定金，不正确的是", "BC", "甲说", "乙说", "丙说"), how)
-    assert [fate.row.payload.answer for fate in fates] == ["甲说"]
-    fact = fates[0].row
+    outcomes = split(several("关于定金，不正确的是", "BC", "甲说", "乙说", "丙说"), how)
+    assert [outcome.row.payload.answer for outcome in outcomes] == ["甲说"]
+    fact = outcomes[0].row
     assert fact.payload.question == "关于定金，正确的是"
     assert [option.text for option in fact.payload.wrong_options()] == ["乙说", "丙说"]
-    assert fact.made_by.rule.endswith("turned")
+    assert fact.produced_by.rule.endswith("turned")
 
 
 def test_where_every_option_is_wrong_nothing_is_right():
-    [fate] = split(several("关于定金，不正确的是", "ABC", "甲说", "乙说", "丙说"))
-    assert isinstance(fate, Dropped)
-    assert fate.reason == "none_right"
+    [outcome] = split(several("关于定金，不正确的是", "ABC", "甲说", "乙说", "丙说"))
+    assert isinstance(outcome, Dropped)
+    assert outcome.reason == "none_right"
 
 
 # --- deny ------------------------------------------------------------------------------------------------------------
@@ -215,13 +215,19 @@ def assembled(denied):
         true, false = pair(fact)
         tables["stated"].append(true)
         tables["replaced"].append(false)
-        questions += [fate.row for row in (true, false) for fate in asked.map(row, {}) if isinstance(fate, Kept)]
+        questions += [
+            outcome.row for row in (true, false) for outcome in asked.map(row, {}) if isinstance(outcome, Kept)
+        ]
     every = [*tables["stated"], *tables["replaced"]]
     rows = {port: Table.of(found, Statement) for port, found in tables.items()}
     if denied:
         rows["denied"] = Table.of([kept(make("deny", DENY).map(row, {})) for row in every], Statement)
     gathered = make("assemble", RULES["candidates"]).gather({"each": Table.of(questions, Question), **rows})
-    return [fate.row for _, fates in gathered.fates for fate in fates if isinstance(fate, Kept)], gathered, rows
+    return (
+        [outcome.row for _, outcomes in gathered.outcomes for outcome in outcomes if isinstance(outcome, Kept)],
+        gathered,
+        rows,
+    )
 
 
 def test_a_claim_of_its_own_is_answered_by_itself_or_by_its_denial():

@@ -10,7 +10,7 @@ from claim_rows import choice, kept, reason
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.outcomes import Dropped, Kept
 
 TABLE = Path(__file__).with_name("english_rules.tsv")
@@ -25,8 +25,8 @@ def stages() -> dict[str, Any]:
     made: dict[str, Any] = {}
     for step in ("state_choice", "negate_choice", "replace_choice", "ask_tf_choice", "ask_oe_choice"):
         spec = recipe.steps[step]
-        context = Context(seed=1, language="en", step=step, cache=Path("cache"), workplace=Path("workplace"))
-        made[step] = registry.find("stage", spec.kind).load()(spec, context)
+        context = StepContext(seed=1, language="en", step=step, cache=Path("cache"), workplace=Path("workplace"))
+        made[step] = registry.find_kind("step", spec.kind).load()(spec, context)
         made[step].open({})
     return made
 
@@ -35,10 +35,10 @@ def state(stages: dict[str, Any], question: str, answer: str, *wrong: str) -> An
     return kept(stages["state_choice"].map(choice(question, answer, *wrong), {}))
 
 
-def text_of(fates: Any) -> str:
+def text_of(outcomes: Any) -> str:
     """The text of the row that was kept, or a dash."""
-    (fate,) = fates
-    return fate.row.text if isinstance(fate, Kept) else "-"
+    (outcome,) = outcomes
+    return outcome.row.text if isinstance(outcome, Kept) else "-"
 
 
 def test_there_are_enough_pairs():
@@ -88,9 +88,9 @@ def test_a_wrong_option_stands_only_where_it_fits(stages, question, answer, wron
 def test_an_option_of_another_shape_is_named_as_the_reason(stages):
     fact = choice("Which of the following can cause ulcers?", "Ibuprofen", "Spicy dishes")
     row = kept(stages["state_choice"].map(fact, {}))
-    (fate,) = stages["replace_choice"].map(row, {"fact": fact})
-    assert isinstance(fate, Dropped)
-    assert fate.reason == "other_shape"
+    (outcome,) = stages["replace_choice"].map(row, {"fact": fact})
+    assert isinstance(outcome, Dropped)
+    assert outcome.reason == "other_shape"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_statement_carries_the_case_that_stood_before_it(stages):
     fact = choice("Which of the following is the most likely diagnosis?", "Gout", context="A man has a painful toe. ")
     row = kept(stages["state_choice"].map(fact, {}))
     assert (row.context, row.joined) == ("A man has a painful toe. ", "template")
-    assert row.made_by.rule.endswith("/named")
+    assert row.produced_by.rule.endswith("/named")
     assert kept(stages["ask_oe_choice"].map(row, {})).context == row.context
 
 
@@ -139,5 +139,5 @@ def test_a_statement_carries_the_case_that_stood_before_it(stages):
     ],
 )  # fmt: skip
 def test_the_ledger_says_by_name_why_no_rule_does_it(stages, question, answer, detail):
-    (fate,) = stages["state_choice"].map(choice(question, answer), {})
-    assert fate.detail.startswith(detail)
+    (outcome,) = stages["state_choice"].map(choice(question, answer), {})
+    assert outcome.detail.startswith(detail)

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from preparation_rows import triple
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import same_key
-from benchbuilder.steps.language.composing import keys_of
+from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.steps.language.composing import comparison_keys
 from benchbuilder.steps.replace_triple import ReplaceTriple, ReplaceTripleSpec
 
 NAMES = ["甲", "乙", "丙", "丁", "戊", "Ａ", "a", "甲乙"]
@@ -55,7 +55,7 @@ def spec(**more):
 
 
 def made(cls, folder, **more):
-    return cls(spec(**more), Context(seed=1, language="zh", step="known", cache=folder, workplace=folder))
+    return cls(spec(**more), StepContext(seed=1, language="zh", step="known", cache=folder, workplace=folder))
 
 
 def facts(edges):
@@ -68,14 +68,14 @@ def facts(edges):
 def statement(fact):
     text = f"{fact.payload.head}：{fact.payload.tail}"
     return Statement.child(
-        fact, made_by=fact.made_by, polarity="true", text=text, joined="template", context="", fact=fact.id, checks=(),
+        fact, produced_by=fact.produced_by, polarity="true", text=text, joined="template", context="", fact=fact.id, checks=(),
         answer=Span(start=len(fact.payload.head) + 1, end=len(text)),
     )  # fmt: skip
 
 
 def told(stage, rows):
-    fates = [next(iter(stage.map(statement(row), {"fact": row}))) for row in rows]
-    return [fate.row.text if isinstance(fate, Kept) else fate.reason for fate in fates]
+    outcomes = [next(iter(stage.map(statement(row), {"fact": row}))) for row in rows]
+    return [outcome.row.text if isinstance(outcome, Kept) else outcome.reason for outcome in outcomes]
 
 
 @settings(deadline=None, max_examples=150)
@@ -154,4 +154,4 @@ def test_what_cannot_be_prepared_leaves_nothing(tmp_path, monkeypatch):
 )
 def test_keys_are_made_by_the_column(texts, ignore):
     column = pa.array(["x", *texts], pa.string()).slice(1)
-    assert keys_of(column, ignore).to_pylist() == [same_key(text, ignore) for text in texts]
+    assert comparison_keys(column, ignore).to_pylist() == [comparison_key(text, ignore) for text in texts]

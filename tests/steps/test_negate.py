@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from claim_rows import REFERENCE, RULES, kept, make, model_made, reason, statement, tokenizer
 
-from benchbuilder.core.records.row import MadeBy, Span
-from benchbuilder.steps.writer import Fault
+from benchbuilder.core.records.row import ProducedBy, Span
+from benchbuilder.steps.writer import ReplyFault
 
 SPEC = {**RULES["negate_choice"], "tokenizer": tokenizer("jieba")}
 
@@ -111,7 +111,7 @@ SAID = "治疗先兆子痫应使用硫酸镁，静脉滴注。"
 
 
 def judged(stage, text, true=None):
-    return stage.judge(true or model_made(SAID, "硫酸镁"), {}, text, MadeBy(rule="model"))
+    return stage.judge(true or model_made(SAID, "硫酸镁"), {}, text, ProducedBy(rule="model"))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def judged(stage, text, true=None):
 )
 def test_a_models_negation_is_the_true_statement_with_one_part_changed(stage, text, seam):
     row = judged(stage, text)
-    assert not isinstance(row, Fault), row
+    assert not isinstance(row, ReplyFault), row
     assert (row.polarity, row.joined) == ("false", "negation")
     assert row.answer.of(row.text) == "硫酸镁"
     assert row.seam.of(row.text) == seam
@@ -150,7 +150,7 @@ def test_a_models_negation_is_the_true_statement_with_one_part_changed(stage, te
 )
 def test_what_a_model_negates_is_checked(stage, text, fault):
     made = judged(stage, text)
-    assert isinstance(made, Fault), made
+    assert isinstance(made, ReplyFault), made
     assert made.reason == fault
 
 

@@ -13,22 +13,22 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Choice, Fact, Term, Triple
 from benchbuilder.core.text.script import Conversion, convert_script
-from benchbuilder.pipeline.accounting.shard import settle_map, settle_tickets
+from benchbuilder.pipeline.accounting.shard import account_batch, account_map
 
 # --- convert script --------------------------------------------------------------------------------------------------
 
 
 def test_traditional_rows_are_converted_and_the_original_is_kept():
     row = triple("嬰兒濕疹", "臨床表現", "紅斑", head_terms=("嬰兒濕疹", "奶癬"))
-    (fate,) = make("convert_script", convert="t2s").map(row, {})
-    out = fate.row
+    (outcome,) = make("convert_script", convert="t2s").map(row, {})
+    out = outcome.row
     assert (out.payload.head, out.payload.relation, out.payload.tail) == ("婴儿湿疹", "临床表现", "红斑")
     assert out.payload.head_terms == ("婴儿湿疹", "奶癣")
     assert "嬰兒濕疹" in out.original
     assert out.of == row.id
     assert out.id != row.id
     assert type(out) is type(row)
-    assert out.made_by.rule == "convert_script/t2s"
+    assert out.produced_by.rule == "convert_script/t2s"
 
 
 def test_rows_that_nothing_changes_pass_as_they_are():
@@ -53,11 +53,11 @@ def test_the_stage_can_be_pickled():
 
 
 def by_the_column(stage, table):
-    """The rows and fates of a table, and the same made row by row."""
+    """The rows and outcomes of a table, and the same made row by row."""
     rows = list(table)
-    rowwise = settle_map(stage, rows, [list(stage.map(row, {})) for row in rows], table.row)
-    columnar = settle_tickets(stage, table, stage.map_columns(table), table.row)
-    assert columnar.fates.equals(rowwise.fates)
+    rowwise = account_map(stage, rows, [list(stage.map(row, {})) for row in rows], table.row)
+    columnar = account_batch(stage, table, stage.map_columns(table), table.row)
+    assert columnar.outcomes.equals(rowwise.outcomes)
     assert columnar.rows.arrow.equals(rowwise.rows.arrow)
     return columnar
 
@@ -84,7 +84,7 @@ def test_triples_are_converted_by_the_column_as_row_by_row(done, texts, start):
 def test_questions_are_converted_by_the_column_where_only_an_option_changes():
     rows = [choice("诊断是"), choice("诊断是", "濕疹", options=("濕疹", "肺炎")), choice("诊断\n是", line=2)]
     shard = by_the_column(make("convert_script", convert="t2s"), Table.of(rows, Fact[Choice]))
-    assert [row.made_by.rule for row in shard.rows] == ["reader", "convert_script/t2s", "reader"]
+    assert [row.produced_by.rule for row in shard.rows] == ["reader", "convert_script/t2s", "reader"]
 
 
 def test_a_payload_that_does_not_convert_by_field_is_looked_at_row_by_row():
@@ -113,8 +113,8 @@ def test_texts_converted_at_one_go_do_not_touch_each_other(conversion, texts):
 
 
 def cleaned(question, **changes):
-    (fate,) = make("clean_choice", **{**zh("clean"), **changes}).map(choice(question), {})
-    return fate.row.payload.question
+    (outcome,) = make("clean_choice", **{**zh("clean"), **changes}).map(choice(question), {})
+    return outcome.row.payload.question
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_the_number_of_a_sub_question_can_be_deleted_without_a_break():
 
 def test_white_space_takes_one_form_in_question_options_and_answer():
     row = choice("患儿　　缺乏的是", "维生素 D", options=("维生素 D", "维生素　A"))
-    (fate,) = make("clean_choice", **zh("clean")).map(row, {})
-    assert fate.row.payload.question == "患儿 缺乏的是"
-    assert [option.text for option in fate.row.payload.options] == ["维生素 D", "维生素 A"]
+    (outcome,) = make("clean_choice", **zh("clean")).map(row, {})
+    assert outcome.row.payload.question == "患儿 缺乏的是"
+    assert [option.text for option in outcome.row.payload.options] == ["维生素 D", "维生素 A"]
 
 
 def test_an_option_that_becomes_the_answer_is_a_drop():
@@ -164,16 +164,16 @@ def test_a_clean_row_passes_as_it_is():
 
 def test_with_a_context_the_number_is_taken_off_the_context():
     row = choice("3．诊断是？", context="2．患儿发热。")
-    (fate,) = make("clean_choice", **zh("clean")).map(row, {})
-    assert (fate.row.payload.context, fate.row.payload.question) == ("患儿发热。", "诊断是")
+    (outcome,) = make("clean_choice", **zh("clean")).map(row, {})
+    assert (outcome.row.payload.context, outcome.row.payload.question) == ("患儿发热。", "诊断是")
 
 
 # --- split stem ------------------------------------------------------------------------------------------------------
 
 
 def split(stem, context="", **changes):
-    (fate,) = make("split_stem", **{**zh("stem"), **changes}).map(choice(stem, context=context), {})
-    return fate.row.payload.context, fate.row.payload.question
+    (outcome,) = make("split_stem", **{**zh("stem"), **changes}).map(choice(stem, context=context), {})
+    return outcome.row.payload.context, outcome.row.payload.question
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import MadeBy
-from benchbuilder.steps.writer import Fault
+from benchbuilder.core.records.row import ProducedBy
+from benchbuilder.steps.writer import ReplyFault
 
 # --- ask tf ----------------------------------------------------------------------------------------------------------
 
@@ -26,12 +26,12 @@ def test_each_fact_is_asked_about_once_and_both_verdicts_occur():
         fact = choice(f"第{number}产程首选的处理是", "甲法", "乙法")
         true = kept(STATE.map(fact, {}))
         false = kept(REPLACE.map(true, {"fact": fact}))
-        fates = [fate for row in (true, false) for fate in stage.map(row, {})]
-        [question] = [fate.row for fate in fates if isinstance(fate, Kept)]
+        outcomes = [outcome for row in (true, false) for outcome in stage.map(row, {})]
+        [question] = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
         asked = true if question.expected == "yes" else false
         assert question.of == asked.id
         assert question.text == asked.text.removesuffix("。") + "吗？"
-        assert [fate.reason for fate in fates if not isinstance(fate, Kept)] == ["other_polarity"]
+        assert [outcome.reason for outcome in outcomes if not isinstance(outcome, Kept)] == ["other_polarity"]
         verdicts.append(question.expected)
     assert 15 < verdicts.count("yes") < 45
 
@@ -44,11 +44,11 @@ def test_even_asks_about_as_many_false_statements_as_there_can_be():
         rows += [true, kept(REPLACE.map(true, {"fact": fact}))] if number % 4 else [true]
     stage = make("ask_tf", {**SPEC, "polarity": "even"})
     stage.open({"statements": Table.of(rows, Statement)})
-    asked = [fate.row.expected for row in rows for fate in stage.map(row, {}) if isinstance(fate, Kept)]
+    asked = [outcome.row.expected for row in rows for outcome in stage.map(row, {}) if isinstance(outcome, Kept)]
     assert (asked.count("yes"), asked.count("no")) == (20, 20)
     few = [row for row in rows if row.polarity == "true" or row.fact == rows[1].fact]
     stage.open({"statements": Table.of(few, Statement)})
-    asked = [fate.row.expected for row in few for fate in stage.map(row, {}) if isinstance(fate, Kept)]
+    asked = [outcome.row.expected for row in few for outcome in stage.map(row, {}) if isinstance(outcome, Kept)]
     assert asked.count("no") == len({row.fact for row in few if row.polarity == "false"})
     assert len(asked) == 40
 
@@ -92,8 +92,8 @@ def test_a_fact_without_a_false_statement_is_asked_about_its_true_one():
     false = [kept(REPLACE.map(row, {"fact": fact})) for fact, row in zip(facts[:10], true, strict=False)]
     everything = Table.of([*true, *false], Statement)
     stage = make("ask_tf", SPEC, lookups={"statements": everything})
-    fates = [fate for row in everything for fate in stage.map(row, {})]
-    asked = [fate.row for fate in fates if isinstance(fate, Kept)]
+    outcomes = [outcome for row in everything for outcome in stage.map(row, {})]
+    asked = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
     assert sorted(question.fact for question in asked) == sorted(fact.id for fact in facts)
     assert {question.expected for question in asked if question.fact in {f.id for f in facts[10:]}} == {"yes"}
     assert {question.expected for question in asked if question.fact in {f.id for f in facts[:10]}} == {"yes", "no"}
@@ -101,7 +101,7 @@ def test_a_fact_without_a_false_statement_is_asked_about_its_true_one():
 
 def judged(true, text):
     stage = make("ask_tf", {**SPEC, "polarity": "true_only"})
-    return stage.judge(true, {}, text, MadeBy(rule="model"))
+    return stage.judge(true, {}, text, ProducedBy(rule="model"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def judged(true, text):
 )
 def test_a_models_question_holds_the_statement(text, asked):
     row = judged(statement("新生儿脐带夹闭后首选的处理是", "保持干燥", context="男婴。"), text)
-    assert not isinstance(row, Fault), row
+    assert not isinstance(row, ReplyFault), row
     assert (row.text, row.type, row.expected, row.context) == (asked, "tf", "yes", "男婴。")
     assert "same_negations" in row.checks
 
@@ -140,7 +140,7 @@ def test_a_models_question_holds_the_statement(text, asked):
 )
 def test_what_a_model_asks_is_checked(text, fault):
     made = judged(statement("新生儿脐带夹闭后首选的处理是", "保持干燥"), text)
-    assert isinstance(made, Fault), made
+    assert isinstance(made, ReplyFault), made
     assert made.reason == fault
 
 
@@ -244,8 +244,8 @@ SAID = model_made("足月新生儿的脐带一般在生后1～2周脱落。", "1
 
 @pytest.mark.parametrize("text", ["足月新生儿的脐带一般在生后多久脱落？", "足月新生儿的脐带，一般在生后几周脱落?"])
 def test_a_models_question_asks_for_the_answer(stage, text):
-    row = stage.judge(SAID, {}, text, MadeBy(rule="model"))
-    assert not isinstance(row, Fault), row
+    row = stage.judge(SAID, {}, text, ProducedBy(rule="model"))
+    assert not isinstance(row, ReplyFault), row
     assert (row.text, row.type, row.expected) == (text.replace("?", "？"), "oe", "")
     assert row.checks == ("one_question", "asks", "keeps_statement", "no_leak")
 
@@ -263,12 +263,12 @@ def test_a_models_question_asks_for_the_answer(stage, text):
     ],
 )
 def test_what_a_model_asks_openly_is_checked(stage, text, fault):
-    made = stage.judge(SAID, {}, text, MadeBy(rule="model"))
-    assert isinstance(made, Fault), made
+    made = stage.judge(SAID, {}, text, ProducedBy(rule="model"))
+    assert isinstance(made, ReplyFault), made
     assert made.reason == fault
 
 
 def test_a_question_word_of_the_statement_does_not_ask(stage):
     true = model_made("如何喂养取决于月龄。", "月龄")
-    assert stage.judge(true, {}, "如何喂养取决于时间？", MadeBy(rule="model")).reason == "no_question_word"
-    assert stage.judge(true, {}, "如何喂养取决于什么？", MadeBy(rule="model")).text == "如何喂养取决于什么？"
+    assert stage.judge(true, {}, "如何喂养取决于时间？", ProducedBy(rule="model")).reason == "no_question_word"
+    assert stage.judge(true, {}, "如何喂养取决于什么？", ProducedBy(rule="model")).text == "如何喂养取决于什么？"

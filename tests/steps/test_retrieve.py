@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Candidate, Passage
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.steps.retrieve import Retrieve, RetrieveSpec
@@ -29,7 +29,7 @@ WIKI = ["神经管缺陷是一类先天畸形。", "胎盘是母体与胎儿之�
 def passage(base, number, text):
     return Passage.build(
         base=base, document=f"{base}-{number}", title=f"第{number}节", text=text,
-        origin=Origin(file=f"{base}.jsonl", line=number), made_by=MadeBy(rule="corpus"), language="zh", partition=base,
+        origin=Origin(file=f"{base}.jsonl", line=number), produced_by=ProducedBy(rule="corpus"), language="zh", partition=base,
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def candidate(**changes):
     }  # fmt: skip
     envelope = {
         "of": "question-1", "parents": ("question-1", "fact-1"), "origin": Origin(file="q.jsonl", line=3),
-        "made_by": MadeBy(rule="assemble"), "language": "zh", "partition": "medqa",
+        "produced_by": ProducedBy(rule="assemble"), "language": "zh", "partition": "medqa",
     }  # fmt: skip
     return Candidate.build(**{**fields, **envelope, **changes})
 
@@ -60,7 +60,7 @@ def stage(tmp_path, query=("question", "answer"), **retriever):
     }
     bm25 = Bm25Spec(kind="bm25", tokenizer=JiebaSpec(kind="jieba"), **{**settings, **retriever})
     spec = RetrieveSpec.model_validate({"kind": "retrieve", "from": "candidates", "query": query, "retriever": bm25})
-    return Retrieve(spec, Context(seed=1, language="zh", step="evidence", cache=tmp_path, workplace=tmp_path))
+    return Retrieve(spec, StepContext(seed=1, language="zh", step="evidence", cache=tmp_path, workplace=tmp_path))
 
 
 def opened(tmp_path, texts=None, **changes):
@@ -76,10 +76,10 @@ def opened(tmp_path, texts=None, **changes):
 def test_the_best_of_each_base(tmp_path):
     made, rows = opened(tmp_path)
     row = candidate()
-    fates = list(made.map(row, {}))
-    assert all(isinstance(fate, Kept) for fate in fates)
-    assert [fate.slot for fate in fates] == ["textbook:1", "textbook:2", "wiki:1"]
-    found = [fate.row for fate in fates]
+    outcomes = list(made.map(row, {}))
+    assert all(isinstance(outcome, Kept) for outcome in outcomes)
+    assert [outcome.slot for outcome in outcomes] == ["textbook:1", "textbook:2", "wiki:1"]
+    found = [outcome.row for outcome in outcomes]
     assert {e.document for e in found[:2]} == {"textbook-1", "textbook-3"}
     assert found[0].score >= found[1].score > 0
     wiki = found[2]
@@ -94,13 +94,13 @@ def test_the_best_of_each_base(tmp_path):
 
 def test_the_wrong_answer_is_not_part_of_the_query(tmp_path):
     made, _ = opened(tmp_path)
-    assert "wiki-3" not in {fate.row.document for fate in made.map(candidate(), {})}
+    assert "wiki-3" not in {outcome.row.document for outcome in made.map(candidate(), {})}
 
 
 def test_the_recipe_says_what_the_query_is(tmp_path):
     texts = [passage("wiki", 1, "孕妇需要产检。"), *(passage("wiki", n, t) for n, t in enumerate(BOOK, 2))]
     made, _ = opened(tmp_path, texts, query=("context",))
-    assert [fate.row.document for fate in made.map(candidate(), {})] == ["wiki-1"]
+    assert [outcome.row.document for outcome in made.map(candidate(), {})] == ["wiki-1"]
     with pytest.raises(ValidationError):
         stage(tmp_path, query=("answer_wrong",))
     with pytest.raises(ValidationError):
@@ -109,15 +109,15 @@ def test_the_recipe_says_what_the_query_is(tmp_path):
 
 def test_no_hit_at_all_drops_the_candidate(tmp_path):
     made, _ = opened(tmp_path)
-    (fate,) = made.map(candidate(question="Xylophone?", answer="Zebra!"), {})
-    assert isinstance(fate, Dropped)
-    assert fate.reason == "no_evidence"
+    (outcome,) = made.map(candidate(question="Xylophone?", answer="Zebra!"), {})
+    assert isinstance(outcome, Dropped)
+    assert outcome.reason == "no_evidence"
 
 
 def test_no_passages_at_all(tmp_path):
     made = stage(tmp_path)
     made.open({"passages": Table.of([], Passage)})
-    assert [fate.reason for fate in made.map(candidate(), {})] == ["no_evidence"]
+    assert [outcome.reason for outcome in made.map(candidate(), {})] == ["no_evidence"]
 
 
 def test_picklable_before_and_equal_after_opening_again(tmp_path):
@@ -129,21 +129,21 @@ def test_picklable_before_and_equal_after_opening_again(tmp_path):
     assert "jieba" in made.fingerprint()
 
 
-def fates_of(made, table):
-    """What `map` says of each row: line, slot, fate, reason, detail."""
+def outcomes_of(made, table):
+    """What `map` says of each row: line, slot, outcome, reason, detail."""
     lines, kept = [], []
     for place, row in enumerate(table):
-        for fate in made.map(row, {}):
-            if isinstance(fate, Kept):
-                lines.append((place, fate.slot, "kept", "", ""))
-                kept.append(fate.row)
+        for outcome in made.map(row, {}):
+            if isinstance(outcome, Kept):
+                lines.append((place, outcome.slot, "kept", "", ""))
+                kept.append(outcome.row)
             else:
-                lines.append((place, fate.slot, "dropped", fate.reason, fate.detail))
+                lines.append((place, outcome.slot, "dropped", outcome.reason, outcome.detail))
     return lines, kept
 
 
-def lines_of(tickets):
-    columns = (tickets.row, tickets.slots, tickets.fates, tickets.reasons, tickets.details)
+def lines_of(branches):
+    columns = (branches.row, branches.slots, branches.outcomes, branches.reasons, branches.details)
     return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
@@ -177,12 +177,12 @@ def test_by_the_column_as_row_by_row(tmp_path, query, cuts):
     made = stage(tmp_path, query)
     made.open({"passages": Table(pa.concat_tables(parts), Passage)})
     table = Table.of(candidates(), Candidate)
-    tickets = made.map_columns(table)
-    lines, kept = fates_of(made, table)
-    assert lines_of(tickets) == lines
+    branches = made.map_columns(table)
+    lines, kept = outcomes_of(made, table)
+    assert lines_of(branches) == lines
     assert {line[2] for line in lines} >= {"kept"}
-    assert list(tickets.rows) == kept
-    assert tickets.rows.arrow.equals(Table.of(kept, type(kept[0])).arrow)
+    assert list(branches.rows) == kept
+    assert branches.rows.arrow.equals(Table.of(kept, type(kept[0])).arrow)
     some = made.map_columns(Table(table.arrow.slice(2, 2), Candidate))
     assert lines_of(some) == [(row - 2, *rest) for row, *rest in lines if row in (2, 3)]
 
@@ -194,12 +194,12 @@ def test_no_candidates_and_no_passages_by_the_column(tmp_path):
     empty = stage(tmp_path)
     empty.open({"passages": Table.of([], Passage)})
     table = Table.of([candidate()], Candidate)
-    assert lines_of(empty.map_columns(table)) == fates_of(empty, table)[0]
+    assert lines_of(empty.map_columns(table)) == outcomes_of(empty, table)[0]
 
 
 def test_indices_are_made_once_and_only_for_bases_that_changed(tmp_path, monkeypatch):
     cut = []
-    words = "benchbuilder.retrieval.retrievers.index_terms.Words.tokens"
+    words = "benchbuilder.retrieval.retrievers.index_terms.IndexTerms.tokens"
     tokens = Retrieve._make_retriever(stage(tmp_path))._words.tokens
 
     def noted(self, text):

@@ -42,7 +42,7 @@ def screened(step, *rows):
     return result
 
 
-def question_fate(question, answer="先天性心脏病", context=""):
+def question_outcome(question, answer="先天性心脏病", context=""):
     row = choice(question, answer, options=(answer, "肺炎"), context=context)
     return screened("screen_questions", row).reasons[0]
 
@@ -71,19 +71,19 @@ def question_fate(question, answer="先天性心脏病", context=""):
     ],
 )
 def test_the_bundled_checks_of_questions(question, reason):
-    assert question_fate(question) == reason
+    assert question_outcome(question) == reason
 
 
 def test_lengths_are_bounds_of_the_spec():
-    assert question_fate("一二三四五六", "七八九十") == "too_short"
-    assert question_fate("一二三四五六七", "七八九十") is None
-    assert question_fate("一二三四五六", "一" * 11) == "answer_too_long"
-    assert question_fate("一" * 21, "二" * 9) is None
-    assert question_fate("一" * 21, "二" * 10) == "too_long"
+    assert question_outcome("一二三四五六", "七八九十") == "too_short"
+    assert question_outcome("一二三四五六七", "七八九十") is None
+    assert question_outcome("一二三四五六", "一" * 11) == "answer_too_long"
+    assert question_outcome("一" * 21, "二" * 9) is None
+    assert question_outcome("一" * 21, "二" * 10) == "too_long"
 
 
 def test_what_stands_before_the_question_may_not_speak_of_options():
-    assert question_fate("也属于先天畸形的疾病是", context="下列疾病中，") == "meta_before"
+    assert question_outcome("也属于先天畸形的疾病是", context="下列疾病中，") == "meta_before"
 
 
 @pytest.mark.parametrize(

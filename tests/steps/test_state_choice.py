@@ -7,8 +7,8 @@ from claim_rows import RULES, choice, kept, make, reason
 from pydantic import ValidationError
 
 from benchbuilder.core.records.outcomes import NotApplicable
-from benchbuilder.core.records.row import MadeBy
-from benchbuilder.steps.writer import Fault
+from benchbuilder.core.records.row import ProducedBy
+from benchbuilder.steps.writer import ReplyFault
 
 # --- state choice ----------------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ def test_too_long_statements_are_dropped():
 
 
 def judged(stage, question, answer, text, *wrong):
-    return stage.judge(choice(question, answer, *wrong, context="孕妇，30岁。"), {}, text, MadeBy(rule="model"))
+    return stage.judge(choice(question, answer, *wrong, context="孕妇，30岁。"), {}, text, ProducedBy(rule="model"))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def judged(stage, question, answer, text, *wrong):
 )
 def test_a_models_statement_holds_question_and_answer(stage, question, answer, text, stated, said):
     row = judged(stage, question, answer, text)
-    assert not isinstance(row, Fault), row
+    assert not isinstance(row, ReplyFault), row
     assert (row.text, row.answer.of(row.text), row.seam, row.joined) == (stated, said, None, "model")
     assert (row.polarity, row.context) == ("true", "孕妇，30岁。")
     assert ("holds_answer" in row.checks) == (said == answer)
@@ -119,7 +119,7 @@ def test_a_models_statement_holds_question_and_answer(stage, question, answer, t
 )
 def test_what_a_model_writes_is_checked(stage, question, answer, text, fault):
     made = judged(stage, question, answer, text)
-    assert isinstance(made, Fault), made
+    assert isinstance(made, ReplyFault), made
     assert made.reason == fault
 
 
@@ -165,7 +165,7 @@ def test_an_option_stands_as_a_statement_behind_what_was_said_before():
     assert (row.text, row.context, row.polarity) == ("定金合同自交付时成立。", "案情。关于定金，", "true")
     assert row.answer.of(row.text) == "定金合同自交付时成立"
     assert row.seam is None
-    assert row.made_by.rule.endswith("claims")
+    assert row.produced_by.rule.endswith("claims")
 
 
 def test_an_option_is_put_into_the_sentence_of_its_question():
@@ -175,8 +175,8 @@ def test_an_option_is_put_into_the_sentence_of_its_question():
 
 
 def test_another_question_is_none_of_this_branch():
-    [fate] = stated("定金的数额不得超过", "两成")
-    assert isinstance(fate, NotApplicable)
+    [outcome] = stated("定金的数额不得超过", "两成")
+    assert isinstance(outcome, NotApplicable)
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,13 @@ def test_another_question_is_none_of_this_branch():
     ],
 )
 def test_what_does_not_stand_is_dropped(question, answer, reason):
-    [fate] = stated(question, answer)
-    assert fate.reason == reason
+    [outcome] = stated(question, answer)
+    assert outcome.reason == reason
 
 
 def test_a_form_is_taken_away_by_null():
-    [fate] = stated("下列权利中，属于用益物权的有", "居住权", forms={**SPEC["forms"], "belongs": None})
-    assert isinstance(fate, NotApplicable)
+    [outcome] = stated("下列权利中，属于用益物权的有", "居住权", forms={**SPEC["forms"], "belongs": None})
+    assert isinstance(outcome, NotApplicable)
 
 
 @pytest.mark.parametrize(

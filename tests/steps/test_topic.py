@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from preparation_rows import choice, make, page, triple
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact, Triple
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.text.normalise import compose, folded
+from benchbuilder.core.text.normalise import compose_characters, fold_text
 from benchbuilder.core.text.wordlist import WordFinder
 from benchbuilder.steps.topic import Topic, TopicSpec
 
@@ -108,10 +108,10 @@ TEXTS = st.lists(st.tuples(PART, PART, st.lists(PART, max_size=2)), max_size=6)
 def judged(row, words, match, fold, groups):
     """What the stage says of a row, by the plain definition: whether it is on topic, and the words that it holds."""
     holds = str.__eq__ if match == "exact" else str.__contains__
-    texts = {name: [folded(text, fold) for text in said] for name, said in row.payload.texts().items()}
+    texts = {name: [fold_text(text, fold) for text in said] for name, said in row.payload.texts().items()}
     hits = {
         group: {
-            word for word in words for field in fields for text in texts[field] if holds(text, folded(word, fold))
+            word for word in words for field in fields for text in texts[field] if holds(text, fold_text(word, fold))
         }
         for group, fields in groups.items()
     }  # fmt: skip
@@ -123,16 +123,16 @@ def judged(row, words, match, fold, groups):
 @settings(deadline=None, max_examples=40)
 @given(words=WORDS, texts=TEXTS)
 def test_a_table_is_judged_as_each_of_its_rows(match, fold, words, texts):
-    words = tuple(dict.fromkeys(compose(word) for word in words))
-    words = tuple({folded(word, fold): word for word in words if folded(word, fold)}.values())
+    words = tuple(dict.fromkeys(compose_characters(word) for word in words))
+    words = tuple({fold_text(word, fold): word for word in words if fold_text(word, fold)}.values())
     groups = {"head": ("head", "head_terms"), "tail": ("tail",)}
     stage = Topic(
         TopicSpec.model_validate(
             {"kind": "topic", "from": "x", "words": "w", "match": match, "fold": fold, "groups": groups}
         ),
-        Context(seed=1, language="zh", step="topic", cache=Path(), workplace=Path()),
+        StepContext(seed=1, language="zh", step="topic", cache=Path(), workplace=Path()),
     )
-    stage.look_for(words)
+    stage.set_words(words)
     rows = [triple(head, "是", tail, line=n, head_terms=tuple(more)) for n, (head, tail, more) in enumerate(texts)]
     result = stage.screen(Table.of(rows, Fact[Triple]))
     wanted = [judged(row, words, match, fold, groups) for row in rows]

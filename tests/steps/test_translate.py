@@ -9,16 +9,16 @@ import pytest
 import yaml
 from claim_rows import PROMPTS
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.models.base import Reply
 from benchbuilder.models.providers.openai import OpenAISpec
 from benchbuilder.steps.merge_terms import MergeTerms, MergeTermsSpec
-from benchbuilder.steps.normalise_term import TidyTerm, TidyTermSpec
+from benchbuilder.steps.normalise_term import NormaliseTerm, NormaliseTermSpec
 from benchbuilder.steps.translate import Translate, TranslateSpec, read_dictionary
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -33,7 +33,7 @@ def settings(language: str, step: str) -> dict[str, Any]:
 def term(text: str, language: str = "en", line: int = 1, name: str = "glossary", **more: Any) -> Fact[Term]:
     return Fact[Term].build(
         payload=Term(text=text, lists=(name,), **more), origin=Origin(file=f"{name}.txt", line=line),
-        made_by=MadeBy(rule="terms"), language=language, partition=name,
+        produced_by=ProducedBy(rule="terms"), language=language, partition=name,
     )  # fmt: skip
 
 
@@ -46,8 +46,8 @@ def dictionary(tmp_path: Path) -> Path:
 
 def translate(**spec: Any) -> Translate:
     given = {**settings("zh", "translate"), "kind": "translate", "from": "rows", "about": "孕产妇与婴儿保健", **spec}
-    given["prompt"] = {"path": "zh/translate_term.j2", "at": str(PROMPTS / "zh" / "translate_term.j2")}
-    context = Context(seed=1, language="zh", step="translate", cache=Path("cache"), workplace=Path("people"))
+    given["prompt"] = {"path": "zh/translate_term.j2", "resolved_path": str(PROMPTS / "zh" / "translate_term.j2")}
+    context = StepContext(seed=1, language="zh", step="translate", cache=Path("cache"), workplace=Path("people"))
     stage = Translate(TranslateSpec.model_validate(given), context)
     stage.open({})
     return stage
@@ -66,22 +66,22 @@ def talk(stage: Translate, row: Fact[Term], *replies: str) -> tuple[list[Any], l
 
 
 def test_the_dictionary_gives_every_translation_a_row_of_its_own(dictionary):
-    fates, asked = talk(translate(dictionary=str(dictionary), model=MODEL), term("Pre-Eclampsia", note="n"))
+    outcomes, asked = talk(translate(dictionary=str(dictionary), model=MODEL), term("Pre-Eclampsia", note="n"))
     assert asked == []
-    assert [fate.row.payload.text for fate in fates] == ["先兆子痫", "子痫前期"]
-    assert {fate.slot for fate in fates} == {"1", "2"}
-    assert len({fate.row.id for fate in fates}) == 2
-    for fate in fates:
-        assert fate.row.payload.original == ("Pre-Eclampsia",)
-        assert fate.row.payload.translated_by == ("dictionary.tsv",)
-        assert (fate.row.payload.note, fate.row.language) == ("n", "zh")
+    assert [outcome.row.payload.text for outcome in outcomes] == ["先兆子痫", "子痫前期"]
+    assert {outcome.slot for outcome in outcomes} == {"1", "2"}
+    assert len({outcome.row.id for outcome in outcomes}) == 2
+    for outcome in outcomes:
+        assert outcome.row.payload.original == ("Pre-Eclampsia",)
+        assert outcome.row.payload.translated_by == ("dictionary.tsv",)
+        assert (outcome.row.payload.note, outcome.row.language) == ("n", "zh")
 
 
 def test_what_the_dictionary_lacks_is_put_to_the_model_with_languages_by_name(dictionary):
-    [fate], [asked] = talk(translate(dictionary=str(dictionary), model=MODEL), term("colostrum"), "译名：初乳。")
-    assert fate.row.payload.text == "初乳"
-    assert fate.row.payload.translated_by == ("some-model",)
-    assert fate.row.made_by.rule == "translate/model/zh/translate_term.j2"
+    [outcome], [asked] = talk(translate(dictionary=str(dictionary), model=MODEL), term("colostrum"), "译名：初乳。")
+    assert outcome.row.payload.text == "初乳"
+    assert outcome.row.payload.translated_by == ("some-model",)
+    assert outcome.row.produced_by.rule == "translate/model/zh/translate_term.j2"
     assert "英语术语译成中文" in asked
     assert "孕产妇与婴儿保健" in asked
 
@@ -94,26 +94,26 @@ def test_what_the_dictionary_lacks_is_put_to_the_model_with_languages_by_name(di
 ])  # fmt: skip
 def test_a_reply_that_is_no_single_word_is_asked_for_again_and_then_dropped(replies, reason):
     stage = translate(model=MODEL, sampling={"temperature": 0.5})
-    [fate], asked = talk(stage, term("colostrum"), *replies)
-    assert (fate.reason, len(asked)) == (reason, 2)
+    [outcome], asked = talk(stage, term("colostrum"), *replies)
+    assert (outcome.reason, len(asked)) == (reason, 2)
 
 
 def test_without_a_model_what_the_dictionary_lacks_is_dropped(dictionary):
-    [fate], _ = talk(translate(dictionary=str(dictionary)), term("colostrum"))
-    assert fate == Dropped("needs_model", "colostrum: not in the dictionary")
+    [outcome], _ = talk(translate(dictionary=str(dictionary)), term("colostrum"))
+    assert outcome == Dropped("needs_model", "colostrum: not in the dictionary")
 
 
 def test_a_translation_that_is_the_word_itself_stays_or_not_as_the_settings_say(dictionary):
-    [fate], _ = talk(translate(dictionary=str(dictionary)), term("HELLP"))
-    assert fate.row.payload.text == "HELLP"
-    [fate], _ = talk(translate(dictionary=str(dictionary), same="drop"), term("HELLP"))
-    assert fate == Dropped("untranslated")
+    [outcome], _ = talk(translate(dictionary=str(dictionary)), term("HELLP"))
+    assert outcome.row.payload.text == "HELLP"
+    [outcome], _ = talk(translate(dictionary=str(dictionary), same="drop"), term("HELLP"))
+    assert outcome == Dropped("untranslated")
 
 
 @pytest.mark.parametrize("language", ["zh", "zh-Hant"])
 def test_a_word_of_the_recipes_language_is_left_alone(dictionary, language):
-    [fate], asked = talk(translate(dictionary=str(dictionary), model=MODEL), term("placenta", language))
-    assert (fate.row.payload.text, fate.row.payload.original, asked) == ("placenta", (), [])
+    [outcome], asked = talk(translate(dictionary=str(dictionary), model=MODEL), term("placenta", language))
+    assert (outcome.row.payload.text, outcome.row.payload.original, asked) == ("placenta", (), [])
 
 
 @pytest.mark.parametrize("text", ["placenta\n", "\t胎盘\n", "placenta\t \n"])
@@ -126,9 +126,9 @@ def test_a_dictionary_of_another_shape_is_told_with_its_line(tmp_path, text):
 
 def tidy(language: str, text: str, **spec: Any) -> str:
     given = {**settings(language, "tidy"), "kind": "tidy_term", "from": "rows", **spec}
-    context = Context(seed=1, language=language, step="tidy", cache=Path("cache"), workplace=Path("people"))
-    [fate] = TidyTerm(TidyTermSpec.model_validate(given), context).map(term(text, language), {})
-    return fate.row.payload.text if isinstance(fate, Kept) else fate.reason
+    context = StepContext(seed=1, language=language, step="tidy", cache=Path("cache"), workplace=Path("people"))
+    [outcome] = NormaliseTerm(NormaliseTermSpec.model_validate(given), context).map(term(text, language), {})
+    return outcome.row.payload.text if isinstance(outcome, Kept) else outcome.reason
 
 
 @pytest.mark.parametrize(("text", "made"), [
@@ -168,14 +168,14 @@ def test_the_same_word_of_several_lists_is_one_and_says_which():
         term("母乳", "zh", name="book", original=("Muttermilch",), translated_by=("d.tsv",), note="milk"),
         term("breast milk", "zh", name="web", note="fluid"),
     ]  # fmt: skip
-    context = Context(seed=1, language="zh", step="merge", cache=Path("cache"), workplace=Path("people"))
+    context = StepContext(seed=1, language="zh", step="merge", cache=Path("cache"), workplace=Path("people"))
     spec = MergeTermsSpec.model_validate({"kind": "merge_terms", "from": "rows", "fold": ["case"]})
-    fates = dict(MergeTerms(spec, context).gather({"each": Table.of(rows, Fact[Term])}).fates)
-    [kept] = fates[rows[0].id]
+    outcomes = dict(MergeTerms(spec, context).gather({"each": Table.of(rows, Fact[Term])}).outcomes)
+    [kept] = outcomes[rows[0].id]
     assert kept.row.payload == Term(
         text="母乳", original=("Muttermilch",), lists=("own", "book"), translated_by=("d.tsv",), note="milk"
     )
     assert kept.row.parents == (rows[0].id, rows[2].id)
-    assert fates[rows[2].id] == [Dropped("merged", "母乳 of book: as 母乳 of own")]
-    assert fates[rows[3].id] == [Dropped("merged", "breast milk of web: as Breast Milk of own")]
-    assert fates[rows[1].id][0].row.payload.note == "fluid"
+    assert outcomes[rows[2].id] == [Dropped("merged", "母乳 of book: as 母乳 of own")]
+    assert outcomes[rows[3].id] == [Dropped("merged", "breast milk of web: as Breast Milk of own")]
+    assert outcomes[rows[1].id][0].row.payload.note == "fluid"

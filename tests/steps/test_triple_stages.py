@@ -65,8 +65,8 @@ def test_the_answer_is_known_by_construction_not_by_search(state):
 
 
 def test_a_relation_without_a_row_names_itself(state):
-    [fate] = state.map(triple("甲", "亲属", "乙"), {})
-    assert (fate.reason, fate.detail) == ("unknown_relation", "亲属")
+    [outcome] = state.map(triple("甲", "亲属", "乙"), {})
+    assert (outcome.reason, outcome.detail) == ("unknown_relation", "亲属")
 
 
 def test_the_negated_sentence_keeps_the_answer(state, negate):
@@ -117,9 +117,9 @@ def test_the_reference_negates_every_relation_sentence_by_search(state):
     stage = make("negate_triple", {**RULES["negate_triple"], **RELATIONS, **REFERENCE["negate_triple"]})
     for name in NAMES_42:
         fact = triple("甲", name, "良好" if name == "预后状况" else "乙")
-        fates = list(stage.map(kept(state.map(fact, {})), {"fact": fact}))
+        outcomes = list(stage.map(kept(state.map(fact, {})), {"fact": fact}))
         if name not in ("预后状况",):
-            assert kept(fates).text.count("不") == 1, name
+            assert kept(outcomes).text.count("不") == 1, name
 
 
 def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_false_one(state, negate):
@@ -129,8 +129,8 @@ def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_fal
         fact = triple(f"病{number}", "并发症", "产后出血")
         true = kept(state.map(fact, {}))
         false = kept(negate.map(true, {"fact": fact}))
-        fates = [fate for row in (true, false) for fate in stage.map(row, {"fact": fact})]
-        [question] = [fate.row for fate in fates if isinstance(fate, Kept)]
+        outcomes = [outcome for row in (true, false) for outcome in stage.map(row, {"fact": fact})]
+        [question] = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
         seen[question.expected] = question.text.replace(f"病{number}", "病")
     assert seen == {"yes": "病的并发症包括产后出血吗？", "no": "病的并发症不包括产后出血，这种说法对吗？"}
 

@@ -7,24 +7,24 @@ import pytest
 from files_spec import raw_files
 
 from benchbuilder.annotation.backends.app import AppSpec
-from benchbuilder.annotation.backends.none import NoVotesSpec
-from benchbuilder.annotation.backends.sheets import FilesSpec
+from benchbuilder.annotation.backends.none import NoBackendSpec
+from benchbuilder.annotation.backends.sheets import SheetsSpec
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.open import open_ballots
-from benchbuilder.annotation.database.project_setup import CLAIMS
-from benchbuilder.annotation.sheets.sample_votes import write_row_votes
-from benchbuilder.annotation.tasks import everything_asked
-from benchbuilder.core.context import Context
+from benchbuilder.annotation.database.open import open_annotation_store
+from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT
+from benchbuilder.annotation.sheets.sample_votes import write_sample_row_votes
+from benchbuilder.annotation.tasks import judgement_requests
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import RecipeError, WaitingForPeople
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Claim, Fact, Item, Option, Triple
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.registry import row_name
-from benchbuilder.pipeline.accounting.shard import settle_gather
-from benchbuilder.steps.vote import Vote, VoteSpec
-from benchbuilder.testing import check_stage
+from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.steps.vote import VoteOnRows, VoteSpec
+from benchbuilder.testing import check_step
 
-ROW = {"origin": Origin(file="chats.csv", line=1), "made_by": MadeBy(rule="test"), "language": "en"}
+ROW = {"origin": Origin(file="chats.csv", line=1), "produced_by": ProducedBy(rule="test"), "language": "en"}
 SCALE = {n: f"rank {n}" for n in range(1, 8)}
 WRONG = {"order": 1, "label": "Wrong", "text": "Is the answer wrong?"}
 RATING = {"order": 2, "label": "Sense", "text": "How much sense does it make?", "answer": "scale", "options": SCALE}
@@ -39,8 +39,8 @@ LOWEST = {"question": "sense", "which": "lowest", "n": 2}
 
 
 def files(**changes):
-    return FilesSpec.model_validate(
-        {"kind": "files", "annotators": ["a", "b", "c"], "labels": LABELS, **JUDGED, **changes}
+    return SheetsSpec.model_validate(
+        {"kind": "sheets", "annotators": ["a", "b", "c"], "labels": LABELS, **JUDGED, **changes}
     )
 
 
@@ -59,17 +59,17 @@ def items(count=6):
 
 
 def stage(folder, votes=None, step="confirm", **spec):
-    context = Context(seed=5, language="en", step=step, cache=folder / "cache", workplace=folder / "annotation")
+    context = StepContext(seed=5, language="en", step=step, cache=folder / "cache", workplace=folder / "annotation")
     given = {"kind": "vote", "from": "rows", "votes": votes or files(), **spec}
-    return Vote(VoteSpec.model_validate(given), context)
+    return VoteOnRows(VoteSpec.model_validate(given), context)
 
 
 def run(made, rows, row=Item[Claim]):
     tables = {"each": Table.of(rows, row)}
     gathered = made.gather(tables)
     json.dumps(gathered.notes)
-    shard = settle_gather(made, tables, gathered, row)
-    return list(shard.rows), {line["row"]: line for line in shard.fates.to_pylist()}, gathered.notes
+    shard = account_gather(made, tables, gathered, row)
+    return list(shard.rows), {line["row"]: line for line in shard.outcomes.to_pylist()}, gathered.notes
 
 
 def number(row):
@@ -106,12 +106,12 @@ def test_packets_go_out_by_step_and_show_just_the_fields(tmp_path):
 
 def test_gates_then_the_lowest_are_chosen(tmp_path):
     rows = items()
-    write_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
-    kept, fates, notes = run(stage(tmp_path, choose=LOWEST), rows)
+    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    kept, outcomes, notes = run(stage(tmp_path, choose=LOWEST), rows)
     assert [number(row) for row in kept] == [3, 4]  # the majority says that 4 is wrong, too
     assert all(row.reviewed for row in kept)
     assert {row.of for row in kept} <= {row.id for row in rows}
-    reasons = {number(row): (fates[row.id]["reason"], fates[row.id]["detail"]) for row in rows}
+    reasons = {number(row): (outcomes[row.id]["reason"], outcomes[row.id]["detail"]) for row in rows}
     assert reasons[5] == ("not_wrong", "mean of all")
     assert reasons[2] == ("not_chosen", "sense is 5.33333")
     assert reasons[0][0] == reasons[1][0] == "not_chosen"
@@ -126,7 +126,7 @@ def test_gates_then_the_lowest_are_chosen(tmp_path):
 @pytest.mark.parametrize(("which", "numbers"), [("lowest", {4, 5}), ("highest", {0, 1})])
 def test_lowest_and_highest(tmp_path, which, numbers):
     rows, spec = items(), files(keep={})
-    write_row_votes(
+    write_sample_row_votes(
         rows, spec, lambda *given: judge("b", *given[1:]), tmp_path / "annotation" / "confirm" / "votes", seed=5
     )
     kept, *_ = run(stage(tmp_path, spec, choose={**LOWEST, "which": which}), rows)
@@ -135,7 +135,7 @@ def test_lowest_and_highest(tmp_path, which, numbers):
 
 def test_ties_go_by_id_whatever_the_order_of_rows(tmp_path):
     rows, spec = items(), files(keep={})
-    write_row_votes(rows, spec, lambda *_: 1, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, spec, lambda *_: 1, tmp_path / "annotation" / "confirm" / "votes", seed=5)
     for order in (rows, rows[::-1]):
         kept, *_ = run(stage(tmp_path, spec, choose=LOWEST), order)
         assert {row.of for row in kept} == set(sorted(row.id for row in rows)[:2])
@@ -143,7 +143,7 @@ def test_ties_go_by_id_whatever_the_order_of_rows(tmp_path):
 
 def test_fewer_rows_than_wanted_all_go_on(tmp_path):
     rows, spec = items(2), files(keep={})
-    write_row_votes(rows, spec, judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, spec, judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
     kept, _, notes = run(stage(tmp_path, spec, choose={**LOWEST, "n": 9}), rows)
     assert len(kept) == 2
     assert notes["chosen"]["of"] == 2
@@ -151,12 +151,12 @@ def test_fewer_rows_than_wanted_all_go_on(tmp_path):
 
 def test_nobody_is_asked(tmp_path):
     rows = items()
-    kept, _, notes = run(stage(tmp_path, NoVotesSpec(kind="none"), ways={"files": files()}, choose=LOWEST), rows)
+    kept, _, notes = run(stage(tmp_path, NoBackendSpec(kind="none"), ways={"files": files()}, choose=LOWEST), rows)
     assert [row.of for row in kept] == [row.id for row in rows]
     assert not any(row.reviewed for row in kept)
     assert notes == {"reviewed": False}
     assert not (tmp_path / "annotation").exists()
-    write_row_votes(rows, files(keep={}), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, files(keep={}), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
     reviewed, *_ = run(stage(tmp_path, files(keep={})), rows)
     assert [row.id for row in reviewed] == [row.id for row in kept]  # an item is the same, reviewed or not
 
@@ -169,7 +169,7 @@ def test_facts_pass_as_they_are(tmp_path):
         for n in range(4)
     ]  # fmt: skip
     spec = files()
-    write_row_votes(facts, spec, judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(facts, spec, judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
     kept, *_ = run(stage(tmp_path, spec), facts, Fact[Choice])
     assert kept == facts
 
@@ -177,7 +177,7 @@ def test_facts_pass_as_they_are(tmp_path):
 def test_rows_that_look_the_same_are_judged_once(tmp_path):
     rows = items(2)
     twin = Item[Claim].build(payload=rows[0].payload, candidate="", fact="", reviewed=False, partition="other", **ROW)
-    write_row_votes([*rows, twin], files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes([*rows, twin], files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
     kept, _, notes = run(stage(tmp_path), [*rows, twin])
     assert len(kept) == 3
     assert notes["agreement"]["wrong"]["n"] == 2
@@ -189,7 +189,7 @@ def test_two_steps_keep_apart_in_files(tmp_path):
     for step, spec in (("confirm", files()), ("rate", other)):
         with pytest.raises(WaitingForPeople):
             run(stage(tmp_path, spec, step=step), rows)
-    write_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
     with pytest.raises(WaitingForPeople) as caught:
         run(stage(tmp_path, other, step="rate"), rows)
     assert not caught.value.why  # votes of the other step are none of its business
@@ -198,7 +198,7 @@ def test_two_steps_keep_apart_in_files(tmp_path):
     assert len(kept) == 5
     assert notes["votes"]["stale"] == 0
     assert not (tmp_path / "annotation" / "confirm" / "packets").exists()
-    assert stage(tmp_path).observes() != stage(tmp_path, step="rate").observes()
+    assert stage(tmp_path).external_inputs() != stage(tmp_path, step="rate").external_inputs()
 
 
 def test_two_steps_keep_apart_in_the_app(tmp_path):
@@ -207,22 +207,22 @@ def test_two_steps_keep_apart_in_the_app(tmp_path):
         with pytest.raises(WaitingForPeople) as caught:
             run(stage(tmp_path, app(), step=step), rows[: 3 if step == "confirm" else 2])
         assert "the review app" in caught.value.where
-    with open_ballots(None, tmp_path / "annotation") as ballots:
+    with open_annotation_store(None, tmp_path / "annotation") as ballots:
         assert [project.name for project in ballots.projects()] == ["confirm", "rate"]
-        assert CLAIMS not in [project.name for project in ballots.projects()]
+        assert CLAIMS_PROJECT not in [project.name for project in ballots.projects()]
         assert [len(ballots.tasks(name)) for name in ("confirm", "rate")] == [3, 2]
         task = ballots.tasks("confirm")[0][1]
         assert [name for name, _ in task.fields] == ["question", "answer"]
         for person in [ballots.invite(name, "annotator")[0] for name in ("ann", "bob")]:
-            while (place := ballots.next(person, "confirm")) is not None:
+            while (place := ballots.next_number(person, "confirm")) is not None:
                 work = ballots.assignment(person, "confirm", place)
                 n = int(dict(work.task.fields)["question"].strip("What is?"))
-                asked = everything_asked([work.task], app())
+                asked = judgement_requests([work.task], app())
                 values = {subject: 1 if what.question == "wrong" else 7 - n for subject, what in asked.items()}
                 assert ballots.submit(person, work.task_id, Submission(values)) == "kept"
-    kept, fates, notes = run(stage(tmp_path, app(), choose=LOWEST), rows)
+    kept, outcomes, notes = run(stage(tmp_path, app(), choose=LOWEST), rows)
     assert [number(row) for row in kept] == [1, 2]
-    assert {fates[row.id]["reason"] for row in rows if number(row) == 0} == {"not_chosen"}
+    assert {outcomes[row.id]["reason"] for row in rows if number(row) == 0} == {"not_chosen"}
     assert notes["agreement"]["sense"]["n"] == 3
     with pytest.raises(WaitingForPeople):
         run(stage(tmp_path, app(), step="rate"), rows[:2])
@@ -240,12 +240,12 @@ def test_two_steps_keep_apart_in_the_app(tmp_path):
             "votes.questions.supports.subject",
             "evidence",
         ),
-        ({"votes": FilesSpec.model_validate(raw_files())}, "votes.fields", "{}"),
+        ({"votes": SheetsSpec.model_validate(raw_files())}, "votes.fields", "{}"),
     ],
 )
 def test_what_does_not_fit_is_told_before_any_row(tmp_path, spec, key, found):
-    complaints = list(stage(tmp_path, **spec).complaints({"each": Item[Claim]}))
-    assert (key, found) in [(complaint.key, complaint.found) for complaint in complaints]
+    complaints = list(stage(tmp_path, **spec).validate_inputs({"each": Item[Claim]}))
+    assert (key, found) in [(complaint.key, complaint.actual) for complaint in complaints]
     if found != "nothing":  # what a payload shows is told by its class alone
         made = stage(tmp_path, **spec)
         with pytest.raises(RecipeError, match="1 problem"):
@@ -253,16 +253,16 @@ def test_what_does_not_fit_is_told_before_any_row(tmp_path, spec, key, found):
 
 
 def test_the_payload_says_what_may_be_shown(tmp_path):
-    (complaint,) = stage(tmp_path, files(fields={"nothing": "N"})).complaints({"each": Fact[Triple]})
+    (complaint,) = stage(tmp_path, files(fields={"nothing": "N"})).validate_inputs({"each": Fact[Triple]})
     assert complaint.allowed == ("head", "tail", "head_terms", "tail_terms")
     assert row_name(Fact[Triple]) == "fact[triple]"
 
 
 def test_ways_are_chosen_by_the_kind_of_the_recipes_votes(tmp_path):
     own = files(fields={"answer": "A"})
-    made = stage(tmp_path, FilesSpec.model_validate(raw_files()), ways={"files": own, "app": app()})
-    assert made.votes.spec == own
-    assert list(made.complaints({"each": Item[Claim]})) == []
+    made = stage(tmp_path, SheetsSpec.model_validate(raw_files()), ways={"files": own, "app": app()})
+    assert made.backend.spec == own
+    assert list(made.validate_inputs({"each": Item[Claim]})) == []
     with pytest.raises(RecipeError) as caught:
         stage(tmp_path, app(), ways={"files": own})
     assert caught.value.problems[0].key == "steps.confirm.ways"
@@ -277,9 +277,9 @@ def test_a_step_cannot_take_the_folder_of_others(tmp_path, name):
 
 
 def test_a_step_without_votes_is_a_wrong_recipe(tmp_path):
-    context = Context(seed=1, language="en", step="confirm", cache=tmp_path, workplace=tmp_path)
+    context = StepContext(seed=1, language="en", step="confirm", cache=tmp_path, workplace=tmp_path)
     with pytest.raises(RecipeError) as caught:
-        Vote(VoteSpec.model_validate({"kind": "vote", "from": "rows"}), context)
+        VoteOnRows(VoteSpec.model_validate({"kind": "vote", "from": "rows"}), context)
     assert caught.value.problems[0].key == "steps.confirm.votes"
 
 
@@ -292,6 +292,6 @@ def test_sheets_of_candidates_need_their_labels():
 
 def test_contract(tmp_path):
     rows = items()
-    write_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
-    shard = check_stage(lambda: stage(tmp_path, choose=LOWEST), {"each": Table.of(rows, Item[Claim])})
+    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    shard = check_step(lambda: stage(tmp_path, choose=LOWEST), {"each": Table.of(rows, Item[Claim])})
     assert len(shard.rows) == 2

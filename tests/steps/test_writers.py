@@ -10,12 +10,12 @@ from claim_rows import PROMPTS, REFERENCE, RULES, choice, kept, make, model_made
 from sample_rows import SAMPLE, sample_facts
 
 from benchbuilder.config.spec.model import ModelSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
-from benchbuilder.core.records.row import MadeBy
-from benchbuilder.core.registry import find
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
+from benchbuilder.core.records.row import ProducedBy
+from benchbuilder.core.registry import find_kind
 from benchbuilder.models import prompts
-from benchbuilder.models.base import Outcome, Reply, Request
-from benchbuilder.steps.writer import MODEL_REASONS, Fault
+from benchbuilder.models.base import Reply, ReplyOutcome, Request
+from benchbuilder.steps.writer import MODEL_REASONS, ReplyFault
 
 STEPS = {
     "state_choice": "state_choice",
@@ -23,7 +23,7 @@ STEPS = {
     "ask_tf": "ask_tf_choice",
     "ask_oe": "ask_oe_choice",
 }
-BY_MODEL = MadeBy(rule="model/zh/x.j2")
+BY_MODEL = ProducedBy(rule="model/zh/x.j2")
 MODEL = ModelSpec(kind="canned")
 STATE_BY_RULE = make("state_choice", RULES["state_choice"])
 
@@ -35,8 +35,8 @@ def writer(kind: str, **spec: Any) -> Any:
     return make(kind, {**RULES[STEPS[kind]], "model": MODEL, **more, **spec})
 
 
-def talk(stage: Any, row: Any, *replies: str | Reply) -> tuple[list[Fate], list[Request]]:
-    """The fates of a row after `replies`, all of which must be asked for, and the requests."""
+def talk(stage: Any, row: Any, *replies: str | Reply) -> tuple[list[Outcome], list[Request]]:
+    """The outcomes of a row after `replies`, all of which must be asked for, and the requests."""
     conversation, requests, waiting = stage.converse(row, {}), list[Request](), list(replies)
     try:
         request = next(conversation)
@@ -60,10 +60,10 @@ CASES = [  # what no rule can do, and a reply that is taken
 
 @pytest.mark.parametrize(("kind", "row", "reply"), CASES)
 def test_what_no_rule_can_do_is_put_to_the_model(kind, row, reply):
-    [fate], [request] = talk(writer(kind), row, reply)
-    assert isinstance(fate, Kept), fate
-    assert fate.row.text == reply
-    assert fate.row.made_by.rule.startswith(f"{kind}/model/zh/")
+    [outcome], [request] = talk(writer(kind), row, reply)
+    assert isinstance(outcome, Kept), outcome
+    assert outcome.row.text == reply
+    assert outcome.row.produced_by.rule.startswith(f"{kind}/model/zh/")
     assert [message.role for message in request.messages] == ["system", "user"]
     assert "示例" in request.messages[1].content
     assert request.sampling["max_new_tokens"] >= 128
@@ -72,10 +72,10 @@ def test_what_no_rule_can_do_is_put_to_the_model(kind, row, reply):
 
 @pytest.mark.parametrize(("kind", "row", "reply"), CASES)
 def test_rules_alone_ask_nothing(kind, row, reply):
-    [fate], requests = talk(writer(kind, strategy="rules"), row)
-    assert isinstance(fate, Dropped)
-    assert (fate.reason, requests) == ("needs_model", [])
-    assert [fate] == list(writer(kind, model=None).map(row, {}))
+    [outcome], requests = talk(writer(kind, strategy="rules"), row)
+    assert isinstance(outcome, Dropped)
+    assert (outcome.reason, requests) == ("needs_model", [])
+    assert [outcome] == list(writer(kind, model=None).map(row, {}))
 
 
 ROWS = {  # what the rules can do, and what a model might say
@@ -99,8 +99,8 @@ def test_the_model_is_asked_only_where_no_rule_can_or_always(kind):
 
 
 def test_a_reply_that_fails_a_check_is_told_so_and_asked_for_again():
-    [fate], requests = talk(writer("state_choice"), HOW, "应怎样处理？", "脐带要护理好。", HOW_STATED)
-    assert isinstance(fate, Kept)
+    [outcome], requests = talk(writer("state_choice"), HOW, "应怎样处理？", "脐带要护理好。", HOW_STATED)
+    assert isinstance(outcome, Kept)
     assert [request.sample for request in requests] == [0, 1, 2]
     assert [len(request.messages) for request in requests] == [2, 4, 4]
     told = requests[2].messages
@@ -110,11 +110,11 @@ def test_a_reply_that_fails_a_check_is_told_so_and_asked_for_again():
 
 
 def test_after_the_last_round_the_row_is_dropped_with_reason_and_reply():
-    [fate], requests = talk(writer("state_choice"), HOW, "甲。", "乙。", "丙。")
-    assert fate == Dropped("answer_missing", "保持干燥 | 丙。")
+    [outcome], requests = talk(writer("state_choice"), HOW, "甲。", "乙。", "丙。")
+    assert outcome == Dropped("answer_missing", "保持干燥 | 丙。")
     assert len(requests) == 3
-    [fate], requests = talk(writer("state_choice", repair_rounds=0), HOW, "甲。")
-    assert (fate.reason, len(requests)) == ("answer_missing", 1)
+    [outcome], requests = talk(writer("state_choice", repair_rounds=0), HOW, "甲。")
+    assert (outcome.reason, len(requests)) == ("answer_missing", 1)
 
 
 def test_without_a_repair_prompt_the_same_is_asked_under_another_number():
@@ -125,57 +125,57 @@ def test_without_a_repair_prompt_the_same_is_asked_under_another_number():
 
 
 def test_at_temperature_0_the_same_is_not_asked_twice():
-    [fate], requests = talk(writer("state_choice", repair=None), HOW, "甲。")
-    assert (fate.reason, len(requests)) == ("answer_missing", 1)
+    [outcome], requests = talk(writer("state_choice", repair=None), HOW, "甲。")
+    assert (outcome.reason, len(requests)) == ("answer_missing", 1)
     # the repair prompt quotes the last reply: the same reply once more makes the same prompt once more
-    [fate], requests = talk(writer("state_choice"), HOW, "甲。", "甲。")
-    assert (fate.reason, len(requests)) == ("answer_missing", 2)
+    [outcome], requests = talk(writer("state_choice"), HOW, "甲。", "甲。")
+    assert (outcome.reason, len(requests)) == ("answer_missing", 2)
     # an empty reply may be an accident of the service
     _, requests = talk(writer("state_choice"), HOW, Reply("", "empty"), Reply("", "empty"), HOW_STATED)
     assert len(requests) == 3
 
 
 @pytest.mark.parametrize("outcome", ["refused", "filtered"])
-def test_a_refusal_is_not_argued_with(outcome: Outcome):
-    [fate], requests = talk(writer("state_choice"), HOW, Reply("我不能回答。", outcome))
-    assert (fate.reason, len(requests)) == (f"reply_{outcome}", 1)
-    assert "我不能回答。" in fate.detail
+def test_a_refusal_is_not_argued_with(outcome: ReplyOutcome):
+    [row_outcome], requests = talk(writer("state_choice"), HOW, Reply("我不能回答。", outcome))
+    assert (row_outcome.reason, len(requests)) == (f"reply_{outcome}", 1)
+    assert "我不能回答。" in row_outcome.detail
 
 
 @pytest.mark.parametrize(("outcome", "text"), [("truncated", "新生儿脐带夹闭后应保持干燥"), ("empty", "")])
-def test_a_cut_or_empty_reply_is_asked_for_again(outcome: Outcome, text: str):
-    [fate], requests = talk(writer("state_choice"), HOW, Reply(text, outcome), HOW_STATED)
-    assert isinstance(fate, Kept)
+def test_a_cut_or_empty_reply_is_asked_for_again(outcome: ReplyOutcome, text: str):
+    [row_outcome], requests = talk(writer("state_choice"), HOW, Reply(text, outcome), HOW_STATED)
+    assert isinstance(row_outcome, Kept)
     assert len(requests[1].messages) == (4 if text else 2)
-    [fate], _ = talk(writer("state_choice"), HOW, *[Reply(text, outcome)] * (2 if text else 3))
-    assert fate.reason == f"reply_{outcome}"
+    [row_outcome], _ = talk(writer("state_choice"), HOW, *[Reply(text, outcome)] * (2 if text else 3))
+    assert row_outcome.reason == f"reply_{outcome}"
 
 
 @pytest.mark.parametrize("said", ["", "  ", "陈述句：", "陈述句： \n"])
 def test_a_reply_of_nothing_but_a_label_is_empty(said):
-    [fate], _ = talk(writer("state_choice", repair_rounds=0), HOW, said)
-    assert fate.reason == "reply_empty"
+    [outcome], _ = talk(writer("state_choice", repair_rounds=0), HOW, said)
+    assert outcome.reason == "reply_empty"
 
 
 @pytest.mark.parametrize("said", [f"陈述句：{HOW_STATED}", f"“{HOW_STATED}”", f"**{HOW_STATED}**\n", HOW_STATED[:-1]])
 def test_labels_quotes_and_a_missing_stop_do_not_count(said):
-    [fate], _ = talk(writer("state_choice"), HOW, said)
-    assert fate.row.text == HOW_STATED
+    [outcome], _ = talk(writer("state_choice"), HOW, said)
+    assert outcome.row.text == HOW_STATED
 
 
 def test_replies_as_json():
     stage = writer("state_choice", reply="json")
     good = '{"statement": "新生儿脐带夹闭后应保持干燥。"}'
-    [fate], [request] = talk(stage, HOW, f"```json\n{good}\n```")
-    assert fate.row.text == HOW_STATED
+    [outcome], [request] = talk(stage, HOW, f"```json\n{good}\n```")
+    assert outcome.row.text == HOW_STATED
     assert request.schema is not None
     assert list(request.schema["properties"]) == ["statement"]
     assert request.expected.startswith('{"statement": ')
-    [fate], requests = talk(stage, HOW, HOW_STATED, good)
-    assert isinstance(fate, Kept)
+    [outcome], requests = talk(stage, HOW, HOW_STATED, good)
+    assert isinstance(outcome, Kept)
     assert "JSON" in requests[1].messages[-1].content
-    [fate], _ = talk(stage, HOW, *['{"text": "甲"}'] * 2)
-    assert fate.reason == "reply_malformed"
+    [outcome], _ = talk(stage, HOW, *['{"text": "甲"}'] * 2)
+    assert outcome.reason == "reply_malformed"
 
 
 def test_equal_replies_lead_to_equal_requests_and_fates():
@@ -211,14 +211,14 @@ def test_the_question_is_shown_without_what_stands_before_it():
     [_], [request] = talk(writer("state_choice"), row, "首先应正压通气。")
     assert "足月男婴" not in "".join(message.content for message in request.messages)
     asked = statement("首先应采取的措施是", "正压通气", context="足月男婴，娩出后无哭声。")
-    [fate], [request] = talk(writer("ask_tf", strategy="model"), asked, "首先应采取的措施是正压通气吗？")
+    [outcome], [request] = talk(writer("ask_tf", strategy="model"), asked, "首先应采取的措施是正压通气吗？")
     assert "背景：足月男婴" in request.messages[1].content
-    assert fate.row.context == asked.context
+    assert outcome.row.context == asked.context
 
 
 def test_a_writer_without_pairs_and_system_message_asks_without_examples():
-    [fate], [request] = talk(writer("negate", pairs=None, system=None), CASES[1][1], CASES[1][2])
-    assert isinstance(fate, Kept)
+    [outcome], [request] = talk(writer("negate", pairs=None, system=None), CASES[1][1], CASES[1][2])
+    assert isinstance(outcome, Kept)
     [message] = request.messages
     assert (message.role, "示例" in message.content) == ("user", False)
 
@@ -233,12 +233,12 @@ def test_what_a_quote_expects_passes_the_checks_for_every_row_of_the_sample(kind
         if kind != "state_choice" and isinstance(made := STATE_BY_RULE.by_rule(fact, {}), Kept):
             rows.append(made.row)
         for row in rows:
-            assert not isinstance(row, Fault), (fact.payload.question, row)
-            if stage.applies(row, {}) is not None:
+            assert not isinstance(row, ReplyFault), (fact.payload.question, row)
+            if stage.exclusion(row, {}) is not None:
                 continue
             text = stage.expected(row, {})
             made = stage.judge(row, {}, text, BY_MODEL)
-            assert not isinstance(made, Fault), (row, text, made)
+            assert not isinstance(made, ReplyFault), (row, text, made)
             count += 1
     assert count > 150
 
@@ -250,7 +250,7 @@ def test_what_the_rules_make_passes_the_checks_on_models(kind):
     for fact in sample_facts():
         stated = STATE_BY_RULE.by_rule(fact, {})
         row = fact if kind == "state_choice" else stated.row if isinstance(stated, Kept) else None
-        if row is None or stage.applies(row, {}) is not None:
+        if row is None or stage.exclusion(row, {}) is not None:
             continue
         made = stage.by_rule(row, {})
         if isinstance(made, Kept):
@@ -262,13 +262,13 @@ def test_what_the_rules_make_passes_the_checks_on_models(kind):
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_every_reason_that_can_be_repaired_has_its_own_sentence(kind):
-    cls = find("stage", kind).load()
+    cls = find_kind("step", kind).load()
     assert set(cls.faults) < set(cls.reasons)
     repairable = set(cls.faults) | REPAIRABLE
     assert set(MODEL_REASONS) - repairable == {"needs_model", "reply_refused", "reply_filtered"}
     for language in ("zh", "en"):
-        prompt = prompts.find(f"{language}/repair.j2", [PROMPTS])
-        told = [prompts.render(prompt, {"fault": f, "detail": "甲", "reply": "乙"}) for f in sorted(repairable)]
+        prompt = prompts.find_prompt(f"{language}/repair.j2", [PROMPTS])
+        told = [prompts.render_prompt(prompt, {"fault": f, "detail": "甲", "reply": "乙"}) for f in sorted(repairable)]
         assert len(set(told)) == len(repairable)
         assert not any(fault in text for fault in repairable for text in told)  # else: names the reason
 
@@ -292,14 +292,14 @@ PAIRS = {
 @pytest.mark.parametrize("kind", STEPS)
 def test_the_bundled_pairs_pass_the_checks_themselves(kind):
     stage = writer(kind, strategy="model")
-    for pair in prompts.read_pairs(PROMPTS / "zh" / f"{PAIRS[kind]}.pairs.yaml"):
+    for pair in prompts.read_few_shot_pairs(PROMPTS / "zh" / f"{PAIRS[kind]}.pairs.yaml"):
         if kind == "state_choice":
             row, reply = choice(pair["question"], pair["answer"], "甲"), pair["statement"]
         else:
             row = model_made(pair["statement"], pair.get("answer", pair["statement"][:2]))
             reply = pair["negated"] if kind == "negate" else pair["question"]
-        if stage.applies(row, {}) is None:
-            assert not isinstance(fault := stage.judge(row, {}, reply, BY_MODEL), Fault), (reply, fault)
+        if stage.exclusion(row, {}) is None:
+            assert not isinstance(fault := stage.judge(row, {}, reply, BY_MODEL), ReplyFault), (reply, fault)
 
 
 def test_the_bundled_pairs_are_no_items_of_the_sample():
@@ -313,13 +313,13 @@ def test_the_bundled_pairs_are_no_items_of_the_sample():
 def test_the_reference_takes_a_models_text_too():
     stage = writer("negate", **REFERENCE["negate_choice"])
     row = model_made("降低颅内压首选甘露醇。", "甘露醇")
-    [fate], _ = talk(stage, row, "降低颅内压不首选甘露醇。")
-    assert fate.row.text == "降低颅内压不首选甘露醇。"
-    assert "one_negation_more" not in fate.row.checks
+    [outcome], _ = talk(stage, row, "降低颅内压不首选甘露醇。")
+    assert outcome.row.text == "降低颅内压不首选甘露醇。"
+    assert "one_negation_more" not in outcome.row.checks
 
 
 def test_a_rule_that_negates_badly_is_left_to_the_model():
     stage = writer("negate", seams=[{"end": "是", "negated": "不能不是"}])
     row = statement("产后出血最常见的原因是", "宫缩乏力")
-    [fate], _ = talk(stage, row, "产后出血最常见的原因不是宫缩乏力。")
-    assert kept([fate]).text == "产后出血最常见的原因不是宫缩乏力。"
+    [outcome], _ = talk(stage, row, "产后出血最常见的原因不是宫缩乏力。")
+    assert kept([outcome]).text == "产后出血最常见的原因不是宫缩乏力。"

@@ -8,13 +8,13 @@ from typing import Any
 import yaml
 
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
 from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import MadeBy, Origin, Span
-from benchbuilder.steps.base import Stage
+from benchbuilder.core.records.row import Origin, ProducedBy, Span
+from benchbuilder.steps.base import Step
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 CARE_MI = RECIPES / "recipe" / "care_mi"
@@ -30,7 +30,7 @@ PROMPTS = Path(__file__).parents[2] / "prompts"
 for spec in RULES.values():  # the loader says where prompts are
     for name in ("prompt", "system", "pairs", "repair"):
         if name in spec:
-            spec[name] = {"path": spec[name], "at": str(PROMPTS / spec[name])}
+            spec[name] = {"path": spec[name], "resolved_path": str(PROMPTS / spec[name])}
 REFERENCE: dict[str, Any] = yaml.safe_load((RECIPES / "variant" / "care_mi" / "reference.yaml").read_text("utf-8"))[
     "steps"
 ]
@@ -39,8 +39,8 @@ TABLES = {"cpubmed": str(CARE_MI / "relations_cpubmed.tsv"), "bios": str(CARE_MI
 
 def make(kind: str, spec: dict[str, Any], *, seed: int = 1, lookups: dict[str, Table[Any]] | None = None) -> Any:
     """An opened stage of `kind`."""
-    cls: type[Stage] = registry.find("stage", kind).load()
-    context = Context(seed=seed, language="zh", step="step", cache=Path("cache"), workplace=Path("workplace"))
+    cls: type[Step] = registry.find_kind("step", kind).load()
+    context = StepContext(seed=seed, language="zh", step="step", cache=Path("cache"), workplace=Path("workplace"))
     stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "rows", **spec}), context)
     stage.open(lookups or {})
     return stage
@@ -48,7 +48,7 @@ def make(kind: str, spec: dict[str, Any], *, seed: int = 1, lookups: dict[str, T
 
 def tokenizer(kind: str) -> Any:
     """The spec of a tokenizer, as the loader puts it into a step."""
-    return registry.find("tokenizer", kind).load().spec_class(kind=kind)
+    return registry.find_kind("tokenizer", kind).load().spec_class(kind=kind)
 
 
 def choice(question: str, answer: str, *wrong: str, context: str = "", line: int = 1) -> Fact[Choice]:
@@ -81,23 +81,23 @@ def model_made(text: str, answer: str, line: int = 1) -> Statement:
 def envelope(line: int, partition: str) -> dict[str, Any]:
     return {
         "origin": Origin(file=f"{partition}.jsonl", line=line),
-        "made_by": MadeBy(rule="reader"),
+        "produced_by": ProducedBy(rule="reader"),
         "language": "zh",
         "partition": partition,
     }
 
 
-def kept(fates: Any) -> Any:
-    """The row of the only fate, which must be kept."""
-    [fate] = fates
-    assert isinstance(fate, Kept), fate
-    return fate.row
+def kept(outcomes: Any) -> Any:
+    """The row of the only outcome, which must be kept."""
+    [outcome] = outcomes
+    assert isinstance(outcome, Kept), outcome
+    return outcome.row
 
 
-def reason(fates: Any) -> str:
-    """Why the only ticket was dropped or does not apply."""
-    [fate] = fates
-    assert not isinstance(fate, Kept), fate.row
-    if isinstance(fate, Dropped):
-        assert fate.reason
-    return fate.reason
+def reason(outcomes: Any) -> str:
+    """Why the only branch was dropped or does not apply."""
+    [outcome] = outcomes
+    assert not isinstance(outcome, Kept), outcome.row
+    if isinstance(outcome, Dropped):
+        assert outcome.reason
+    return outcome.reason

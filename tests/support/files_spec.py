@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from benchbuilder.annotation.backends.app import AppSpec
-from benchbuilder.annotation.backends.sheets import FilesSpec
+from benchbuilder.annotation.backends.sheets import SheetsSpec
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -18,11 +18,11 @@ def _raw(name):
 
 def raw_files():
     """The keys of `annotation: files` without its shipped votes."""
-    return _raw("files.yaml") | {"votes": None}
+    return _raw("sheets.yaml") | {"votes": None}
 
 
 def files_spec(**changes):
-    return FilesSpec.model_validate({**raw_files(), **changes})
+    return SheetsSpec.model_validate({**raw_files(), **changes})
 
 
 def app_spec(**changes):

@@ -7,8 +7,8 @@ from pathlib import Path
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Claim, Fact, Item, Option, Support, Triple
 from benchbuilder.core.records.roles import Candidate, Evidence, Question, Statement
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.exporters.base import Finished, StepAccount
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.exporters.base import FinishedBuild, StepCounts
 from benchbuilder.models.base import Receipt
 
 SOURCES = ("bios", "cpubmed", "medqa", "mlecqa")
@@ -49,8 +49,8 @@ _PARAGRAPHS = [
 ]
 
 
-def _made(rule: str) -> MadeBy:
-    return MadeBy(rule=rule, version="1")
+def _made(rule: str) -> ProducedBy:
+    return ProducedBy(rule=rule, version="1")
 
 
 class Sample:
@@ -72,7 +72,7 @@ class Sample:
     def _triple(self, index: int, source: str, origin: Origin) -> None:
         head, relation, tail = self.random.choice(_TRIPLES)
         fact = Fact[Triple].build(
-            origin=origin, made_by=_made("triples"), language="zh", partition=source,
+            origin=origin, produced_by=_made("triples"), language="zh", partition=source,
             payload=Triple(head=f"{head}（{index}）", relation=relation, tail=tail),
         )  # fmt: skip
         self.triples.append(fact)
@@ -86,7 +86,7 @@ class Sample:
             context = f"{self.random.choice(_PEOPLE)}，{self.random.choice(_SIGNS)}，{context}"
         options = (Option(key="A", text=wrong), Option(key="B", text=right))
         fact = Fact[Choice].build(
-            origin=origin, made_by=_made("multiple_choice"), language="zh", partition=source,
+            origin=origin, produced_by=_made("multiple_choice"), language="zh", partition=source,
             payload=Choice(context=context, question=asked, options=options, answer_key="B", answer=right),
         )  # fmt: skip
         self.choices.append(fact)
@@ -95,7 +95,7 @@ class Sample:
 
     def _ask(self, fact: Fact, right: str, wrong: str, context: str, open_ended: str | None) -> None:
         true, false = (
-            Statement.child(fact, made_by=_made(f"state/{name}"), slot=name, polarity=name, text=text,
+            Statement.child(fact, produced_by=_made(f"state/{name}"), slot=name, polarity=name, text=text,
                             joined="template", context=context, fact=fact.id)
             for name, text in (("true", right), ("false", wrong))
         )  # fmt: skip
@@ -103,12 +103,12 @@ class Sample:
         verdict = self.random.choice(("yes", "no"))
         text = open_ended or (right if verdict == "yes" else wrong).rstrip("。") + "吗？"
         question = Question.child(
-            true if verdict == "yes" or open_ended else false, made_by=_made("ask"), text=text, context=context,
+            true if verdict == "yes" or open_ended else false, produced_by=_made("ask"), text=text, context=context,
             type="oe" if open_ended else "tf", expected="" if open_ended else verdict, fact=fact.id,
         )  # fmt: skip
         self.questions.append(question)
         candidate = Candidate.child(
-            question, made_by=_made("assemble"), type=question.type, expected=question.expected, context=context,
+            question, produced_by=_made("assemble"), type=question.type, expected=question.expected, context=context,
             question=text, answer=right, answer_wrong=wrong, fact=fact.id, checks=("differs",),
         )  # fmt: skip
         self.candidates.append(candidate)
@@ -117,7 +117,7 @@ class Sample:
                 paragraph = self.random.choice(_PARAGRAPHS)
                 self.evidence.append(
                     Evidence.child(
-                        candidate, made_by=_made("bm25"), slot=f"{base}:{rank}", passage=f"passage-{base}-{rank}",
+                        candidate, produced_by=_made("bm25"), slot=f"{base}:{rank}", passage=f"passage-{base}-{rank}",
                         base=base, document=f"{base}-{rank}", title="产科学" if base == "textbooks" else "子痫前期",
                         text=paragraph, score=9.5 / rank, rank=rank,
                     )
@@ -141,7 +141,7 @@ class Sample:
             )
             made.append(
                 Item[Claim].child(
-                    candidate, *kept, made_by=_made("annotate/reviewed"), payload=claim, candidate=candidate.id,
+                    candidate, *kept, produced_by=_made("annotate/reviewed"), payload=claim, candidate=candidate.id,
                     fact=candidate.fact, reviewed=reviewed,
                 )
             )  # fmt: skip
@@ -149,11 +149,11 @@ class Sample:
 
 
 def _account(step, kind, role, rows, inputs=None, counts=None, units=None, tallies=None, notes=None, reasons=None):
-    return StepAccount(step, kind, role, rows, inputs or {}, counts or {}, units or {}, tallies or {}, notes or {},
+    return StepCounts(step, kind, role, rows, inputs or {}, counts or {}, units or {}, tallies or {}, notes or {},
                        reasons or {})  # fmt: skip
 
 
-def _source(name: str, kind: str, role: str, read: int) -> StepAccount:
+def _source(name: str, kind: str, role: str, read: int) -> StepCounts:
     bad, twice = 3, 5
     file = f"sample/{name}.jsonl"
     return _account(
@@ -169,11 +169,11 @@ def _source(name: str, kind: str, role: str, read: int) -> StepAccount:
 
 
 def _step(step, kind, role, inputs, rows, lost=(), tallies=None, notes=None):
-    """Books of a step that keeps `rows` and loses (fate, reason, sentence, share) of what it keeps."""
+    """Books of a step that keeps `rows` and loses (outcome, reason, sentence, share) of what it keeps."""
     kept = Counter(row.partition for row in rows)
     counts = {(name, "kept", ""): n for name, n in kept.items()}
-    for fate, reason, _, share in lost:
-        counts |= {(name, fate, reason): max(1, int(n * share)) for name, n in kept.items()}
+    for outcome, reason, _, share in lost:
+        counts |= {(name, outcome, reason): max(1, int(n * share)) for name, n in kept.items()}
     reasons = {reason: sentence for _, reason, sentence, _ in lost}
     return _account(step, kind, role, len(rows), inputs, counts, {}, tallies, notes, reasons)
 
@@ -242,14 +242,14 @@ def recipe(word_list: Path | None = None, **card) -> dict:
             "mlecqa": {**source, "title": "MLEC|QA", "url": "javascript:alert(1)", "citation": "@misc{m}"},
         },
         "steps": {"topic": {"kind": "topic",
-                            "words": {"path": "words.txt", "at": str(word_list)} if word_list else "gone.txt"}},
-        "annotation": {"kind": "files", "votes": {"path": "sample/votes", "at": "sample/votes"}},
+                            "words": {"path": "words.txt", "resolved_path": str(word_list)} if word_list else "gone.txt"}},
+        "annotation": {"kind": "sheets", "votes": {"path": "sample/votes", "resolved_path": "sample/votes"}},
         "outputs": {"items_jsonl": {"kind": "jsonl", "step": None, "file": "items.jsonl"}},
         "card": said,
     }  # fmt: skip
 
 
-def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more) -> Finished:
+def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more) -> FinishedBuild:
     """A build of `count` candidates; `state` ``waiting`` leaves the items out."""
     sample = Sample(count)
     hits = {("words", s, word): 3 + 7 * i + len(word) for s in SOURCES for i, word in enumerate(WORDS)}
@@ -288,9 +288,9 @@ def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more
         noted = notes(sample) if reviewed else {"reviewed": False}
         accounts.append(_step("items", "annotate", "item", {"each": ("candidates",), "evidence": ("evidence",)}, items,
                               lost if reviewed else (), None, noted))  # fmt: skip
-    return Finished(
+    return FinishedBuild(
         tables=tables,
-        accounts=tuple(accounts),
+        step_counts=tuple(accounts),
         recipe=recipe(**more),
         recipe_yaml="name: care_mi\nlanguage: zh\ncard: {title: <b>bold</b>}\n",
         ledger=Path("ledger.tsv"),

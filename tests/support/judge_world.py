@@ -10,10 +10,10 @@ from typing import Any
 from benchbuilder.config.spec.evaluation import EvaluationSpec, TrainingSpec
 from benchbuilder.core.records.payloads import Claim, Item, Support
 from benchbuilder.core.records.roles import Answer, Rating, Score
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeSpec
 
-MADE = MadeBy(rule="test")
+MADE = ProducedBy(rule="test")
 SYLLABLES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼台港澳"
 MODELS = ("alpha", "beta", "gamma", "delta")
 TRAINING = TrainingSpec(
@@ -50,18 +50,18 @@ def item(number: int, right: str, wrong: str, question: str, *, fact: str = "", 
     )
     payload = Claim(type="oe", question=question, answer=right, answer_wrong=wrong, evidence=found)
     return Item[Claim].build(
-        of=f"candidate-{number}", origin=Origin(file="f", line=number), made_by=MADE, language="zh", partition=source,
+        of=f"candidate-{number}", origin=Origin(file="f", line=number), produced_by=MADE, language="zh", partition=source,
         payload=payload, candidate=f"candidate-{number}", fact=fact or f"fact-{number}", reviewed=True,
     )  # fmt: skip
 
 
 def answer(of: Item[Any], model: str, text: str) -> Answer:
-    return Answer.child(of, made_by=MADE, model=model, text=text)
+    return Answer.child(of, produced_by=MADE, model=model, text=text)
 
 
 def score(of: Answer, value: float | None, aspect: str = "correctness", scorer: str = "ratings") -> Score:
     ratings = () if value is None else tuple(Rating(rater=rater, value=value) for rater in ("r1", "r2", "r3"))
-    return Score.child(of, made_by=MADE, slot=aspect, item=of.of, model=of.model, scorer=scorer, aspect=aspect,
+    return Score.child(of, produced_by=MADE, slot=aspect, item=of.of, model=of.model, scorer=scorer, aspect=aspect,
                        value=value, ratings=ratings)  # fmt: skip
 
 

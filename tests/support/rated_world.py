@@ -9,20 +9,20 @@ from typing import Any
 
 from benchbuilder.annotation.base import Task, Value
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.open import open_ballots
-from benchbuilder.annotation.database.project_setup import FILE, project_of
-from benchbuilder.annotation.formats.build_export import material_of
+from benchbuilder.annotation.database.open import open_annotation_store
+from benchbuilder.annotation.database.project_setup import DATABASE_FILE, make_project
+from benchbuilder.annotation.formats.build_export import build_export_input
 from benchbuilder.annotation.formats.models import Rater
-from benchbuilder.annotation.formats.sheets import write_csv
-from benchbuilder.annotation.review_projects import work_list
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.formats.sheets import write_vote_csv
+from benchbuilder.annotation.review_projects import rating_tasks
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Support
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 
-MADE = MadeBy(rule="test")
+MADE = ProducedBy(rule="test")
 
 
 def item(number: int, question: str = "", evidence: tuple[str, ...] = (), **fields: Any) -> Item[Claim]:
@@ -38,7 +38,7 @@ def item(number: int, question: str = "", evidence: tuple[str, ...] = (), **fiel
         ),
     )  # fmt: skip
     return Item[Claim].build(
-        of=f"candidate-{number}", parents=(f"candidate-{number}",), made_by=MADE, language="zh",
+        of=f"candidate-{number}", parents=(f"candidate-{number}",), produced_by=MADE, language="zh",
         origin=Origin(file="medqa.jsonl", line=number + 1), partition=("medqa", "cpubmed")[number % 2],
         payload=payload, candidate=f"candidate-{number}", fact=f"fact-{number}", reviewed=True, **fields,
     )  # fmt: skip
@@ -50,7 +50,7 @@ def full(one: Item[Claim]) -> str:
 
 
 def answer(one: Item[Claim], text: str, model: str = "model_jia") -> Answer:
-    return Answer.child(one, made_by=MADE, model=model, text=text)
+    return Answer.child(one, produced_by=MADE, model=model, text=text)
 
 
 def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -69,20 +69,20 @@ class Review:
 
     def lay_out(self, items: list[Item[Claim]] | None = None) -> list[Task]:
         """Ask about the items, or about the rows that the recipe names."""
-        tasks = work_list(self.name, self.spec, Table.of(items, Item[Claim]) if items else None, seed=1)
+        tasks = rating_tasks(self.name, self.spec, Table.of(items, Item[Claim]) if items else None, seed=1)
         assert tasks
-        with open_ballots(None, self.workplace) as ballots:
-            ballots.lay_out(project_of(self.name, self.spec, "zh", 1, "care_mi"), tasks)
+        with open_annotation_store(None, self.workplace) as ballots:
+            ballots.sync_project(make_project(self.name, self.spec, "zh", 1, "care_mi"), tasks)
         return tasks
 
     def judge(self, name: str, say: Callable[[str, Task], Value | None], role: Any = "annotator") -> None:
         """Have a new person answer what they are given; ``None``: they leave that task alone."""
-        with open_ballots(None, self.workplace) as ballots:
+        with open_annotation_store(None, self.workplace) as ballots:
             person, _ = ballots.invite(name, role)
-            for line in ballots.listing(person, self.name, count=1000):
+            for line in ballots.list_assignments(person, self.name, count=1000):
                 work = ballots.assignment(person, self.name, line.number)
                 assert work is not None
-                asked = everything_asked([work.task], self.spec)
+                asked = judgement_requests([work.task], self.spec)
                 values = {subject: say(what.question, work.task) for subject, what in asked.items()}
                 given = {subject: value for subject, value in values.items() if value is not None}
                 if given:
@@ -90,14 +90,16 @@ class Review:
 
     def export(self, path: Path) -> Path:
         """What `benchbuild votes export csv` writes."""
-        with open_ballots(None, self.workplace) as ballots:
+        with open_annotation_store(None, self.workplace) as ballots:
             project = ballots.project(self.name)
             assert project is not None
             people = [Rater(person.name, person.code, person.role) for person in ballots.people()]
             tasks = [task for _, task in ballots.tasks(self.name)]
-            material = material_of(project, tasks, people, ballots.votes(self.name), ballots.events(self.name))
-        path.write_bytes(write_csv(material).files["votes.csv"])
+            material = build_export_input(
+                project, tasks, people, ballots.vote_events(self.name), ballots.events(self.name)
+            )
+        path.write_bytes(write_vote_csv(material).files["votes.csv"])
         return path
 
     def database(self) -> Path:
-        return self.workplace / FILE
+        return self.workplace / DATABASE_FILE

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from benchbuilder.annotation.app.app import create_app
 from benchbuilder.annotation.base import ShownParagraph, Task
 from benchbuilder.annotation.database.models import Person, Project
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.config.spec.review_project import ProjectSpec
 
@@ -102,7 +102,7 @@ def forms_spec(**changes: Any) -> ProjectSpec:
         "kind": "review", "title": "Free answers", "per_task": 1, "rule": "mean", "heading": "Dialogue",
         "paragraph": "Paragraph", "bootstrap": BOOTSTRAP, "fields": {"dialogue": "Dialogue"},
         "questions": {
-            "complaint": {**text, "order": 1, "label": "Complaint", "text": "What is it about?", "lines": 1,
+            "complaint": {**text, "order": 1, "label": "SpecIssue", "text": "What is it about?", "lines": 1,
                           "max_chars": 80},
             "advice": {**text, "order": 2, "label": "Advice", "text": "What was advised?", "lines": 5},
             "drugs": {**text, "order": 3, "label": "Drugs", "text": "Which drugs were named?", "required": False},
@@ -204,7 +204,7 @@ def fields_of(html: str) -> dict[str, str]:
 
 @dataclass
 class World:
-    ballots: Ballots
+    ballots: AnnotationStore
     clock: Clock
     app: Any
     links: dict[str, str] = field(default_factory=dict)
@@ -225,14 +225,14 @@ class World:
 
 def make_world(url: str, projects: list[tuple[Project, list[Task]]] | None = None, **app: Any) -> World:
     clock = Clock()
-    ballots = Ballots.open(url, clock)
+    ballots = AnnotationStore.open(url, clock)
     default = [
         (Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks()),
         (Project("ratings", ratings_spec(), "Rate *independently*.", "en", 7), rating_tasks()),
         (Project("forms", forms_spec(), "", "en", 7), form_tasks()),
     ]
     for project, tasks in projects or default:
-        ballots.lay_out(project, tasks)
+        ballots.sync_project(project, tasks)
     made = create_app(
         ballots, app.pop("strings", {}), secure=app.pop("secure", False), hosts=["testserver", "127.0.0.1"]
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, PromptRef, Slot, StepSpec
+from benchbuilder.config.spec.base import FileRef, KindSpec, PromptRef, RuntimeOption, Slot, StepSpec
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Choice, Claim, Fact, Item, Triple
 from benchbuilder.core.records.roles import Candidate, Statement
@@ -65,7 +65,7 @@ class StateSpec(StepSpec):
     version: str = "1"
     prompt: PromptRef | None = None
     model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
-    timeout_s: Annotated[float, Knob()] = 60.0
+    timeout_s: Annotated[float, RuntimeOption()] = 60.0
 
 
 class State(Map):
@@ -109,7 +109,7 @@ class Pair(Map):
 
 class ReviewSpec(StepSpec):
     retriever: Annotated[KindSpec | None, Slot("retriever", inherit="retriever")] = None
-    annotation: Annotated[KindSpec | None, Slot("votes", inherit="annotation")] = None
+    annotation: Annotated[KindSpec | None, Slot("annotation", inherit="annotation")] = None
 
 
 class Review(Map):
@@ -182,7 +182,7 @@ TOY_KINDS = {
         "triple": "benchbuilder.core.records.payloads:Triple",
         "choice": "benchbuilder.core.records.payloads:Choice",
     },
-    "stage": {
+    "step": {
         "topic": "toy_kinds:Topic",
         "state": "toy_kinds:State",
         "choose": "toy_kinds:Choose",
@@ -193,6 +193,6 @@ TOY_KINDS = {
     "tokenizer": {"letters": "toy_kinds:Letters"},
     "retriever": {"bm25": "toy_kinds:Bm25"},
     "model": {"none": "toy_kinds:NoModel", "remote": "toy_kinds:Remote"},
-    "votes": {"files": "toy_kinds:FileVotes", "none": "toy_kinds:NoVotes"},
+    "annotation": {"sheets": "toy_kinds:FileVotes", "none": "toy_kinds:NoVotes"},
     "exporter": {"jsonl": "toy_kinds:Jsonl"},
 }

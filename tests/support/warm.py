@@ -76,7 +76,7 @@ def _preload(folder: Path) -> None:
     import benchbuilder
     from benchbuilder.config.load import load_recipe
     from benchbuilder.evaluation.parsing.verdicts import verdict_reader
-    from benchbuilder.retrieval.tokenizers.jieba import Jieba
+    from benchbuilder.retrieval.tokenizers.jieba import JiebaTokenizer
 
     light = ("judges.neural", "judges.encoder", "judges.decoder", "testing", "review", "bundled", "doors", "votes.app")
     for module in pkgutil.walk_packages(benchbuilder.__path__, "benchbuilder."):
@@ -87,7 +87,7 @@ def _preload(folder: Path) -> None:
     os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
     load_recipe(["recipe=care_mi", "annotation=none"])
     loaded = load_recipe(["recipe=care_mi"])
-    Jieba(loaded.recipe.tokenizer).open()
+    JiebaTokenizer(loaded.recipe.tokenizer).open()
     verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
     gc.freeze()
 

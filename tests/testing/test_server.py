@@ -17,28 +17,28 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from benchbuilder.testing.fake_openai.behaviour import Behaviour
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
-    with running() as started:
+def server() -> Iterator[FakeOpenAI]:
+    with fake_openai_server() as started:
         yield started
 
 
 @pytest.fixture(autouse=True)
-def _fresh(server: Running) -> None:
+def _fresh(server: FakeOpenAI) -> None:
     server.reset()
     server.configure(**Behaviour().model_dump(mode="json"))
 
 
 @pytest.fixture
-def client(server: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
+def client(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=10) as made:
         yield made
 
 
-def ask(server: Running, *texts: str, **more: Any) -> list[tuple[int, dict[str, Any]]]:
+def ask(server: FakeOpenAI, *texts: str, **more: Any) -> list[tuple[int, dict[str, Any]]]:
     """Status and JSON for each text, over one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     found = []
@@ -55,7 +55,7 @@ def texts(answers: list[tuple[int, dict[str, Any]]]) -> list[str]:
     return [body["choices"][0]["message"]["content"] for _, body in answers]
 
 
-def test_replies_come_from_plugin_table_script_or_echo(server: Running, tmp_path: Path):
+def test_replies_come_from_plugin_table_script_or_echo(server: FakeOpenAI, tmp_path: Path):
     (tmp_path / "script.json").write_text(json.dumps({"咖啡": "少喝。"}))
     (tmp_path / "plugin.py").write_text(
         "def reply(messages, body):\n    return body['model'].upper() if '?' in messages[-1]['content'] else None\n"
@@ -66,7 +66,7 @@ def test_replies_come_from_plugin_table_script_or_echo(server: Running, tmp_path
     assert texts(ask(server, "why?", "喝茶", "喝水")) == ["M", "可以。", "?"]
 
 
-def test_tokens_are_counted_in_its_own_way(server: Running, tmp_path: Path):
+def test_tokens_are_counted_in_its_own_way(server: FakeOpenAI, tmp_path: Path):
     def counted() -> tuple[int, str]:
         ((_, body),) = ask(server, "一二三 abc def", max_tokens=3)
         return body["usage"]["prompt_tokens"] - 4, body["choices"][0]["message"]["content"]
@@ -83,7 +83,7 @@ def test_tokens_are_counted_in_its_own_way(server: Running, tmp_path: Path):
     assert "usage" not in ask(server, "x")[0][1]
 
 
-def test_a_share_is_the_same_requests_each_time(server: Running):
+def test_a_share_is_the_same_requests_each_time(server: FakeOpenAI):
     server.configure(rules=[{"when": {"share": 0.1}, "do": "server_error"}])
     asked = [f"question {number}" for number in range(400)]
     first = [status for status, _ in ask(server, *asked)]
@@ -93,7 +93,7 @@ def test_a_share_is_the_same_requests_each_time(server: Running):
     assert first != [status for status, _ in ask(server, *asked)]
 
 
-def test_rules_pick_requests(server: Running):
+def test_rules_pick_requests(server: FakeOpenAI):
     rules = [
         {"when": {"user": "never"}, "do": "unavailable", "retry_after": "3"},
         {"when": {"attempts": 2}, "do": "rate_limit"},
@@ -106,7 +106,7 @@ def test_rules_pick_requests(server: Running):
     assert [line["attempt"] for line in server.log()] == [1, 2, 3, 1, 1, 2, 3, 4, 5]
 
 
-def test_limits_are_enforced(server: Running):
+def test_limits_are_enforced(server: FakeOpenAI):
     server.configure(requests_per_minute=60, burst=3)
     answers = ask(server, *"abcde")
     assert [status for status, _ in answers] == [200, 200, 200, 429, 429]
@@ -115,7 +115,7 @@ def test_limits_are_enforced(server: Running):
     assert ask(server, "x")[0][0] == 200
 
 
-def test_the_log_tells_what_was_asked_and_answered(server: Running):
+def test_the_log_tells_what_was_asked_and_answered(server: FakeOpenAI):
     server.configure(latency_s=0.05, keep_bodies=True)
     ask(server, "喝茶", "喝水")
     first, second = server.log()
@@ -130,7 +130,7 @@ def test_the_log_tells_what_was_asked_and_answered(server: Running):
     assert server.log() == []
 
 
-def test_a_wrong_behaviour_is_refused(server: Running):
+def test_a_wrong_behaviour_is_refused(server: FakeOpenAI):
     with pytest.raises(ValueError, match="latency"):
         server.configure(latency_s=-1)
     with pytest.raises(ValueError, match="latenzy"):
@@ -138,7 +138,7 @@ def test_a_wrong_behaviour_is_refused(server: Running):
     assert ask(server, "still here")[0][0] == 200
 
 
-def test_json_is_wrapped_as_asked(server: Running):
+def test_json_is_wrapped_as_asked(server: FakeOpenAI):
     schema = {"properties": {"n": {"type": "integer"}, "text": {"type": "string"}}}
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
 
@@ -179,7 +179,7 @@ def lines(client: openai.OpenAI, file: str | None) -> dict[str, Any]:
     return {line["custom_id"]: line for line in found}
 
 
-def test_a_batch_ends_with_mixed_success(server: Running, client: openai.OpenAI):
+def test_a_batch_ends_with_mixed_success(server: FakeOpenAI, client: openai.OpenAI):
     server.configure(
         rules=[{"when": {"user": "bad"}, "do": "context_length"}, {"when": {"user": "lost"}, "do": "hang"}],
         batch={"polls": 2},
@@ -200,7 +200,7 @@ def test_a_batch_ends_with_mixed_success(server: Running, client: openai.OpenAI)
 
 
 @pytest.mark.parametrize("end", ["expired", "failed", "cancelled"])
-def test_a_batch_may_end_otherwise(server: Running, client: openai.OpenAI, end: str):
+def test_a_batch_may_end_otherwise(server: FakeOpenAI, client: openai.OpenAI, end: str):
     server.configure(batch={"polls": 0, "end": end, "done_share": 0.5})
     batch = hand_in(client, jsonl(*"abcdef"))
     if end == "cancelled":
@@ -214,7 +214,7 @@ def test_a_batch_may_end_otherwise(server: Running, client: openai.OpenAI, end: 
         assert len(lines(client, ended.output_file_id)) == len(lines(client, ended.error_file_id)) == 3
 
 
-def test_a_batch_with_a_wrong_file_fails(server: Running, client: openai.OpenAI):
+def test_a_batch_with_a_wrong_file_fails(server: FakeOpenAI, client: openai.OpenAI):
     ended = client.batches.retrieve(hand_in(client, jsonl("a", "a") + b"\n{").id)
     assert ended.status == "failed"
     assert ended.errors is not None
@@ -223,7 +223,7 @@ def test_a_batch_with_a_wrong_file_fails(server: Running, client: openai.OpenAI)
     ]  # fmt: skip
 
 
-def test_other_paths_have_rules_too(server: Running, client: openai.OpenAI):
+def test_other_paths_have_rules_too(server: FakeOpenAI, client: openai.OpenAI):
     when = {"path": "/v1/batches", "method": "POST", "nth": [1]}
     server.configure(rules=[{"when": when, "do": "drop_after"}])
     with pytest.raises(openai.APIConnectionError):

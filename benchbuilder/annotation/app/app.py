@@ -14,19 +14,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from benchbuilder.annotation.app import adjudicate_pages, annotate_pages, dashboard, login, pages
-from benchbuilder.annotation.app.i18n import languages
-from benchbuilder.annotation.app.security import Shield
+from benchbuilder.annotation.app.i18n import load_languages
+from benchbuilder.annotation.app.security import RequestGuard
 from benchbuilder.annotation.app.sessions import Site
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.core.errors import DataError
 
 
 def create_app(
-    ballots: Ballots, strings: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = ""
+    store: AnnotationStore, text_files: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = ""
 ) -> FastAPI:  # fmt: skip
-    """The app over `ballots`.
+    """The app over `store`.
 
-    `strings` are files with the words of the interface by language, beside those that the app brings (DataError if
+    `text_files` are files with the words of the interface by language, beside those that the app brings (DataError if
     one is wrong). `secure` says that browsers come by HTTPS: cookies are sent by nothing else. `hosts` are the names
     by which it may be asked for, ``*`` for all. `site_name` tells apart what is served at several ports of one host,
     such as the address of the app with its port: else who enters one of them is signed out of the others.
@@ -34,17 +34,17 @@ def create_app(
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_exception_handler(HTTPException, pages.on_http_error)
     app.add_exception_handler(RequestValidationError, pages.on_bad_request)
-    app.add_exception_handler(DataError, pages.on_trouble)
-    app.add_exception_handler(Exception, pages.on_bug)
-    app.state.site = Site(ballots, languages(strings), secure, site_name)
+    app.add_exception_handler(DataError, pages.on_data_error)
+    app.add_exception_handler(Exception, pages.on_unexpected_error)
+    app.state.site = Site(store, load_languages(text_files), secure, site_name)
     for part in (pages, login, annotate_pages, adjudicate_pages, dashboard):
         app.include_router(part.router)
-    app.mount("/static", _Kept(directory=str(files("benchbuilder.annotation.app").joinpath("static"))))
-    app.add_middleware(Shield, hosts=hosts, secure=secure, refuse=pages.problem)
+    app.mount("/static", _CachedStaticFiles(directory=str(files("benchbuilder.annotation.app").joinpath("static"))))
+    app.add_middleware(RequestGuard, hosts=hosts, secure=secure, refusal_page=pages.error_page)
     return app
 
 
-class _Kept(StaticFiles):
+class _CachedStaticFiles(StaticFiles):
     """Static files that browsers may keep: their addresses change with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:

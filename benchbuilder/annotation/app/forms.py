@@ -6,21 +6,21 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from benchbuilder.annotation.app.i18n import Texts
-from benchbuilder.annotation.app.sessions import Form
+from benchbuilder.annotation.app.i18n import InterfaceTexts
+from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value
-from benchbuilder.annotation.database.sanitise import as_typed, field_name
+from benchbuilder.annotation.database.sanitise import form_field_name, value_as_typed
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import parse_value
-from benchbuilder.config.spec.annotation import Band, GuidingQuestion, JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec, Band, GuidingQuestion
 
-LONGEST_NOTE = 4000
-NOTE = "note"
+MAX_NOTE_CHARS = 4000
+NOTE_FIELD = "note"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One question in a form: the `field` that answers it, its `text` so far, and the `error` of that, if any.
+class QuestionField:
+    """One question in a form: the `field_name` that answers it, its `text` so far, and the `error` of that, if any.
 
     `step` is its place among the questions of the page, from 1, as the recipe orders them.
     """
@@ -33,9 +33,9 @@ class Entry:
     error: str = ""
 
     @property
-    def field(self) -> str:
+    def field_name(self) -> str:
         """Name and id of the form field."""
-        return field_name(self.subject)
+        return form_field_name(self.subject)
 
     @property
     def value(self) -> Value | None:
@@ -64,108 +64,116 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TaskForm:
     """The questions of a task as its page shows them.
 
-    `before` and `after` are those about the task that stand before and after those about evidence; `beside` holds for
-    each paragraph its own. `shown` stands for everything that is asked: if it changes, so did what is shown.
+    `before_evidence` and `after_evidence` are those about the task that stand before and after those about evidence; `paragraphs` holds for
+    each paragraph its own. `shown_hash` stands for everything that is asked: if it changes, so did what is shown.
     """
 
-    before: tuple[Entry, ...]
-    beside: tuple[tuple[ShownParagraph, tuple[Entry, ...]], ...]
-    after: tuple[Entry, ...]
-    shown: str
+    before_evidence: tuple[QuestionField, ...]
+    paragraphs: tuple[tuple[ShownParagraph, tuple[QuestionField, ...]], ...]
+    after_evidence: tuple[QuestionField, ...]
+    shown_hash: str
 
-    def entries(self) -> tuple[Entry, ...]:
+    def fields(self) -> tuple[QuestionField, ...]:
         """All questions in the order of their steps."""
-        return (*self.before, *(entry for _, entries in self.beside for entry in entries), *self.after)
+        return (
+            *self.before_evidence,
+            *(entry for _, entries in self.paragraphs for entry in entries),
+            *self.after_evidence,
+        )
 
-    def about_evidence(self) -> list[tuple[GuidingQuestion, int, int]]:
+    def evidence_counts(self) -> list[tuple[GuidingQuestion, int, int]]:
         """Each question about evidence, for how many paragraphs it is answered, and of how many."""
-        found: dict[str, list[Entry]] = {}
-        for _, entries in self.beside:
+        found: dict[str, list[QuestionField]] = {}
+        for _, entries in self.paragraphs:
             for entry in entries:
                 found.setdefault(entry.name, []).append(entry)
         return [(same[0].question, sum(e.value is not None for e in same), len(same)) for same in found.values()]
 
-    def filled(self, texts: Mapping[str, str], errors: Mapping[str, str] | None = None) -> Sheet:
+    def fill(self, texts: Mapping[str, str], errors: Mapping[str, str] | None = None) -> TaskForm:
         """The same questions with the `texts` and `errors` by field."""
         wrong = errors or {}
 
-        def fill(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-            return tuple(replace(e, text=texts.get(e.field, ""), error=wrong.get(e.field, "")) for e in entries)
+        def fill(entries: Iterable[QuestionField]) -> tuple[QuestionField, ...]:
+            return tuple(
+                replace(e, text=texts.get(e.field_name, ""), error=wrong.get(e.field_name, "")) for e in entries
+            )
 
-        beside = tuple((paragraph, fill(entries)) for paragraph, entries in self.beside)
-        return replace(self, before=fill(self.before), beside=beside, after=fill(self.after))
+        beside = tuple((paragraph, fill(entries)) for paragraph, entries in self.paragraphs)
+        return replace(self, before=fill(self.before_evidence), beside=beside, after=fill(self.after_evidence))
 
 
-def sheet_of(task: Task, spec: JudgingSpec) -> Sheet:
+def make_task_form(task: Task, spec: AnnotationSpec) -> TaskForm:
     """The questions that `spec` asks about `task`, in their order: all about evidence where its first one is."""
-    evidence = spec.asked("evidence") if task.paragraphs else {}
+    evidence = spec.questions_about("evidence") if task.paragraphs else {}
     place = min((question.order for question in evidence.values()), default=0)
-    claim = spec.asked("claim")
+    claim = spec.questions_about("claim")
     first = {name: question for name, question in claim.items() if not evidence or question.order < place}
     step = 0
 
-    def entries(questions: Mapping[str, GuidingQuestion], key: str, text: str) -> tuple[Entry, ...]:
+    def entries(questions: Mapping[str, GuidingQuestion], key: str, text: str) -> tuple[QuestionField, ...]:
         nonlocal step
-        made: list[Entry] = []
+        made: list[QuestionField] = []
         for name, question in questions.items():
             step += 1
-            made.append(Entry(Subject(key, wording_key(question), text), name, question, step))
+            made.append(QuestionField(Subject(key, wording_key(question), text), name, question, step))
         return tuple(made)
 
     before = entries(first, task.key, task.text)
     beside = tuple((each, entries(evidence, each.key, each.text)) for each in task.paragraphs)
     after = entries({name: q for name, q in claim.items() if name not in first}, task.key, task.text)
-    sheet = Sheet(before, beside, after, "")
-    return replace(sheet, shown=shown_hash(entry.subject for entry in sheet.entries()))
+    sheet = TaskForm(before, beside, after, "")
+    return replace(sheet, shown=hash_subjects(entry.subject for entry in sheet.fields()))
 
 
-def shown_hash(subjects: Iterable[Subject]) -> str:
+def hash_subjects(subjects: Iterable[Subject]) -> str:
     """What stands for all `subjects` together."""
-    names = "\n".join(sorted(field_name(subject) for subject in subjects))
+    names = "\n".join(sorted(form_field_name(subject) for subject in subjects))
     return hashlib.blake2b(names.encode(), digest_size=12).hexdigest()
 
 
-def texts_of(answers: Mapping[Subject, Value], note: str) -> dict[str, str]:
+def answer_texts(answers: Mapping[Subject, Value], note: str) -> dict[str, str]:
     """The fields of a form that would submit `answers` and `note`."""
-    return {field_name(subject): as_typed(value) for subject, value in answers.items()} | {NOTE: note}
+    return {form_field_name(subject): value_as_typed(value) for subject, value in answers.items()} | {NOTE_FIELD: note}
 
 
-def base_of(texts: Mapping[str, str]) -> str:
+def hash_texts(texts: Mapping[str, str]) -> str:
     """What stands for all that was submitted, as the `texts` of a form: another one, if any of it is another."""
     lines = "\n".join(f"{name} {text!r}" for name, text in sorted(texts.items()) if text)
     return hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
 
 
-def checked(entries: Iterable[Entry], form: Form, t: Texts) -> tuple[dict[Subject, Value], dict[str, str]]:
+def parse_answers(
+    fields: Iterable[QuestionField], form: PostedForm, texts: InterfaceTexts
+) -> tuple[dict[Subject, Value], dict[str, str]]:
     """The values that a form holds, and by field what is wrong with the others, in words."""
     values: dict[Subject, Value] = {}
     errors: dict[str, str] = {}
-    for entry in entries:
-        text = form(entry.field)
+    for entry in fields:
+        text = form(entry.field_name)
         try:
             value = parse_value(entry.question, text)
         except ValueError:
-            errors[entry.field] = _complaint(entry, text, t)
+            errors[entry.field_name] = _error_text(entry, text, texts)
             continue
         if value is not None:
             values[entry.subject] = value
         elif entry.question.required:
-            errors[entry.field] = t("error.missing")
-    if len(form(NOTE).strip()) > LONGEST_NOTE:
-        errors[NOTE] = t("error.long", n=LONGEST_NOTE, found=len(form(NOTE).strip()))
+            errors[entry.field_name] = texts("error.missing")
+    if len(form(NOTE_FIELD).strip()) > MAX_NOTE_CHARS:
+        errors[NOTE_FIELD] = texts("error.long", n=MAX_NOTE_CHARS, found=len(form(NOTE_FIELD).strip()))
     return values, errors
 
 
-def _complaint(entry: Entry, text: str, t: Texts) -> str:
+def _error_text(entry: QuestionField, text: str, texts: InterfaceTexts) -> str:
     if entry.question.answer == "text":
-        return t("error.long", n=entry.question.max_chars, found=len(text.strip()))
-    return t(f"error.{entry.question.answer}", options=", ".join(str(value) for value in entry.choices))
+        return texts("error.long", n=entry.question.max_chars, found=len(text.strip()))
+    return texts(f"error.{entry.question.answer}", options=", ".join(str(value) for value in entry.choices))
 
 
-def active_seconds(form: Form) -> float | None:
+def active_seconds(form: PostedForm) -> float | None:
     """The seconds that the page was in view, as a script counted them; ``None`` if none did."""
     text = form("active")
     return float(text) if text.isascii() and text.isdigit() and len(text) <= 6 else None

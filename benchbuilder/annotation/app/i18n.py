@@ -12,15 +12,15 @@ import yaml
 
 from benchbuilder.core.errors import DataError
 
-OWN = "en"
+DEFAULT_LANGUAGE = "en"
 """The language of the program itself, for what is said in no other."""
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
-class Texts:
+class InterfaceTexts:
     """The texts of one language.
 
-    >>> bundled()["en"]("progress.done", done=3, total=20)
+    >>> bundled_languages()["en"]("progress.done", done=3, total=20)
     '3 of 20 done'
     """
 
@@ -31,9 +31,9 @@ class Texts:
     def __call__(self, key: str, **values: object) -> str:
         """The text of dotted `key`, with `values` in the places that braces mark; KeyError if there is none."""
         text = self._texts[key]
-        return _PLACE.sub(lambda m: str(values.get(m[1], m[0])), text) if values else text
+        return _PLACEHOLDER.sub(lambda m: str(values.get(m[1], m[0])), text) if values else text
 
-    def has(self, key: str) -> bool:
+    def has_text(self, key: str) -> bool:
         """Whether there is a text of dotted `key`."""
         return key in self._texts
 
@@ -56,21 +56,21 @@ class Texts:
         return self("time.hours", n=f"{seconds / 3600:.1f}")
 
 
-def bundled() -> dict[str, Texts]:
+def bundled_languages() -> dict[str, InterfaceTexts]:
     """The languages that the app brings."""
-    return languages({})
+    return load_languages({})
 
 
-def languages(more: Mapping[str, Path]) -> dict[str, Texts]:
-    """The languages that the app brings and those of `more`, by code; what a file of `more` lacks is English.
+def load_languages(text_files: Mapping[str, Path]) -> dict[str, InterfaceTexts]:
+    """The languages that the app brings and those of `text_files`, by code; what a file of `text_files` lacks is English.
 
     A file for a language that the app brings replaces texts of it. DataError if a file is no mapping of texts.
     """
     folder = files("benchbuilder.annotation.app").joinpath("strings")
     codes = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     own = {code: _read(folder.joinpath(f"{code}.yaml").read_text(encoding="utf-8"), code) for code in codes}
-    english = own[OWN]
-    for code, path in more.items():
+    english = own[DEFAULT_LANGUAGE]
+    for code, path in text_files.items():
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -80,7 +80,7 @@ def languages(more: Mapping[str, Path]) -> dict[str, Texts]:
             ) from error  # fmt: skip
         name = {} if code in own else {"meta.name": code}
         own[code] = {**english, **own.get(code, {}), **name, **_read(text, str(path))}
-    return {code: Texts(code, texts) for code, texts in own.items()}
+    return {code: InterfaceTexts(code, texts) for code, texts in own.items()}
 
 
 def _read(text: str, where: str) -> dict[str, str]:
@@ -101,10 +101,10 @@ def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
     return [(prefix, node)]
 
 
-def preferred(header: str, available: Mapping[str, Texts]) -> str:
+def preferred_language(header: str, available: Mapping[str, InterfaceTexts]) -> str:
     """The language in `available` that an Accept-Language `header` prefers, English if there is none.
 
-    >>> preferred("de, zh-CN;q=0.8, en;q=0.5", bundled())
+    >>> preferred_language("de, zh-CN;q=0.8, en;q=0.5", bundled_languages())
     'zh'
     """
     ranked: list[tuple[float, int, str]] = []
@@ -114,4 +114,4 @@ def preferred(header: str, available: Mapping[str, Texts]) -> str:
         code = next((code for code in available if tag == code.lower() or tag.startswith(f"{code.lower()}-")), "")
         if code and quality > 0:
             ranked.append((-quality, place, code))
-    return min(ranked)[2] if ranked else OWN
+    return min(ranked)[2] if ranked else DEFAULT_LANGUAGE

@@ -7,13 +7,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-PER_ADDRESS = 20
-OVERALL = 400
-WINDOW_S = 300.0
+MAX_FAILURES_PER_ADDRESS = 20
+MAX_FAILURES = 400
+WINDOW_SECONDS = 300.0
 _ADDRESSES = 10_000
 
 
-class Attempts:
+class LoginThrottle:
     """Counts failures over the last `window_s` seconds, by client address and in all.
 
     Only failures count: colleagues who share an address do not lock each other out. Memory is bounded: of more than
@@ -22,9 +22,9 @@ class Attempts:
 
     def __init__(
         self,
-        per_address: int = PER_ADDRESS,
-        overall: int = OVERALL,
-        window_s: float = WINDOW_S,
+        per_address: int = MAX_FAILURES_PER_ADDRESS,
+        overall: int = MAX_FAILURES,
+        window_s: float = WINDOW_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._per_address, self._overall, self._window_s, self._clock = per_address, overall, window_s, clock
@@ -32,7 +32,7 @@ class Attempts:
         self._all: list[float] = []
         self._lock = threading.Lock()
 
-    def exhausted(self, address: str) -> bool:
+    def is_exhausted(self, address: str) -> bool:
         """Whether nothing from `address` is looked at for the moment."""
         with self._lock:
             since = self._clock() - self._window_s
@@ -40,7 +40,7 @@ class Attempts:
             mine = [at for at in self._failures.get(address, ()) if at > since]
             return len(mine) >= self._per_address or len(self._all) >= self._overall
 
-    def failed(self, address: str) -> None:
+    def record_failure(self, address: str) -> None:
         """Count one failure."""
         with self._lock:
             now = self._clock()

@@ -11,20 +11,29 @@ from fastapi import APIRouter, Depends, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from benchbuilder.annotation.app.i18n import Texts
-from benchbuilder.annotation.app.security import HEADERS
-from benchbuilder.annotation.app.sessions import Form, Refusal, Visit, anonymous, go, posted, signed_in, visit_of
+from benchbuilder.annotation.app.i18n import InterfaceTexts
+from benchbuilder.annotation.app.security import SECURITY_HEADERS
+from benchbuilder.annotation.app.sessions import (
+    PostedForm,
+    RefusedRequest,
+    Visit,
+    anonymous_visit,
+    make_visit,
+    posted_form,
+    redirect,
+    require_visit,
+)
 from benchbuilder.annotation.database.models import Progress, Project
 
 router = APIRouter()
 
-KEPT = "Draft-Kept"
+DRAFT_KEPT_HEADER = "Draft-Kept"
 """The header that tells scripts whether the server has what was entered: ``yes`` or ``no``."""
 
 _log = logging.getLogger("benchbuilder.annotation.app")
-_LOCAL = re.compile(r"/(?:[\w.-]+(?:/[\w.-]+)*)?", re.ASCII)
-_LATEST_S = 86_400
-_LATE = """\
+_LOCAL_PATH = re.compile(r"/(?:[\w.-]+(?:/[\w.-]+)*)?", re.ASCII)
+_MAX_LATE_SECONDS = 86_400
+_LATE_STYLES = """\
 .late[hidden] { display: block; visibility: hidden; max-height: 0; padding-block: 0; margin: 0; overflow: hidden;
   animation: late 0s linear SECONDSs forwards; }
 @keyframes late { to { visibility: visible; max-height: 20rem; padding-block: .35rem; margin: 0 0 .5rem; } }
@@ -32,30 +41,32 @@ _LATE = """\
 
 
 @router.get("/")
-def home(request: Request) -> Response:
+def home_page(request: Request) -> Response:
     """The work that waits for the visitor."""
-    visit = signed_in(request)
+    visit = require_visit(request)
     if visit.person.role == "lead":
-        return go("/lead")
-    projects = visit.ballots.projects()
+        return redirect("/lead")
+    projects = visit.store.projects()
     if visit.person.role == "adjudicator":
-        waiting = [(project, visit.ballots.disputes(project.name)) for project in projects]
+        waiting = [(project, visit.store.count_disputes(project.name)) for project in projects]
         return visit.page("home_adjudicator.j2", waiting=[pair for pair in waiting if pair[0].spec.rule != "mean"])
-    own = [(project, visit.ballots.progress(visit.person, project.name)) for project in projects]
-    return visit.page("home.j2", own=[(p, pace(visit.texts, p, done)) for p, done in own if all_of(done)])
+    own = [(project, visit.store.progress(visit.person, project.name)) for project in projects]
+    return visit.page(
+        "home.j2", own=[(p, progress_context(visit.texts, p, done)) for p, done in own if task_count(done)]
+    )
 
 
-def all_of(progress: Progress) -> int:
+def task_count(progress: Progress) -> int:
     """How many tasks somebody has."""
     return progress.done + progress.open + progress.skipped
 
 
-def pace(texts: Texts, project: Project, progress: Progress) -> dict[str, object]:
+def progress_context(texts: InterfaceTexts, project: Project, progress: Progress) -> dict[str, object]:
     """Progress as pages show it: counts, share in whole per cent, pace, and about how long the rest takes.
 
     The rest is taken to go at the median pace so far; before anything is done, at the suggested one.
     """
-    total = all_of(progress)
+    total = task_count(progress)
     each = progress.median_seconds or project.spec.suggested_seconds
     left = total - progress.done
     return {
@@ -71,36 +82,36 @@ def pace(texts: Texts, project: Project, progress: Progress) -> dict[str, object
 @router.get("/help")
 def help_page(request: Request) -> Response:
     """How the pages work, and which keys there are."""
-    return visit_of(request).page("help.j2")
+    return make_visit(request).page("help.j2")
 
 
 @router.post("/language")
-def choose_language(request: Request, form: Annotated[Form, Depends(posted)]) -> Response:
+def choose_language(request: Request, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
     """Keep the language that the visitor chose, and go back to where they were."""
-    visit = signed_in(request, form=form)
+    visit = require_visit(request, form=form)
     if form("language") not in visit.site.languages:
         raise HTTPException(400)
-    visit.ballots.choose_language(request.cookies[visit.site.cookie("session")], form("language"))
-    return go(form("back") if _LOCAL.fullmatch(form("back")) else "/")
+    visit.store.choose_language(request.cookies[visit.site.cookie_name("session")], form("language"))
+    return redirect(form("back") if _LOCAL_PATH.fullmatch(form("back")) else "/")
 
 
 @router.post("/leave")
-def leave(request: Request, form: Annotated[Form, Depends(posted)]) -> Response:
+def sign_out(request: Request, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
     """End the session."""
-    visit = signed_in(request, form=form)
-    name = visit.site.cookie("session")
-    visit.ballots.leave(request.cookies[name])
+    visit = require_visit(request, form=form)
+    name = visit.site.cookie_name("session")
+    visit.store.end_session(request.cookies[name])
     response = Visit(request, visit.site, None, visit.texts).page("left.j2")
     response.delete_cookie(name, secure=visit.site.secure, httponly=True, samesite="lax")
     return response
 
 
 @router.get("/late/{seconds}.css")
-def late(seconds: str) -> Response:
+def late_stylesheet(seconds: str) -> Response:
     """A style sheet that shows what is late after so many seconds, for browsers without scripts."""
-    if not seconds.isascii() or not seconds.isdigit() or len(seconds) > 5 or int(seconds) > _LATEST_S:
+    if not seconds.isascii() or not seconds.isdigit() or len(seconds) > 5 or int(seconds) > _MAX_LATE_SECONDS:
         raise HTTPException(404)
-    css = _LATE.replace("SECONDS", str(int(seconds)))
+    css = _LATE_STYLES.replace("SECONDS", str(int(seconds)))
     return Response(css, media_type="text/css", headers={"Cache-Control": "private, max-age=86400"})
 
 
@@ -109,43 +120,45 @@ def wants_json(request: Request) -> bool:
     return request.headers.get("accept", "") == "application/json"
 
 
-def onto(visit: Visit, path: str) -> Response:
+def continue_to(visit: Visit, path: str) -> Response:
     """On to `path`: scripts get the address and go there themselves."""
-    return JSONResponse({"next": path}) if wants_json(visit.request) else go(path)
+    return JSONResponse({"next": path}) if wants_json(visit.request) else redirect(path)
 
 
-def told(response: Response, kept: bool) -> Response:
+def with_draft_header(response: Response, draft_kept: bool) -> Response:
     """The `response` with the header that says whether what was entered is kept."""
-    response.headers[KEPT] = "yes" if kept else "no"
+    response.headers[DRAFT_KEPT_HEADER] = "yes" if draft_kept else "no"
     return response
 
 
-def changed(visit: Visit, template: str, kept: bool, **context: object) -> Response:
-    """409: what the visitor saw is not what there is. Whether what they entered is `kept` is in the page and for
+def conflict_page(visit: Visit, template: str, draft_kept: bool, **context: object) -> Response:
+    """409: what the visitor saw is not what there is. Whether what they entered is `draft_kept` is in the page and for
     scripts in the data.
     """
     if wants_json(visit.request):
-        return told(JSONResponse({"state": "changed", "kept": kept}, HTTPStatus.CONFLICT), kept)
-    return told(visit.page(template, HTTPStatus.CONFLICT, kept=kept, **context), kept)
+        return with_draft_header(
+            JSONResponse({"state": "changed", "kept": draft_kept}, HTTPStatus.CONFLICT), draft_kept
+        )
+    return with_draft_header(visit.page(template, HTTPStatus.CONFLICT, kept=draft_kept, **context), draft_kept)
 
 
-def problem(request: Request, status: int, reason: str = "") -> Response:
+def error_page(request: Request, status: int, reason: str = "") -> Response:
     """The plain page (for scripts, data) that says what is wrong, in the language of the browser."""
-    visit = anonymous(request)
+    visit = anonymous_visit(request)
     if wants_json(request):
-        return JSONResponse({"state": reason or "refused"}, status, HEADERS)
+        return JSONResponse({"state": reason or "refused"}, status, SECURITY_HEADERS)
     key = f"refused.{reason}" if reason else f"error.{status}"
-    if not visit.texts.has(f"{key}.title"):
+    if not visit.texts.has_text(f"{key}.title"):
         key = "error.500" if status >= 500 else "error.400"
     response = visit.page("error.j2", status, key=key)
-    response.headers.update(HEADERS)
+    response.headers.update(SECURITY_HEADERS)
     return response
 
 
 def on_http_error(request: Request, error: Exception) -> Response:
     """Handler of refused requests."""
     assert isinstance(error, HTTPException)
-    response = problem(request, error.status_code, error.reason if isinstance(error, Refusal) else "")
+    response = error_page(request, error.status_code, error.reason if isinstance(error, RefusedRequest) else "")
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
     if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
@@ -155,17 +168,17 @@ def on_http_error(request: Request, error: Exception) -> Response:
 
 def on_bad_request(request: Request, _error: Exception) -> Response:
     """Handler of addresses that the framework itself refuses: there is nothing there."""
-    return problem(request, 404)
+    return error_page(request, 404)
 
 
-def on_trouble(request: Request, error: Exception) -> Response:
+def on_data_error(request: Request, error: Exception) -> Response:
     """Handler of a database that cannot be used now: it is locked, full or gone. The server's log says which."""
     _log.error("%s", error)
-    response = problem(request, HTTPStatus.SERVICE_UNAVAILABLE)
+    response = error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
     response.headers["Retry-After"] = "15"
     return response
 
 
-def on_bug(request: Request, _error: Exception) -> Response:
+def on_unexpected_error(request: Request, _error: Exception) -> Response:
     """Handler of everything else; the server's log has the traceback, the page has not."""
-    return problem(request, 500)
+    return error_page(request, 500)

@@ -10,53 +10,53 @@ from datetime import UTC, datetime
 from weakref import WeakKeyDictionary
 
 from benchbuilder.annotation.base import Subject, Task
-from benchbuilder.annotation.database.models import Event, Project
-from benchbuilder.annotation.database.models import Standing as Staff
-from benchbuilder.annotation.database.store import Ballots
-from benchbuilder.annotation.progress.project import Standing, standing
-from benchbuilder.annotation.tasks import Asked, everything_asked
+from benchbuilder.annotation.database.models import AnnotationEvent, Project
+from benchbuilder.annotation.database.models import StaffProgress as Staff
+from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.annotation.progress.project import ProjectProgress, project_progress
+from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
 
-MANY = 20_000
-"""With more judgements than this, intervals are drawn from `FEW` resamples."""
-FEW = 200
-_COSTLY_S = 0.5
-_REST = 8
+MANY_JUDGEMENTS = 20_000
+"""With more judgements than this, intervals are drawn from `REDUCED_RESAMPLES` resamples."""
+REDUCED_RESAMPLES = 200
+_COSTLY_SECONDS = 0.5
+_REST_FACTOR = 8
 
 
 @dataclass(frozen=True)
-class Flag:
+class TaskFlag:
     """A task that somebody marked for the lead, and why."""
 
     task: str
     text: str
     person: str
-    why: str
-    at: datetime
+    reason: str
+    created_at: datetime
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class ProjectSnapshot:
     """Where a project stands `at` a moment: what its votes come to, who works on it, and what they marked."""
 
     project: Project
-    standing: Standing
+    progress: ProjectProgress
     staff: Staff
-    flags: tuple[Flag, ...]
-    at: datetime
+    flags: tuple[TaskFlag, ...]
+    taken_at: datetime
 
 
 @dataclass
-class _Kept:
+class _CachedSnapshot:
     """What is known of one project, and until when that will do."""
 
-    turn: threading.Lock = field(default_factory=threading.Lock)
-    snapshot: Snapshot | None = None
-    until: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    snapshot: ProjectSnapshot | None = None
+    valid_until: float = 0.0
     tasks: tuple[Task, ...] = ()
-    asked: Mapping[Subject, Asked] = field(default_factory=dict[Subject, Asked])
+    requests: Mapping[Subject, JudgementRequest] = field(default_factory=dict[Subject, JudgementRequest])
 
 
-class Standings:
+class SnapshotCache:
     """The snapshots of the projects of one database.
 
     Each look takes a new one, except where that takes more than half a second: then it holds for eight times as long
@@ -64,46 +64,52 @@ class Standings:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CachedSnapshot] = {}
         self._turn = threading.Lock()
 
-    def of(self, ballots: Ballots, project: Project) -> Snapshot:
-        """The snapshot of `project`; `ballots` is always the same database."""
+    def snapshot_of(self, store: AnnotationStore, project: Project) -> ProjectSnapshot:
+        """The snapshot of `project`; `store` is always the same database."""
         with self._turn:
-            kept = self._kept.setdefault(project.name, _Kept())
-        with kept.turn:
+            kept = self._kept.setdefault(project.name, _CachedSnapshot())
+        with kept.lock:
             held = kept.snapshot
-            if held is not None and held.project == project and time.monotonic() < kept.until:
+            if held is not None and held.project == project and time.monotonic() < kept.valid_until:
                 return held
             started = time.monotonic()
-            kept.snapshot = found = _take(ballots, project, kept)
+            kept.snapshot = found = _take_snapshot(store, project, kept)
             now = time.monotonic()
-            kept.until = now + _REST * (now - started) if now - started > _COSTLY_S else 0.0
+            kept.valid_until = now + _REST_FACTOR * (now - started) if now - started > _COSTLY_SECONDS else 0.0
             return found
 
 
-def _take(ballots: Ballots, project: Project, kept: _Kept) -> Snapshot:
+def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnapshot) -> ProjectSnapshot:
     at, spec = datetime.now(UTC), project.spec
-    everything = [task for _, task in ballots.tasks(project.name)]
+    everything = [task for _, task in store.tasks(project.name)]
     tasks = tuple(task for task in everything if not task.expected)
-    if kept.snapshot is None or kept.snapshot.project != project or tasks != kept.tasks:
-        kept.tasks, kept.asked = tasks, everything_asked(tasks, spec)
-    samples = min(FEW, spec.bootstrap.samples) if len(kept.asked) > MANY else spec.bootstrap.samples
-    staff = ballots.standing(project.name)
-    marked = any(share.progress.flagged for share in staff.shares)
-    return Snapshot(
+    if cached.snapshot is None or cached.snapshot.project != project or tasks != cached.tasks:
+        cached.tasks, cached.requests = tasks, judgement_requests(tasks, spec)
+    samples = (
+        min(REDUCED_RESAMPLES, spec.bootstrap.samples)
+        if len(cached.requests) > MANY_JUDGEMENTS
+        else spec.bootstrap.samples
+    )
+    staff = store.staff_progress(project.name)
+    marked = any(share.progress.flagged for share in staff.people)
+    return ProjectSnapshot(
         project=project,
-        standing=standing(spec, tasks, ballots.ballot(project.name), samples=samples, asked=kept.asked),
+        progress=project_progress(
+            spec, tasks, store.current_votes(project.name), samples=samples, requests=cached.requests
+        ),
         staff=staff,
-        flags=flags_of(ballots.events(project.name), everything) if marked else (),
-        at=at,
+        flags=open_flags(store.events(project.name), everything) if marked else (),
+        taken_at=at,
     )
 
 
-def flags_of(events: Iterable[Event], tasks: Iterable[Task]) -> tuple[Flag, ...]:
+def open_flags(events: Iterable[AnnotationEvent], tasks: Iterable[Task]) -> tuple[TaskFlag, ...]:
     """The marks on `tasks` that nobody took away, newest first."""
     texts = {task.key: task.text for task in tasks}
-    marked: dict[tuple[str, str], Event] = {}
+    marked: dict[tuple[str, str], AnnotationEvent] = {}
     for event in events:
         if event.kind == "flag":
             marked[event.task, event.code] = event
@@ -111,19 +117,19 @@ def flags_of(events: Iterable[Event], tasks: Iterable[Task]) -> tuple[Flag, ...]
             marked.pop((event.task, event.code), None)
     newest = sorted(marked.values(), key=lambda event: -event.id)
     return tuple(
-        Flag(event.task, texts[event.task], event.person, str(event.detail.get("why", "")), event.at)
+        TaskFlag(event.task, texts[event.task], event.person, str(event.detail.get("why", "")), event.created_at)
         for event in newest
         if event.task in texts
     )
 
 
-_by_ballots: WeakKeyDictionary[Ballots, Standings] = WeakKeyDictionary()
-_turn = threading.Lock()
+_caches: WeakKeyDictionary[AnnotationStore, SnapshotCache] = WeakKeyDictionary()
+_caches_lock = threading.Lock()
 
 
-def standings_of(ballots: Ballots) -> Standings:
+def snapshot_cache(store: AnnotationStore) -> SnapshotCache:
     """The snapshots of a database, the same for all requests."""
-    with _turn:
-        if ballots not in _by_ballots:
-            _by_ballots[ballots] = Standings()
-        return _by_ballots[ballots]
+    with _caches_lock:
+        if store not in _caches:
+            _caches[store] = SnapshotCache()
+        return _caches[store]

@@ -16,14 +16,14 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
-from benchbuilder.annotation.database.sanitise import as_typed
+from benchbuilder.annotation.database.sanitise import value_as_typed
 
 
 @lru_cache(maxsize=64)
-def markdown(text: str) -> Markup:
+def render_markdown(text: str) -> Markup:
     """`text` as HTML: no raw HTML, no pictures, links open beside the work.
 
-    >>> markdown("**a** <b>")
+    >>> render_markdown("**a** <b>")
     Markup('<p><strong>a</strong> &lt;b&gt;</p>\\n')
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
@@ -31,28 +31,28 @@ def markdown(text: str) -> Markup:
     return Markup(parser.render(text))
 
 
-def _link(self: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
-    tokens[at].attrSet("target", "_blank")
-    tokens[at].attrSet("rel", "noopener noreferrer")
-    return self.renderToken(tokens, at, options, env)
+def _link(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    tokens[index].attrSet("target", "_blank")
+    tokens[index].attrSet("rel", "noopener noreferrer")
+    return self.renderToken(tokens, index, options, env)
 
 
-def stamp(at: datetime) -> str:
+def html_timestamp(moment: datetime) -> str:
     """A time in UTC as HTML and scripts read it."""
-    return _utc(at).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return _utc(moment).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def clock(at: datetime) -> str:
+def display_time(moment: datetime) -> str:
     """A time in UTC for people; scripts replace it by the time where they are."""
-    return _utc(at).strftime("%Y-%m-%d %H:%M UTC")
+    return _utc(moment).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _utc(at: datetime) -> datetime:
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 @cache
-def asset(name: str) -> str:
+def asset_url(name: str) -> str:
     """The address of a static file, with a hash of its content so that browsers may keep it."""
     content = files("benchbuilder.annotation.app").joinpath("static", name).read_bytes()
     return f"/static/{name}?v={hashlib.blake2b(content, digest_size=6).hexdigest()}"
@@ -69,11 +69,11 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     filters: dict[str, Any] = environment.filters
-    filters.update(markdown=markdown, value=as_typed, stamp=stamp, clock=clock)
-    environment.globals["asset"] = asset
+    filters.update(markdown=render_markdown, value=value_as_typed, stamp=html_timestamp, clock=display_time)
+    environment.globals["asset"] = asset_url
     return environment
 
 
-def render(template: str, **context: Any) -> str:
+def render_template(template: str, **context: Any) -> str:
     """The `template` with `context`."""
     return _environment().get_template(template).render(**context)

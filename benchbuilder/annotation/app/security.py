@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MAX_BODY = 1_000_000
 """The bytes that a request may carry."""
 
-HEADERS = {
+SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -31,23 +31,23 @@ HEADERS = {
 }
 """On every response, unless the response says otherwise (only `Cache-Control` of static files does)."""
 
-Refuse = Callable[[Request, int], Response]
+RefusalPage = Callable[[Request, int], Response]
 
 _log = logging.getLogger("benchbuilder.annotation.app.access")
 _SECRET = re.compile(r"(?<=/enter/).+", re.DOTALL)
 
 
-class Shield:
-    """Middleware: refuses unknown hosts (400) and bodies over `MAX_BODY` (413), adds `HEADERS`, logs.
+class RequestGuard:
+    """Middleware: refuses unknown hosts (400) and bodies over `MAX_BODY` (413), adds `SECURITY_HEADERS`, logs.
 
     `hosts` are names without port; ``*`` allows all. The log has the method, the path without the query and with
-    ``/enter/`` cut, the status and the milliseconds. `refuse` makes the page that says no.
+    ``/enter/`` cut, the status and the milliseconds. `refusal_page` makes the page that says no.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], secure: bool, refuse: Refuse) -> None:
-        self._app, self._refuse = app, refuse
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], secure: bool, refusal_page: RefusalPage) -> None:
+        self._app, self._refuse = app, refusal_page
         self._hosts = {host.lower().strip("[]") for host in hosts}
-        self._headers = dict(HEADERS)
+        self._headers = dict(SECURITY_HEADERS)
         if secure:
             self._headers["Strict-Transport-Security"] = "max-age=31536000"
 
@@ -63,15 +63,15 @@ class Shield:
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
                     headers.setdefault(name, value)
-                _note(scope, message["status"], time.perf_counter() - started)
+                _log_request(scope, message["status"], time.perf_counter() - started)
             await send(message)
 
-        if status := self._against(Headers(scope=scope)):
+        if status := self._refusal_status(Headers(scope=scope)):
             await self._refuse(Request(scope), status)(scope, receive, guarded_send)
         else:
-            await self._app(scope, _limited(receive), guarded_send)
+            await self._app(scope, _limit_body(receive), guarded_send)
 
-    def _against(self, headers: Headers) -> int:
+    def _refusal_status(self, headers: Headers) -> int:
         """The status with which to refuse what these `headers` begin, 0 if there is nothing against it."""
         if "*" not in self._hosts and host_of(headers.get("host", "")) not in self._hosts:
             return 400
@@ -81,7 +81,7 @@ class Shield:
         return 413 if len(length) > 12 or int(length) > MAX_BODY else 0
 
 
-def _limited(receive: Receive) -> Callable[[], Awaitable[Message]]:
+def _limit_body(receive: Receive) -> Callable[[], Awaitable[Message]]:
     seen = 0
 
     async def limited() -> Message:
@@ -107,15 +107,15 @@ def host_of(host: str) -> str:
     return name.partition(":")[0]
 
 
-def loggable(path: str) -> str:
+def loggable_path(path: str) -> str:
     """A path as it may stand in a log: no token, no line break, not long.
 
-    >>> loggable("/enter/abc"), loggable("/p/claims/3")
+    >>> loggable_path("/enter/abc"), loggable_path("/p/claims/3")
     ('/enter/...', '/p/claims/3')
     """
     return ascii(_SECRET.sub("...", path))[1:-1][:200]
 
 
-def _note(scope: Scope, status: int, seconds: float) -> None:
+def _log_request(scope: Scope, status: int, seconds: float) -> None:
     if _log.isEnabledFor(logging.INFO):
-        _log.info("%s %s %d %.0f ms", scope["method"], loggable(scope["path"]), status, seconds * 1000)
+        _log.info("%s %s %d %.0f ms", scope["method"], loggable_path(scope["path"]), status, seconds * 1000)

@@ -15,12 +15,12 @@ from benchbuilder.core.errors import ServiceError
 
 _THREADS = 8
 """How many requests are worked on at a time: with more, those who write to the database wait longer for their turn."""
-_SWITCH_S = 0.0005
+_SWITCH_SECONDS = 0.0005
 """How long a thread may keep others from going on; who writes gives way at every statement, and should be back soon."""
 
 
-def serve(app: FastAPI, host: str, port: int, *, ready: Callable[[str], None]) -> None:
-    """Serve `app` until SIGINT or SIGTERM; `ready` gets the address as soon as requests are answered.
+def serve_app(app: FastAPI, host: str, port: int, *, on_ready: Callable[[str], None]) -> None:
+    """Serve `app` until SIGINT or SIGTERM; `on_ready` gets the address as soon as requests are answered.
 
     `port` 0 takes a free one. Requests that are being answered when it stops get ten seconds. ServiceError if nothing
     can listen there. Headers that a proxy adds about the client count only from this machine.
@@ -38,9 +38,9 @@ def serve(app: FastAPI, host: str, port: int, *, ready: Callable[[str], None]) -
         forwarded_allow_ips="127.0.0.1,::1",
     )
     name = f"[{host}]" if ":" in host else host
-    server = _Server(config, lambda: ready(f"http://{name}:{listening.getsockname()[1]}/"))
+    server = _Server(config, lambda: on_ready(f"http://{name}:{listening.getsockname()[1]}/"))
     before = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_S)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:

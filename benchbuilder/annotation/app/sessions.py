@@ -13,26 +13,26 @@ from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from benchbuilder.annotation.app.i18n import Texts, preferred
-from benchbuilder.annotation.app.login_throttle import Attempts
-from benchbuilder.annotation.app.rendering import render
+from benchbuilder.annotation.app.i18n import InterfaceTexts, preferred_language
+from benchbuilder.annotation.app.login_throttle import LoginThrottle
+from benchbuilder.annotation.app.rendering import render_template
 from benchbuilder.annotation.database.models import Person, Role, Visitor
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 
-_FIELDS = 3000
+_MAX_FIELDS = 3000
 
 
 @dataclass(frozen=True)
 class Site:
     """What all requests share."""
 
-    ballots: Ballots
-    languages: Mapping[str, Texts]
+    store: AnnotationStore
+    languages: Mapping[str, InterfaceTexts]
     secure: bool
     name: str = ""
-    attempts: Attempts = field(default_factory=Attempts)
+    login_throttle: LoginThrottle = field(default_factory=LoginThrottle)
 
-    def cookie(self, name: str) -> str:
+    def cookie_name(self, name: str) -> str:
         """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone.
 
         All ports of a host share cookies, so that sites with other names call theirs otherwise.
@@ -41,7 +41,7 @@ class Site:
         return f"__Host-review_{name}{mark}" if self.secure else f"review_{name}{mark}"
 
 
-class Refusal(HTTPException):
+class RefusedRequest(HTTPException):
     """A request that is turned away; `reason` names the text under ``refused.`` that says why and what to do."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -49,48 +49,48 @@ class Refusal(HTTPException):
         self.reason = reason
 
 
-class Form:
+class PostedForm:
     """The fields of a form as they were sent, in their order; control characters are taken out, line ends are LF."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        self.pairs = [(name, _tidy(value)) for name, value in pairs]
+        self.pairs = [(name, _normalise_text(value)) for name, value in pairs]
         self._last = dict(self.pairs)
 
     def __call__(self, name: str) -> str:
         """The last value of `name`, empty if it is not there."""
         return self._last.get(name, "")
 
-    def all(self, name: str) -> list[str]:
+    def get_all(self, name: str) -> list[str]:
         """Every value of `name`: the boxes that were ticked."""
         return [value for key, value in self.pairs if key == name]
 
-    def starting(self, *prefixes: str) -> dict[str, str]:
+    def with_prefix(self, *prefixes: str) -> dict[str, str]:
         """The fields whose names start with one of `prefixes`."""
         return {name: value for name, value in self._last.items() if name.startswith(prefixes)}
 
 
-_DROPPED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
+_CONTROL_CHARACTERS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
 
 
-def _tidy(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_DROPPED)
+def _normalise_text(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROL_CHARACTERS)
 
 
-async def posted(request: Request) -> Form:
+async def posted_form(request: Request) -> PostedForm:
     """The form in a request, as a FastAPI dependency. It has to come from a page of this app (else 403)."""
-    if not same_origin(request):
-        raise Refusal(403, "other_site")
+    if not is_same_origin(request):
+        raise RefusedRequest(403, "other_site")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         raise HTTPException(400)
     body = await request.body()
     try:
-        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS)
+        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError as error:
         raise HTTPException(400) from error
-    return Form(pairs)
+    return PostedForm(pairs)
 
 
-def same_origin(request: Request) -> bool:
+def is_same_origin(request: Request) -> bool:
     """Whether a browser says that a page of this app sent the request; a client that says nothing is no browser.
 
     Pages without referrer send the origin ``null``; then ``Sec-Fetch-Site`` tells, and the token in the form anyway.
@@ -114,23 +114,23 @@ class Visit:
     request: Request
     site: Site
     visitor: Visitor | None
-    texts: Texts
+    texts: InterfaceTexts
 
     @property
-    def ballots(self) -> Ballots:
+    def store(self) -> AnnotationStore:
         """The database of votes."""
-        return self.site.ballots
+        return self.site.store
 
     @property
     def person(self) -> Person:
         """Who is signed in."""
         if self.visitor is None:
-            raise Refusal(403, "signed_out")
+            raise RefusedRequest(403, "signed_out")
         return self.visitor.person
 
     def page(self, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-        """The `template` with `context`, and with ``t`` (the texts), ``visitor``, ``languages`` and ``here``."""
-        body = render(
+        """The `template` with `context`, and with ``render_template`` (the texts), ``visitor``, ``render_template`` and ``render_template``."""
+        body = render_template(
             template,
             t=self.texts,
             visitor=self.visitor,
@@ -146,43 +146,46 @@ def site_of(request: Request) -> Site:
     return request.app.state.site
 
 
-def visit_of(request: Request) -> Visit:
+def make_visit(request: Request) -> Visit:
     """The visit, whether or not somebody is signed in."""
     site = site_of(request)
-    session = request.cookies.get(site.cookie("session"), "")
-    visitor = site.ballots.visitor(session) if 0 < len(session) <= 200 and session.isascii() else None
+    session = request.cookies.get(site.cookie_name("session"), "")
+    visitor = site.store.find_visitor(session) if 0 < len(session) <= 200 and session.isascii() else None
     language = visitor.language if visitor is not None else ""
     if language not in site.languages:
-        language = preferred(request.headers.get("accept-language", ""), site.languages)
+        language = preferred_language(request.headers.get("accept-language", ""), site.languages)
     return Visit(request, site, visitor, site.languages[language])
 
 
-def signed_in(request: Request, *roles: Role, form: Form | None = None) -> Visit:
+def require_visit(request: Request, *roles: Role, form: PostedForm | None = None) -> Visit:
     """The visit of somebody with one of `roles` (any if none is given); 403 if nobody is, or somebody else.
 
     What a POST sent, `form`, has to be there, with the token of the session (else 403).
     """
-    visit = visit_of(request)
+    visit = make_visit(request)
     if visit.visitor is None:
-        raise Refusal(403, "signed_out")
+        raise RefusedRequest(403, "signed_out")
     if request.method == "POST":
         if form is None:
             raise TypeError("a POST is checked with its form")
         if not hmac.compare_digest(form("csrf").encode(), visit.visitor.csrf.encode()):
-            raise Refusal(403, "stale_page")
+            raise RefusedRequest(403, "stale_page")
     if roles and visit.visitor.person.role not in roles:
-        raise Refusal(403, "other_role")
+        raise RefusedRequest(403, "other_role")
     return visit
 
 
-def anonymous(request: Request) -> Visit:
+def anonymous_visit(request: Request) -> Visit:
     """The visit of somebody of whom nothing is asked of the database: for pages that say that something is wrong."""
     site = site_of(request)
     return Visit(
-        request, site, None, site.languages[preferred(request.headers.get("accept-language", ""), site.languages)]
+        request,
+        site,
+        None,
+        site.languages[preferred_language(request.headers.get("accept-language", ""), site.languages)],
     )
 
 
-def go(path: str) -> RedirectResponse:
+def redirect(path: str) -> RedirectResponse:
     """On to `path` of this app with a GET."""
     return RedirectResponse(path, 303)

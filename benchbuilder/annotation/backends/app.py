@@ -8,16 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from benchbuilder.annotation.aggregate import count_missing
-from benchbuilder.annotation.base import Ballot, Instructions, Subject, Task, Votes, Wanted
-from benchbuilder.annotation.database.open import begun, open_ballots
-from benchbuilder.annotation.database.project_setup import CLAIMS, project_of, with_gold
-from benchbuilder.config.spec.annotation import JudgingSpec
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.annotation.base import (
+    AnnotationBackend,
+    AnnotatorInstructions,
+    MissingJudgements,
+    Subject,
+    Task,
+    Votes,
+)
+from benchbuilder.annotation.database.open import may_have_votes, open_annotation_store
+from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT, add_gold_tasks, make_project
+from benchbuilder.config.spec.annotation import AnnotationSpec
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
 from benchbuilder.config.spec.review_project import ProjectSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 
 if TYPE_CHECKING:
-    from benchbuilder.annotation.database.store import Ballots
+    from benchbuilder.annotation.database.store import AnnotationStore
 
 
 class AppSpec(ProjectSpec):
@@ -28,11 +35,11 @@ class AppSpec(ProjectSpec):
     stand in a file in the folder of the build. Both hold for the reviews of the recipe, too.
     """
 
-    strings: Annotated[dict[str, FileRef], Knob()] = {}
-    database_env: Annotated[str | None, Knob()] = None
+    strings: Annotated[dict[str, FileRef], RuntimeOption()] = {}
+    database_env: Annotated[str | None, RuntimeOption()] = None
 
 
-class AppVotes(Votes):
+class AppBackend(AnnotationBackend):
     """Lays out what is to be judged as tasks of a project, and reads what people voted.
 
     Candidates with their paragraphs are the project ``claims``; the rows of another step have one of its name.
@@ -47,66 +54,76 @@ class AppVotes(Votes):
     spec: AppSpec
 
     @property
-    def name(self) -> str:
+    def project_name(self) -> str:
         """The name of the project in the app."""
-        return self.project or CLAIMS
+        return self.project or CLAIMS_PROJECT
 
     @property
-    def judging(self) -> JudgingSpec | None:
+    def annotation_spec(self) -> AnnotationSpec | None:
         """The spec itself."""
         return self.spec
 
-    def observes(self, workplace: Path) -> Mapping[str, str]:
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """A digest of the votes that count; nothing before the first build."""
-        if not begun(self.spec.database_env, workplace):
+        if not may_have_votes(self.spec.database_env, workplace):
             return {}
-        with open_ballots(self.spec.database_env, workplace) as ballots:
-            return {"votes in the app": ballots.digest(self.name)}
+        with open_annotation_store(self.spec.database_env, workplace) as ballots:
+            return {"votes in the app": ballots.votes_digest(self.project_name)}
 
-    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:
         """Every vote on `subjects`; others are counted as stale."""
-        if not begun(self.spec.database_env, workplace):
-            return Ballot()
-        with open_ballots(self.spec.database_env, workplace) as ballots:
-            found = ballots.ballot(self.name, everything=True)
+        if not may_have_votes(self.spec.database_env, workplace):
+            return Votes()
+        with open_annotation_store(self.spec.database_env, workplace) as ballots:
+            found = ballots.current_votes(self.project_name, include_retired=True)
         wanted = frozenset(subjects)
         keys = {subject.key for subject in wanted}
-        stale = sum(len(votes) for subject, votes in found.votes.items() if subject not in wanted)
+        stale = sum(len(votes) for subject, votes in found.by_subject.items() if subject not in wanted)
         stale += sum(subject not in wanted for subject in found.decisions)
-        return Ballot(
-            {subject: votes for subject, votes in found.votes.items() if subject in wanted},
+        return Votes(
+            {subject: votes for subject, votes in found.by_subject.items() if subject in wanted},
             {subject: decision for subject, decision in found.decisions.items() if subject in wanted},
             {"review app": stale} if stale else {},
             [comment for comment in found.comments if comment.key in keys],
         )
 
-    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:  # noqa: ARG002
+    def ask(
+        self,
+        tasks: Sequence[Task],
+        votes: Votes,  # noqa: ARG002
+        missing_judgements: MissingJudgements,
+        context: StepContext,
+    ) -> AnnotatorInstructions:
         """Lay the tasks out, whether something is wanted or not: the app shows just what is shown now."""
         context.workplace.mkdir(parents=True, exist_ok=True)
-        project = project_of(self.name, self.spec, context.language, context.seed, context.benchmark)
-        with open_ballots(self.spec.database_env, context.workplace) as ballots:
-            before = _asked(ballots, self.name)
-            ballots.lay_out(project, with_gold(tasks, self.spec))
-            warning = _changes(before, _asked(ballots, self.name))
-            members = [p for p in ballots.people() if not p.revoked and self.name in (p.projects or (self.name,))]
+        project = make_project(self.project_name, self.spec, context.language, context.seed, context.benchmark)
+        with open_annotation_store(self.spec.database_env, context.workplace) as ballots:
+            before = _live_task_keys(ballots, self.project_name)
+            ballots.sync_project(project, add_gold_tasks(tasks, self.spec))
+            warning = _change_warning(before, _live_task_keys(ballots, self.project_name))
+            members = [
+                p
+                for p in ballots.people()
+                if not p.revoked and self.project_name in (p.projects or (self.project_name,))
+            ]
         there = Counter(person.role for person in members)
-        return Instructions(
-            missing=count_missing(wanted, "annotators", "adjudicator"),
+        return AnnotatorInstructions(
+            missing=count_missing(missing_judgements, "annotators", "adjudicator"),
             where=f"the review app, project {self.project}" if self.project else "the review app",
-            next=_next(wanted, there["annotator"], there["adjudicator"], self.spec),
+            next=_next_steps(missing_judgements, there["annotator"], there["adjudicator"], self.spec),
             warning=warning,
         )
 
 
-def _asked(ballots: Ballots, project: str) -> set[str]:
+def _live_task_keys(store: AnnotationStore, project: str) -> set[str]:
     """The keys of the tasks of a project that are asked; none if it is not laid out yet."""
-    if ballots.project(project) is None:
+    if store.project(project) is None:
         return set()
-    live = ballots.live_tasks(project)
-    return {task.key for number, task in ballots.tasks(project) if number in live}
+    live = store.live_task_ids(project)
+    return {task.key for number, task in store.tasks(project) if number in live}
 
 
-def _changes(before: set[str], now: set[str]) -> str:
+def _change_warning(before: set[str], now: set[str]) -> str:
     """What is other than it was, if people could have begun."""
     if not before or before == now:
         return ""
@@ -116,12 +133,12 @@ def _changes(before: set[str], now: set[str]) -> str:
     )
 
 
-def _next(wanted: Wanted, annotators: int, adjudicators: int, spec: AppSpec) -> str:
+def _next_steps(missing: MissingJudgements, annotators: int, adjudicators: int, spec: AppSpec) -> str:
     """What to do next: invite people if there are too few, then let them judge."""
     steps: list[str] = []
     if annotators < spec.per_task:
         steps.append(f"invite {spec.per_task - annotators} more with `benchbuild people invite NAME --role annotator`")
-    if wanted.decisions and not adjudicators:
+    if missing.decisions and not adjudicators:
         steps.append("invite somebody with `benchbuild people invite NAME --role adjudicator`")
     steps.append("serve the app with `benchbuild review`")
     return ", ".join(steps) + ", with the same arguments as this build; then run the same command again"

@@ -6,37 +6,44 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from benchbuilder.annotation.base import Ballot, Instructions, Subject, Task, Votes, Wanted
-from benchbuilder.config.spec.annotation import JudgingSpec
+from benchbuilder.annotation.base import (
+    AnnotationBackend,
+    AnnotatorInstructions,
+    MissingJudgements,
+    Subject,
+    Task,
+    Votes,
+)
+from benchbuilder.config.spec.annotation import AnnotationSpec
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 
 
-class NoVotesSpec(KindSpec):
+class NoBackendSpec(KindSpec):
     """Nothing to say."""
 
 
-class NoVotes(Votes):
+class NoBackend(AnnotationBackend):
     """Every candidate becomes an item that is marked as unreviewed."""
 
     kind: ClassVar[str] = "none"
-    spec_class: ClassVar[type[KindSpec]] = NoVotesSpec
+    spec_class: ClassVar[type[KindSpec]] = NoBackendSpec
 
     @property
-    def judging(self) -> JudgingSpec | None:
+    def annotation_spec(self) -> AnnotationSpec | None:
         """Nobody is asked anything."""
         return None
 
-    def observes(self, workplace: Path) -> Mapping[str, str]:  # noqa: ARG002
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:  # noqa: ARG002
         """No votes."""
         return {}
 
-    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:  # noqa: ARG002
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:  # noqa: ARG002
         """No votes."""
-        return Ballot()
+        return Votes()
 
     def ask(
-        self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context  # noqa: ARG002
-    ) -> Instructions:  # fmt: skip
+        self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext  # noqa: ARG002
+    ) -> AnnotatorInstructions:  # fmt: skip
         """Nobody to ask."""
-        return Instructions(missing={}, where="", next="")
+        return AnnotatorInstructions(missing={}, where="", next="")

@@ -9,26 +9,34 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from benchbuilder.annotation.base import Ballot, Instructions, Subject, Task, Value, Votes, Wanted
-from benchbuilder.annotation.sheets.cells import escape, folded
-from benchbuilder.annotation.sheets.packet_folder import lay_out
-from benchbuilder.annotation.sheets.reading import CastVote, Reading, read_file
-from benchbuilder.annotation.sheets.sheets import SheetLabels, columns, csv_bytes, grid, packet_rows
+from benchbuilder.annotation.base import (
+    AnnotationBackend,
+    AnnotatorInstructions,
+    MissingJudgements,
+    Subject,
+    Task,
+    Value,
+    Votes,
+)
+from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace
+from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
+from benchbuilder.annotation.sheets.reading import SheetContents, SheetVote, read_vote_sheet
+from benchbuilder.annotation.sheets.sheets import SheetLabels, csv_bytes, sheet_columns, sheet_grid, sheet_rows
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import JudgingSpec, Name
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
-from benchbuilder.core.context import Context
+from benchbuilder.config.spec.annotation import AnnotationSpec, Name
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 
 _SHEETS = (".csv", ".xlsx")
 _IGNORED = (".md", ".txt")
 _SHOWN_PROBLEMS = 20
-_LOOK = "1"
+_LAYOUT_VERSION = "1"
 """To be raised when workbooks come to look otherwise, so that old packets are replaced."""
 
 
-class FilesSpec(JudgingSpec):
-    """Sheets as CSV and XLSX. `votes` is a folder of filled sheets that the recipe ships, besides those of the build.
+class SheetsSpec(AnnotationSpec):
+    """Sheets as CSV and XLSX. `by_subject` is a folder of filled sheets that the recipe ships, besides those of the build.
 
     All `annotators` judge everything, the `adjudicator` only that on which they are in dispute; by ``rule: mean`` there
     need be none. `labels` is what annotators read besides the material, in their language. Candidates are shown as they
@@ -38,19 +46,19 @@ class FilesSpec(JudgingSpec):
     annotators: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
     adjudicator: Name | None = None
     votes: FileRef | None = None
-    labels: Annotated[SheetLabels, Knob()]
+    labels: Annotated[SheetLabels, RuntimeOption()]
 
     @model_validator(mode="after")
-    def _people(self) -> FilesSpec:
+    def _people(self) -> SheetsSpec:
         if len(set(self.people())) < len(self.people()):
             raise ValueError("annotators: the annotators and the adjudicator must all be different people")
         if self.adjudicator is None and self.rule == "adjudicate":
             raise ValueError("adjudicator: somebody must decide where annotators are in dispute, or write rule: mean")
-        if not self.shown() and (lacking := self.labels.lacking()):
+        if not self.display_fields() and (lacking := self.labels.lacking()):
             raise ValueError(f"labels: sheets of candidates need {', '.join(lacking)} too; other rows need `fields`")
         return self
 
-    def votes_each(self) -> int:
+    def votes_per_task(self) -> int:
         """Every annotator judges everything."""
         return len(self.annotators)
 
@@ -58,21 +66,21 @@ class FilesSpec(JudgingSpec):
         """The annotators and the adjudicator."""
         return self.annotators if self.adjudicator is None else (*self.annotators, self.adjudicator)
 
-    def wanted_of(self, person: str, ballot: Ballot, wanted: Wanted) -> tuple[Subject, ...]:
+    def missing_for(self, person: str, votes: Votes, missing: MissingJudgements) -> tuple[Subject, ...]:
         """What of `wanted` is for `person` to judge."""
         if person == self.adjudicator:
-            return wanted.decisions
-        return tuple(subject for subject in wanted.votes if person not in ballot.votes.get(subject, {}))
+            return missing.decisions
+        return tuple(subject for subject in missing.votes if person not in votes.by_subject.get(subject, {}))
 
-    def cast(self, ballot: Ballot, subject: Subject, person: str, value: Value) -> None:
-        """Put a vote, or the adjudicator's decision, into `ballot`."""
+    def record_vote(self, votes: Votes, subject: Subject, person: str, value: Value) -> None:
+        """Put a vote, or the adjudicator's decision, into `votes`."""
         if person == self.adjudicator:
-            ballot.decisions[subject] = (person, value)
+            votes.decisions[subject] = (person, value)
         else:
-            ballot.votes.setdefault(subject, {})[person] = value
+            votes.by_subject.setdefault(subject, {})[person] = value
 
 
-class FileVotes(Votes):
+class SheetsBackend(AnnotationBackend):
     """Writes one CSV and one XLSX packet a person below ``packets/``, and reads all filled sheets below ``votes/``.
 
     Both folders lie in the workplace; those for the rows of a step other than candidates in a folder of its name there.
@@ -83,17 +91,17 @@ class FileVotes(Votes):
     gives 0 here and 1 there is an error, as is any value but 0 and 1, and a row that shows the text of another key.
     """
 
-    kind: ClassVar[str] = "files"
-    spec_class: ClassVar[type[KindSpec]] = FilesSpec
+    kind: ClassVar[str] = "sheets"
+    spec_class: ClassVar[type[KindSpec]] = SheetsSpec
 
-    spec: FilesSpec
+    spec: SheetsSpec
 
     @property
-    def judging(self) -> JudgingSpec | None:
+    def annotation_spec(self) -> AnnotationSpec | None:
         """The spec itself."""
         return self.spec
 
-    def observes(self, workplace: Path) -> Mapping[str, str]:
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """SHA-256 of every file of votes."""
         return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self._files(workplace)}
 
@@ -107,66 +115,68 @@ class FileVotes(Votes):
                     where=str(shipped.file),
                     next="set annotation.votes to a folder of filled sheets, or to null if there are none yet",
                 )
-            yield from _below(shipped.file, shipped.path.rstrip("/"))
-        yield from _below(self._home(workplace) / "votes", f"{self._place(workplace)}/votes")
+            yield from _files_below(shipped.file, shipped.path.rstrip("/"))
+        yield from _files_below(self._project_folder(workplace) / "votes", f"{self._folder_label(workplace)}/votes")
 
-    def _home(self, workplace: Path) -> Path:
+    def _project_folder(self, workplace: Path) -> Path:
         """The folder of the project."""
         return workplace / self.project
 
-    def _place(self, workplace: Path) -> str:
+    def _folder_label(self, workplace: Path) -> str:
         """How people are told of it."""
         return f"{workplace.name}/{self.project}".rstrip("/")
 
     # --- in
 
-    def collect(self, subjects: Collection[Subject], workplace: Path) -> Ballot:
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:
         """Every vote on `subjects`; others are counted as stale. DataError lists all problems by file and row."""
-        reading = Reading(self.spec.people(), {wording_key(q): q for q in self.spec.asked().values()})
+        reading = SheetContents(self.spec.people(), {wording_key(q): q for q in self.spec.questions_about().values()})
         for name, path in self._files(workplace):
             if path.suffix.lower() in _SHEETS:
-                read_file(name, path.read_bytes(), reading)
+                read_vote_sheet(name, path.read_bytes(), reading)
             elif path.suffix.lower() not in _IGNORED:
                 reading.problems.append(f"{name}: sheets of judgements are .xlsx or .csv; save it as one of these")
-        ballot = self._count(reading, subjects)
+        ballot = self._count_votes(reading, subjects)
         if reading.problems:
-            raise _refuse(reading.problems)
+            raise _problems_error(reading.problems)
         return ballot
 
-    def _count(self, reading: Reading, subjects: Collection[Subject]) -> Ballot:
-        """The votes by subject and person; contradictions and misplaced keys are added to the problems of `reading`."""
-        reading.problems += _misplaced(reading, subjects)
-        ballot = Ballot()
-        first: dict[tuple[Subject, str], CastVote] = {}
-        for vote in reading.votes:
+    def _count_votes(self, contents: SheetContents, subjects: Collection[Subject]) -> Votes:
+        """The votes by subject and person; contradictions and misplaced keys are added to the problems of `contents`."""
+        contents.problems += _misplaced_keys(contents, subjects)
+        ballot = Votes()
+        first: dict[tuple[Subject, str], SheetVote] = {}
+        for vote in contents.votes:
             if vote.subject not in subjects:
                 ballot.stale[vote.file] = ballot.stale.get(vote.file, 0) + 1
                 continue
             before = first.setdefault((vote.subject, vote.annotator), vote)
             if before.value != vote.value:
-                reading.problems.append(
+                contents.problems.append(
                     f"{vote.where}: {vote.annotator} says {vote.value}, but {before.value} at {before.where}; keep one"
                 )
-            self.spec.cast(ballot, vote.subject, vote.annotator, before.value)
+            self.spec.record_vote(ballot, vote.subject, vote.annotator, before.value)
         keys = {subject.key for subject in subjects}
-        ballot.comments = sorted({comment for comment in reading.comments if comment.key in keys})
+        ballot.comments = sorted({comment for comment in contents.comments if comment.key in keys})
         return ballot
 
     # --- out
 
-    def ask(self, tasks: Sequence[Task], ballot: Ballot, wanted: Wanted, context: Context) -> Instructions:
+    def ask(
+        self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext
+    ) -> AnnotatorInstructions:
         """Write packets with just what is `wanted`, and take away packets of before that nobody changed."""
         packets: dict[str, Callable[[], bytes]] = {}
         missing: dict[str, int] = {}
         for person in self.spec.people():
-            subjects = self.spec.wanted_of(person, ballot, wanted)
+            subjects = self.spec.missing_for(person, votes, missing_judgements)
             for subject in subjects:
-                name = f"{person}: {wanted.about[subject]}"
+                name = f"{person}: {missing_judgements.subject_kinds[subject]}"
                 missing[name] = missing.get(name, 0) + 1
             if subjects:
-                packets |= self._packet(tasks, frozenset(subjects), person, context.seed)
-        home, place = self._home(context.workplace), self._place(context.workplace)
-        changed = lay_out(home / "packets", packets)
+                packets |= self._sheet_files(tasks, frozenset(subjects), person, context.seed)
+        home, place = self._project_folder(context.workplace), self._folder_label(context.workplace)
+        changed = sync_sheet_folder(home / "packets", packets)
         if packets:
             (home / "votes").mkdir(parents=True, exist_ok=True)
         books = ", ".join(name for name in packets if name.endswith(".xlsx"))
@@ -175,7 +185,7 @@ class FileVotes(Votes):
             warning = (
                 f"{', '.join(changed)} in {place}/packets changed since written: if filled in, move to {place}/votes"
             )
-        return Instructions(
+        return AnnotatorInstructions(
             missing=missing,
             where=f"{place}/packets in the folder of the build",
             next=f"fill in {books} (or the .csv of the same name), put them into {place}/votes, "
@@ -183,26 +193,26 @@ class FileVotes(Votes):
             warning=warning,
         )
 
-    def _packet(
-        self, tasks: Sequence[Task], wanted: Collection[Subject], person: str, seed: int
+    def _sheet_files(
+        self, tasks: Sequence[Task], subjects: Collection[Subject], person: str, seed: int
     ) -> dict[str, Callable[[], bytes]]:
         """The files of a person's packet by name; the name changes with the content."""
         spec = self.spec
-        rows = packet_rows(tasks, wanted, spec, spec.labels, annotator=person, seed=seed)
-        layout = columns(spec, spec.labels)
-        text = csv_bytes(grid(layout, rows))
+        rows = sheet_rows(tasks, subjects, spec, spec.labels, annotator=person, seed=seed)
+        layout = sheet_columns(spec, spec.labels)
+        text = csv_bytes(sheet_grid(layout, rows))
 
         def book() -> bytes:
             from benchbuilder.annotation.sheets.workbook import workbook_bytes
 
             return workbook_bytes(layout, rows, spec, spec.labels)
 
-        guide = "\n".join([*spec.labels.instructions, spec.labels.sheet, spec.labels.guide, _LOOK]).encode()
+        guide = "\n".join([*spec.labels.instructions, spec.labels.sheet, spec.labels.guide, _LAYOUT_VERSION]).encode()
         stem = f"{person}-{hashlib.blake2b(text + guide, digest_size=4).hexdigest()}"
         return {f"{stem}.xlsx": book, f"{stem}.csv": lambda: text}
 
 
-def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     """Files of `folder` (or the one file that it is) in order; hidden ones and the locks of open files left out."""
     if folder.is_file():
         yield name, folder
@@ -213,16 +223,16 @@ def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
             yield f"{name}/{relative.as_posix()}", path
 
 
-def _misplaced(reading: Reading, subjects: Collection[Subject]) -> list[str]:
+def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> list[str]:
     """A problem for each row whose text is not that of its key, but that of another one shown now.
 
     So it is where columns were sorted without the key. A text that is nobody's was merely altered; and of a key that
     is not shown now the text is not known, nor do its votes count.
     """
-    text_of = {subject.key: folded(escape(subject.text)) for subject in subjects}
+    text_of = {subject.key: fold_whitespace(escape_formula(subject.text)) for subject in subjects}
     key_of = {text: key for key, text in text_of.items() if text}
     found: dict[str, None] = {}
-    for vote in reading.votes:
+    for vote in contents.votes:
         key, own = vote.subject.key, text_of.get(vote.subject.key)
         if own and vote.text != own and vote.text in key_of:
             found[
@@ -232,7 +242,7 @@ def _misplaced(reading: Reading, subjects: Collection[Subject]) -> list[str]:
     return list(found)
 
 
-def _refuse(problems: Sequence[str]) -> DataError:
+def _problems_error(problems: Sequence[str]) -> DataError:
     shown = list(problems[:_SHOWN_PROBLEMS])
     if more := len(problems) - len(shown):
         shown.append(f"and {more} more")

@@ -12,32 +12,32 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from benchbuilder.annotation.database import bulk
-from benchbuilder.annotation.database.projects import Work
+from benchbuilder.annotation.database.projects import ProjectRef
 from benchbuilder.annotation.database.schema import assignments, people, tasks
-from benchbuilder.annotation.database.users import able, member
+from benchbuilder.annotation.database.users import active_person_ids, is_project_member
 
 _GOLD_EVERY = 10
 
 
 @dataclass
-class Plan:
-    """`judges` maps ids of tasks to ids of people; `movable` those people to the tasks that they have not opened."""
+class AssignmentPlan:
+    """`annotators` maps ids of tasks to ids of people; `movable` those people to the tasks that they have not opened."""
 
-    judges: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    annotators: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
     movable: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
 
-    def give(self, task: int, person: int) -> None:
+    def assign(self, task: int, person: int) -> None:
         """An unopened task for `person`."""
-        self.judges[task].add(person)
+        self.annotators[task].add(person)
         self.movable[person].add(task)
 
-    def take(self, task: int, person: int) -> None:
+    def unassign(self, task: int, person: int) -> None:
         """An unopened task is not `person`'s any more."""
-        self.judges[task].discard(person)
+        self.annotators[task].discard(person)
         self.movable[person].discard(task)
 
 
-def balance(connection: Connection, work: Work, now: datetime) -> None:
+def balance_assignments(connection: Connection, project: ProjectRef, now: datetime) -> None:
     """Give out what has not been opened, to those who work on the project and can come in.
 
     What somebody opened is theirs unless they were shut out, and what they are done with for good. Nothing changes
@@ -46,80 +46,80 @@ def balance(connection: Connection, work: Work, now: datetime) -> None:
     query = select(people.c.id, people.c.code, people.c.revoked, people.c.projects)
     query = query.where(people.c.role == "annotator")
     everybody = connection.execute(query.order_by(people.c.id)).all()
-    active = {row.id for row in everybody if not row.revoked and member(row.projects, work.name)}
-    coming = active & able(connection, now)
-    query = select(tasks.c.id, tasks.c.key, tasks.c.gold).where(tasks.c.project_id == work.id, tasks.c.live)
+    active = {row.id for row in everybody if not row.revoked and is_project_member(row.projects, project.name)}
+    coming = active & active_person_ids(connection, now)
+    query = select(tasks.c.id, tasks.c.key, tasks.c.gold).where(tasks.c.project_id == project.id, tasks.c.live)
     live = {row.id: row for row in connection.execute(query.order_by(tasks.c.ordinal, tasks.c.id))}
-    query = select(assignments).where(assignments.c.project_id == work.id)
+    query = select(assignments).where(assignments.c.project_id == project.id)
     held = {
         (row.task_id, row.person_id): row
         for row in connection.execute(query.where(assignments.c.person_id.in_([row.id for row in everybody])))
     }
-    plan = _spread(work, live, active, coming, held)
+    plan = _plan_assignments(project, live, active, coming, held)
     places: dict[tuple[int, int], int | None] = {}
     for row in everybody:
-        mine = [id_ for id_ in live if row.id in plan.judges[id_]]
-        ordered = _ordered(work, row, [live[id_] for id_ in mine], held)
+        mine = [id_ for id_ in live if row.id in plan.annotators[id_]]
+        ordered = _order_tasks(project, row, [live[id_] for id_ in mine], held)
         places |= {(id_, row.id): place for place, id_ in enumerate(ordered, start=1)}
-    _apply(connection, work, held, places)
+    _write_assignments(connection, project, held, places)
 
 
 # --- who
 
 
-def _spread(
-    work: Work, live: Mapping[int, Any], active: set[int], coming: set[int], held: Mapping[Any, Any]
-) -> Plan:  # fmt: skip
-    plan = Plan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)})
+def _plan_assignments(
+    project: ProjectRef, live: Mapping[int, Any], active: set[int], coming: set[int], held: Mapping[Any, Any]
+) -> AssignmentPlan:  # fmt: skip
+    plan = AssignmentPlan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)})
     by_task: dict[int, list[Any]] = {id_: [] for id_ in live}
     for (task, _), row in sorted(held.items()):
         if task in live:
             by_task[task].append(row)
     for id_, task in live.items():
         if task.gold:
-            _gold(plan, id_, by_task[id_], active)
+            _assign_gold(plan, id_, by_task[id_], active)
         else:
-            _keep(plan, id_, by_task[id_], active, work.spec.per_task)
+            _keep_assignments(plan, id_, by_task[id_], active, project.spec.per_task)
     for id_, task in live.items():
-        if not task.gold and len(plan.judges[id_]) < work.spec.per_task:
-            _fill(plan, id_, work.spec.per_task, random.Random(f"{work.seed}:{task.key}"))
-    _level(plan, {id_: task.key for id_, task in live.items() if not task.gold}, work.seed)
+        if not task.gold and len(plan.annotators[id_]) < project.spec.per_task:
+            _assign_missing(plan, id_, project.spec.per_task, random.Random(f"{project.seed}:{task._level_loads}"))
+    _level_loads(plan, {id_: task.key for id_, task in live.items() if not task.gold}, project.seed)
     return plan
 
 
-def _gold(plan: Plan, task: int, rows: list[Any], active: set[int]) -> None:
-    theirs = {row.person_id for row in rows if row.state == "done" or _opened(row, active)}
-    plan.judges[task] = {*plan.movable, *theirs}
+def _assign_gold(plan: AssignmentPlan, task: int, rows: list[Any], active: set[int]) -> None:
+    theirs = {row.person_id for row in rows if row.state == "done" or _has_opened(row, active)}
+    plan.annotators[task] = {*plan.movable, *theirs}
 
 
-def _keep(plan: Plan, task: int, rows: list[Any], active: set[int], most: int) -> None:
+def _keep_assignments(plan: AssignmentPlan, task: int, rows: list[Any], active: set[int], most: int) -> None:
     """Leave the task with those who are done, then with those who opened it, then with those who have not yet."""
-    judges = plan.judges[task]
-    judges |= {row.person_id for row in rows if row.state == "done" or (_opened(row, active) and row.live)}
+    judges = plan.annotators[task]
+    judges |= {row.person_id for row in rows if row.state == "done" or (_has_opened(row, active) and row.live)}
     for row in rows:
-        if len(judges) < most and _opened(row, active):
+        if len(judges) < most and _has_opened(row, active):
             judges.add(row.person_id)
     unopened = [row.person_id for row in rows if row.opened_at is None and row.person_id in plan.movable]
     for person in sorted(unopened, key=lambda person: (len(plan.movable[person]), person)):
         if len(judges) < most:
-            plan.give(task, person)
+            plan.assign(task, person)
 
 
-def _opened(row: Any, active: set[int]) -> bool:
+def _has_opened(row: Any, active: set[int]) -> bool:
     return row.opened_at is not None and row.person_id in active
 
 
-def _fill(plan: Plan, task: int, most: int, draw: random.Random) -> None:
+def _assign_missing(plan: AssignmentPlan, task: int, most: int, draw: random.Random) -> None:
     """Give the task to those with the fewest unopened ones; `draw` says who of equals."""
-    judges = plan.judges[task]
+    judges = plan.annotators[task]
     free = [person for person in plan.movable if person not in judges]
     draw.shuffle(free)
     free.sort(key=lambda person: len(plan.movable[person]))
     for person in free[: most - len(judges)]:
-        plan.give(task, person)
+        plan.assign(task, person)
 
 
-def _level(plan: Plan, keys: Mapping[int, str], seed: int) -> None:
+def _level_loads(plan: AssignmentPlan, keys: Mapping[int, str], seed: int) -> None:
     """Move unopened tasks from those who have the most to those who have the fewest, as long as that helps."""
     pools: dict[tuple[int, int], list[int]] = {}
     while True:
@@ -136,21 +136,21 @@ def _level(plan: Plan, keys: Mapping[int, str], seed: int) -> None:
         pool = pools[many, few]
         while pool:
             task = pool.pop()
-            if task in plan.movable[many] and few not in plan.judges[task]:
-                plan.take(task, many)
-                plan.give(task, few)
+            if task in plan.movable[many] and few not in plan.annotators[task]:
+                plan.unassign(task, many)
+                plan.assign(task, few)
                 break
 
 
 # --- in which order
 
 
-def _ordered(work: Work, person: Any, mine: list[Any], held: Mapping[Any, Any]) -> list[int]:
+def _order_tasks(project: ProjectRef, person: Any, mine: list[Any], held: Mapping[Any, Any]) -> list[int]:
     """Ids of the tasks `mine` in the person's order. What was opened keeps its place if there still is such a place."""
-    every = work.spec.gold.every if work.spec.gold is not None else _GOLD_EVERY
+    every = project.spec.gold.every if project.spec.gold is not None else _GOLD_EVERY
     fixed: dict[int, Any] = {}
     rest: dict[bool, list[Any]] = {False: [], True: []}
-    for task in sorted(mine, key=lambda task: _rank(work.seed, person.code, task.key), reverse=True):
+    for task in sorted(mine, key=lambda task: _rank(project.seed, person.code, task.key), reverse=True):
         row = held.get((task.id, person.id))
         if row is not None and row.opened_at is not None and row.place is not None and row.place not in fixed:
             fixed[row.place] = task
@@ -178,10 +178,12 @@ def _rank(seed: int, who: str, key: str) -> bytes:
 # --- into the database
 
 
-def _apply(connection: Connection, work: Work, held: Mapping[Any, Any], places: Mapping[Any, int | None]) -> None:
+def _write_assignments(
+    connection: Connection, project: ProjectRef, held: Mapping[Any, Any], places: Mapping[Any, int | None]
+) -> None:
     new = [
         {
-            "project_id": work.id, "task_id": task, "person_id": person, "place": place, "live": True, "state": "open",
+            "project_id": project.id, "task_id": task, "person_id": person, "place": place, "live": True, "state": "open",
             "flagged": False, "note": "", "seconds": 0.0, "spent": 0.0,
         }
         for (task, person), place in places.items() if (task, person) not in held
@@ -192,7 +194,7 @@ def _apply(connection: Connection, work: Work, held: Mapping[Any, Any], places: 
         for pair, row in held.items()
         if (row.place, row.live) != (places.get(pair), pair in places)
     ]
-    bulk.remove(connection, gone)
+    bulk.delete_assignments(connection, gone)
     left = set(gone)
-    bulk.change(connection, assignments, [row for row in moved if row["id"] not in left])
-    bulk.add(connection, assignments, new)
+    bulk.update_rows(connection, assignments, [row for row in moved if row["id"] not in left])
+    bulk.insert_rows(connection, assignments, new)

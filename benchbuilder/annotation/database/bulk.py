@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, insert, text, update
 
-from benchbuilder.annotation.database.sanitise import dump
+from benchbuilder.annotation.database.sanitise import dump_json
 from benchbuilder.annotation.database.schema import assignments
 
 Rows = Sequence[Mapping[str, Any]]
 _CHUNK = 400
 
 
-def add(connection: Connection, table: Table, rows: Rows) -> None:
+def insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
     """Insert `rows`, all with the same columns."""
     if not rows:
         return
@@ -22,10 +22,10 @@ def add(connection: Connection, table: Table, rows: Rows) -> None:
         connection.execute(insert(table), [dict(row) for row in rows])
         return
     columns = ", ".join(rows[0])
-    _from_json(connection, f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM {_rows(table)}", rows)
+    _from_json(connection, f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM {_json_recordset(table)}", rows)
 
 
-def change(connection: Connection, table: Table, rows: Rows) -> None:
+def update_rows(connection: Connection, table: Table, rows: Rows) -> None:
     """Update rows by their ``id``, all with the same columns."""
     if not rows:
         return
@@ -37,20 +37,22 @@ def change(connection: Connection, table: Table, rows: Rows) -> None:
         return
     columns = ", ".join(f"{name} = v.{name}" for name in names)
     _from_json(
-        connection, f"UPDATE {table.name} SET {columns} FROM {_rows(table)} AS v WHERE {table.name}.id = v.id", rows
+        connection,
+        f"UPDATE {table.name} SET {columns} FROM {_json_recordset(table)} AS v WHERE {table.name}.id = v.id",
+        rows,
     )
 
 
-def remove(connection: Connection, ids: Sequence[int]) -> None:
+def delete_assignments(connection: Connection, ids: Sequence[int]) -> None:
     """Delete assignments by their ids."""
     for start in range(0, len(ids), _CHUNK):
         connection.execute(delete(assignments).where(assignments.c.id.in_(ids[start : start + _CHUNK])))
 
 
-def _rows(table: Table) -> str:
+def _json_recordset(table: Table) -> str:
     return f"json_populate_recordset(CAST(NULL AS {table.name}), CAST(:rows AS json))"
 
 
 def _from_json(connection: Connection, statement: str, rows: Rows) -> None:
     """All rows in one message: one after another they would each wait for the server."""
-    connection.execute(text(statement), {"rows": dump([dict(row) for row in rows])})
+    connection.execute(text(statement), {"rows": dump_json([dict(row) for row in rows])})

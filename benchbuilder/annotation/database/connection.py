@@ -12,13 +12,13 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from benchbuilder.annotation.database.errors import complaint
-from benchbuilder.core.database_url import encryption, shown, understood
+from benchbuilder.annotation.database.errors import make_database_error
+from benchbuilder.core.database_url import connection_encryption, display_database_url, parse_database_url
 from benchbuilder.core.errors import DataError
 
-_PATIENCE_SECONDS = 30
+_TIMEOUT_SECONDS = 30
 _WRITES = "benchbuilder_writes"
-_LOCK = 7_202_511_900_017
+_LOCK_NUMBER = 7_202_511_900_017
 """Number of the advisory lock under which those who write stand, in PostgreSQL."""
 
 
@@ -26,47 +26,47 @@ class Transactions:
     """Transactions on one database.
 
     `writing` ones come one after another in SQLite. In PostgreSQL they run side by side and lock the rows that they
-    are about; ``alone`` ones, which change who has to do what, wait for the others and they for them.
+    are about; ``exclusive`` ones, which change who has to do what, wait for the others and they for them.
     """
 
     def __init__(self, url: str) -> None:
-        self.url = understood(url)
+        self.url = parse_database_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = _sqlite(self.url) if self.sqlite else _postgresql(self.url)
         self._turn = threading.Lock()
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """Host and database, or the file."""
-        return shown(self.url)
+        return display_database_url(self.url)
 
     @contextmanager
-    def reading(self, *, told: bool = True) -> Generator[Connection]:
+    def reading(self, *, wrap_errors: bool = True) -> Generator[Connection]:
         """Look something up; all of it as it stood at one moment in SQLite.
 
-        DataError if the database cannot be used, unless `told` is false.
+        DataError if the database cannot be used, unless `wrap_errors` is false.
         """
-        with self._telling() if told else nullcontext(), self.engine.connect() as connection:
+        with self._wrapping_errors() if wrap_errors else nullcontext(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def writing(self, *, alone: bool = False, told: bool = True) -> Generator[Connection]:
+    def writing(self, *, exclusive: bool = False, wrap_errors: bool = True) -> Generator[Connection]:
         """Change something: all of it, or nothing if there is an error."""
         turn = self._turn if self.sqlite else nullcontext()
-        with self._telling() if told else nullcontext(), turn, self.engine.connect() as plain:
+        with self._wrapping_errors() if wrap_errors else nullcontext(), turn, self.engine.connect() as plain:
             connection = plain.execution_options(**{_WRITES: True})
             with connection.begin():
                 if not self.sqlite:
-                    lock = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
-                    connection.execute(text(f"SELECT {lock}(:key)"), {"key": _LOCK})
+                    lock = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
+                    connection.execute(text(f"SELECT {lock}(:key)"), {"key": _LOCK_NUMBER})
                 yield connection
 
     @contextmanager
-    def _telling(self) -> Generator[None]:
+    def _wrapping_errors(self) -> Generator[None]:
         try:
             yield
         except (DBAPIError, NoConnectionLeft, OSError) as error:
-            told = complaint(error, self.url)
+            told = make_database_error(error, self.url)
             if told is None:
                 raise
             raise told from error
@@ -78,8 +78,8 @@ class Transactions:
 
 def _sqlite(url: URL) -> Engine:
     engine = create_engine(
-        url, pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, hide_parameters=True,
-        connect_args={"timeout": _PATIENCE_SECONDS, "check_same_thread": False, "isolation_level": None},
+        url, pool_size=16, max_overflow=48, pool_timeout=_TIMEOUT_SECONDS, hide_parameters=True,
+        connect_args={"timeout": _TIMEOUT_SECONDS, "check_same_thread": False, "isolation_level": None},
     )  # fmt: skip
 
     def connected(connection: Any, _: Any) -> None:
@@ -88,7 +88,7 @@ def _sqlite(url: URL) -> Engine:
             "foreign_keys = ON",
             "synchronous = FULL",
             "cache_size = -65536",
-            f"busy_timeout = {_PATIENCE_SECONDS * 1000}",
+            f"busy_timeout = {_TIMEOUT_SECONDS * 1000}",
         ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
@@ -103,10 +103,10 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _postgresql(url: URL) -> Engine:
-    context = encryption(url.query)
+    context = connection_encryption(url.query)
     try:
         return create_engine(
-            url.set(query={}), pool_size=16, max_overflow=48, pool_timeout=_PATIENCE_SECONDS, pool_pre_ping=True,
+            url.set(query={}), pool_size=16, max_overflow=48, pool_timeout=_TIMEOUT_SECONDS, pool_pre_ping=True,
             hide_parameters=True, connect_args={} if context is None else {"ssl_context": context},
         )  # fmt: skip
     except ModuleNotFoundError as error:

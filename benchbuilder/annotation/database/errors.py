@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from benchbuilder.core.database_url import shown
+from benchbuilder.core.database_url import display_database_url
 from benchbuilder.core.errors import DataError
 
-_AGAIN = "nothing of this step was kept; try again"
+_TRY_AGAIN = "nothing of this step was kept; try again"
 _TEXTS = {
     "locked": ("somebody else has been writing to it for too long", "end what else has it open, and try again"),
     "busy": ("somebody else has been writing to it for too long", "end what else has it open, and try again"),
@@ -23,20 +23,20 @@ _TEXTS = {
     "certificate": ("the certificate of the server is not trusted", "name its authority with sslrootcert"),
 }
 _CODES = {
-    "08": ("the connection was lost", _AGAIN),
+    "08": ("the connection was lost", _TRY_AGAIN),
     "28": ("the server refuses the user or the password", "check both in the URL"),
     "3D": ("the server has no database of that name", "create it, or correct the name in the URL"),
-    "40": ("others changed the same at the same time", _AGAIN),
+    "40": ("others changed the same at the same time", _TRY_AGAIN),
     "42501": ("the server does not allow this user to do it", "grant the user the right to create and write tables"),
     "53100": ("the disk of the server is full", "make room, and try again"),
     "53": ("the server has no connections or memory left", "end other connections, and try again"),
-    "55": ("somebody else has been writing to it for too long", _AGAIN),
-    "57": ("the server was shut down, or ended the connection", _AGAIN),
+    "55": ("somebody else has been writing to it for too long", _TRY_AGAIN),
+    "57": ("the server was shut down, or ended the connection", _TRY_AGAIN),
     "58": ("the disk of the server does not read or write", "look after the server, and try again"),
 }
 
 
-def reason(error: BaseException) -> tuple[str, str]:
+def explain_database_error(error: BaseException) -> tuple[str, str]:
     """Why, in words, and what to do next; empty if that is not known."""
     orig: Any = error.orig if isinstance(error, DBAPIError) else error
     code = _code(orig)
@@ -52,16 +52,16 @@ def _code(orig: Any) -> str:
     return str(first.get("C", "")) if isinstance(first, dict) else ""
 
 
-def complaint(error: BaseException, url: URL) -> DataError | None:
+def make_database_error(error: BaseException, url: URL) -> DataError | None:
     """The error to tell people of, or ``None`` if `error` is nobody's fault but the program's."""
-    why, next_ = reason(error)
+    why, next_ = explain_database_error(error)
     away = isinstance(error, (OperationalError, InterfaceError)) or bool(getattr(error, "connection_invalidated", 0))
     lost = away and url.get_backend_name() != "sqlite"
     if not why and not lost and isinstance(error, DBAPIError):
         return None
     return DataError(
         "the database of votes cannot be used at the moment",
-        where=shown(url),
+        where=display_database_url(url),
         why=why or "it cannot be reached, or does not answer",
-        next=next_ or f"see that it is there and running; {_AGAIN}",
+        next=next_ or f"see that it is there and running; {_TRY_AGAIN}",
     )

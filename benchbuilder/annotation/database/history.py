@@ -8,42 +8,44 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from benchbuilder.annotation.base import Ballot, Comment, Subject
+from benchbuilder.annotation.base import Comment, Subject, Votes
 from benchbuilder.annotation.database.connection import Transactions
-from benchbuilder.annotation.database.models import Event, VoteEvent
-from benchbuilder.annotation.database.projects import Work, live_tasks
-from benchbuilder.annotation.database.record_votes import ballot_of
-from benchbuilder.annotation.database.sanitise import dump, load
-from benchbuilder.annotation.database.schema import assignments, current, events, people, projects, tasks, votes
+from benchbuilder.annotation.database.models import AnnotationEvent, VoteEvent
+from benchbuilder.annotation.database.projects import ProjectRef, live_tasks
+from benchbuilder.annotation.database.record_votes import load_votes
+from benchbuilder.annotation.database.sanitise import dump_json, load_json
+from benchbuilder.annotation.database.schema import assignments, current_votes, events, people, projects, tasks, votes
 
 _PAGE = 5000
 
 
-def ballot(connection: Connection, work: Work, *, everything: bool = False) -> Ballot:
-    """The votes that count; see `Ballots.ballot`."""
-    gold = select(tasks.c.id).where(tasks.c.project_id == work.id, tasks.c.gold)
-    found = ballot_of(connection, (current.c.project_id == work.id) & current.c.task_id.not_in(gold))
+def project_votes(connection: Connection, project: ProjectRef, *, include_retired: bool = False) -> Votes:
+    """The votes that count; see `Ballots.project_votes`."""
+    gold = select(tasks.c.id).where(tasks.c.project_id == project.id, tasks.c.gold)
+    found = load_votes(connection, (current_votes.c.project_id == project.id) & current_votes.c.task_id.not_in(gold))
     query = select(people.c.code, tasks.c.key, assignments.c.note, tasks.c.live).where(assignments.c.note != "")
     query = query.join(tasks, tasks.c.id == assignments.c.task_id).join(people, people.c.id == assignments.c.person_id)
-    notes = connection.execute(query.where(assignments.c.project_id == work.id, tasks.c.gold.is_(False))).all()
-    found.comments = sorted(Comment(code, key, note) for code, key, note, live in notes if live or everything)
-    if everything:
+    notes = connection.execute(query.where(assignments.c.project_id == project.id, tasks.c.gold.is_(False))).all()
+    found.comments = sorted(Comment(code, key, note) for code, key, note, live in notes if live or include_retired)
+    if include_retired:
         return found
-    shown = [task for row, task in live_tasks(connection, work) if not row.gold]
-    asked = {subject: what.subject for subject, what in work.asked(*shown).items()}
-    stale = sum(len(given) for subject, given in found.votes.items() if subject not in asked)
+    shown = [task for row, task in live_tasks(connection, project) if not row.gold]
+    asked = {subject: what.subject for subject, what in project.judgement_requests(*shown).items()}
+    stale = sum(len(given) for subject, given in found.by_subject.items() if subject not in asked)
     stale += sum(subject not in asked for subject in found.decisions)
-    found.votes = {asked[subject]: given for subject, given in found.votes.items() if subject in asked}
+    found.by_subject = {asked[subject]: given for subject, given in found.by_subject.items() if subject in asked}
     found.decisions = {asked[subject]: given for subject, given in found.decisions.items() if subject in asked}
     found.stale = {"app": stale} if stale else {}
     return found
 
 
-def digest(found: Ballot) -> str:
+def votes_digest(votes: Votes) -> str:
     """Hash of votes and decisions, whatever their order."""
-    lines = [[s.key, s.wording, "vote", who, value] for s, given in found.votes.items() for who, value in given.items()]
-    lines += [[s.key, s.wording, "decision", who, value] for s, (who, value) in found.decisions.items()]
-    return hashlib.sha256("\n".join(sorted(map(dump, lines))).encode()).hexdigest()
+    lines = [
+        [s.key, s.wording, "vote", who, value] for s, given in votes.by_subject.items() for who, value in given.items()
+    ]
+    lines += [[s.key, s.wording, "decision", who, value] for s, (who, value) in votes.decisions.items()]
+    return hashlib.sha256("\n".join(sorted(map(dump_json, lines))).encode()).hexdigest()
 
 
 def vote_events(transactions: Transactions, project: str, since: int) -> Iterator[VoteEvent]:
@@ -54,26 +56,26 @@ def vote_events(transactions: Transactions, project: str, since: int) -> Iterato
     query = query.where(votes.c.project_id == _id(project))
 
     def as_vote(row: Any) -> VoteEvent:
-        value = None if row.value is None else load(row.value)
-        note = str(load(row.detail).get("note", ""))
+        value = None if row.value is None else load_json(row.value)
+        note = str(load_json(row.detail).get("note", ""))
         return VoteEvent(
             row.id, project, row.task, Subject(row.key, row.wording), row.question, row.who, row.code, row.role, value,
-            note, row.at, row.door, row.event_id,
+            note, row.at, row.channel, row.event_id,
         )  # fmt: skip
 
     return _pages(transactions, query, votes.c.id, since, as_vote)
 
 
-def all_events(transactions: Transactions, project: str) -> Iterator[Event]:
+def all_events(transactions: Transactions, project: str) -> Iterator[AnnotationEvent]:
     """Everything that somebody did."""
     columns = (tasks.c.key.label("task"), people.c.name.label("who"), people.c.code)
     query = select(events, *columns).join(tasks, tasks.c.id == events.c.task_id)
     query = query.join(people, people.c.id == events.c.person_id).where(events.c.project_id == _id(project))
 
-    def as_event(row: Any) -> Event:
-        return Event(
+    def as_event(row: Any) -> AnnotationEvent:
+        return AnnotationEvent(
             row.id, project, row.task, row.who, row.code, row.kind, row.at, row.seconds, row.active_seconds,
-            load(row.detail),
+            load_json(row.detail),
         )  # fmt: skip
 
     return _pages(transactions, query, events.c.id, 0, as_event)

@@ -11,94 +11,96 @@ from sqlalchemy import Connection, insert, select, update
 
 from benchbuilder.annotation.base import Subject, Value
 from benchbuilder.annotation.database import annotator_queries
-from benchbuilder.annotation.database.models import Imported, ImportReport, Person
-from benchbuilder.annotation.database.projects import Work, live_tasks
+from benchbuilder.annotation.database.models import ImportedVote, ImportReport, Person
+from benchbuilder.annotation.database.projects import ProjectRef, live_tasks
 from benchbuilder.annotation.database.record_votes import (
-    Place,
-    ballot_of,
-    cast,
-    note_event,
-    plausible,
-    same,
-    settle,
-    values_of,
+    AssignmentKey,
+    load_values,
+    load_votes,
+    plausible_seconds,
+    record_event,
+    record_votes,
+    same_value,
+    update_disputes,
 )
-from benchbuilder.annotation.database.sanitise import short
-from benchbuilder.annotation.database.schema import assignments, current
-from benchbuilder.annotation.database.sync_tasks import review_states
-from benchbuilder.annotation.database.users import everybody, tidy
-from benchbuilder.annotation.tasks import Asked
-from benchbuilder.annotation.values import allowed
+from benchbuilder.annotation.database.sanitise import storable_note
+from benchbuilder.annotation.database.schema import assignments, current_votes
+from benchbuilder.annotation.database.sync_tasks import update_done_states
+from benchbuilder.annotation.database.users import list_people, normalise_name
+from benchbuilder.annotation.tasks import JudgementRequest
+from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.core.errors import DataError
 
-_MOST_SHOWN = 20
+_MAX_SHOWN_PROBLEMS = 20
 
 
 @dataclass
-class Batch:
+class VoteBatch:
     """What one person says about one task."""
 
     person: Person
     task: Any
     values: dict[Subject, Value] = field(default_factory=dict[Subject, Value])
-    first: dict[Subject, str] = field(default_factory=dict[Subject, str])
+    locations: dict[Subject, str] = field(default_factory=dict[Subject, str])
     notes: list[str] = field(default_factory=list[str])
     seconds: float | None = None
-    said: dict[str, Any] = field(default_factory=dict[str, Any])
+    adjudicator_details: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass
-class Sorting:
+class SortedVotes:
     """Votes by person and task, and what is wrong with them."""
 
-    batches: dict[tuple[int, int], Batch] = field(default_factory=dict[tuple[int, int], Batch])
+    batches: dict[tuple[int, int], VoteBatch] = field(default_factory=dict[tuple[int, int], VoteBatch])
     problems: list[str] = field(default_factory=list[str])
     stale: int = 0
-    twice: int = 0
+    duplicates: int = 0
 
 
-def bring_in(
-    connection: Connection, work: Work, imported: Iterable[Imported], door: str, now: datetime, *, strict: bool
+def import_votes(
+    connection: Connection, project: ProjectRef, imported: Iterable[ImportedVote], channel: str, now: datetime, *, strict: bool
 ) -> ImportReport:  # fmt: skip
-    """Add votes; see `Ballots.bring_in`."""
+    """Add votes; see `Ballots.import_votes`."""
     rows: dict[str, Any] = {}
-    asked: dict[Subject, Asked] = {}
-    for row, task in live_tasks(connection, work):
+    asked: dict[Subject, JudgementRequest] = {}
+    for row, task in live_tasks(connection, project):
         rows[task.key] = row
-        asked |= work.asked(task)
-    sorting = _sort(connection, work, imported, rows, asked)
-    held = _held(connection, work, sorting)
+        asked |= project.judgement_requests(task)
+    sorting = _sort_votes(connection, project, imported, rows, asked)
+    held = _current_values(connection, project, sorting)
     if strict:
-        _complain_of_changes(sorting, held)
+        _report_changes(sorting, held)
     if sorting.problems:
-        raise _refusal(sorting.problems)
+        raise _import_error(sorting.problems)
     questions = {subject: what.question for subject, what in asked.items()}
     new = changed = 0
     touched: dict[int, Any] = {}
     # What annotators say comes first: decisions are about it.
     for pair, batch in sorted(sorting.batches.items(), key=lambda item: item[1].person.role == "adjudicator"):
-        dropped = _not_counting(connection, batch)
-        fresh = {s: v for s, v in batch.values.items() if s in dropped or not same(held[pair].get(s), v)}
-        if _keep(connection, Place(work.id, batch.task.id, batch.person.id), batch, fresh, questions, door, now):
+        dropped = _outdated_subjects(connection, batch)
+        fresh = {s: v for s, v in batch.values.items() if s in dropped or not same_value(held[pair].get(s), v)}
+        if _write_batch(
+            connection, AssignmentKey(project.id, batch.task.id, batch.person.id), batch, fresh, questions, channel, now
+        ):
             touched[batch.task.id] = batch.task
         changed += sum(subject in held[pair] for subject in fresh)
         new += sum(subject not in held[pair] for subject in fresh)
-    review_states(connection, work, touched.values())
-    settle(connection, work, touched.values(), many=len(touched) > 1)
-    total = sum(len(batch.values) for batch in sorting.batches.values()) + sorting.twice
+    update_done_states(connection, project, touched.values())
+    update_disputes(connection, project, touched.values(), read_all=len(touched) > 1)
+    total = sum(len(batch.values) for batch in sorting.batches.values()) + sorting.duplicates
     return ImportReport(new=new, changed=changed, same=total - new - changed, stale=sorting.stale)
 
 
-def _not_counting(connection: Connection, batch: Batch) -> set[Subject]:
+def _outdated_subjects(connection: Connection, batch: VoteBatch) -> set[Subject]:
     """Decisions in `batch` that do not count any more, so that the same one is a new one."""
     if batch.person.role != "adjudicator":
         return set()
-    return set(batch.values) - set(ballot_of(connection, current.c.task_id == batch.task.id).decisions)
+    return set(batch.values) - set(load_votes(connection, current_votes.c.task_id == batch.task.id).decisions)
 
 
-def _refusal(problems: list[str]) -> DataError:
-    left = len(problems) - _MOST_SHOWN
-    lines = [*problems[:_MOST_SHOWN], *([f"... and {left} more"] if left > 0 else [])]
+def _import_error(problems: list[str]) -> DataError:
+    left = len(problems) - _MAX_SHOWN_PROBLEMS
+    lines = [*problems[:_MAX_SHOWN_PROBLEMS], *([f"... and {left} more"] if left > 0 else [])]
     number = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     return DataError(
         f"nothing was imported: {number}",
@@ -107,88 +109,90 @@ def _refusal(problems: list[str]) -> DataError:
     )
 
 
-def _sort(
-    connection: Connection, work: Work, imported: Iterable[Imported], rows: Mapping[str, Any],
-    asked: Mapping[Subject, Asked],
-) -> Sorting:  # fmt: skip
-    people = {person.name: person for person in everybody(connection)}
-    questions = work.spec.asked()
-    sorting = Sorting()
+def _sort_votes(
+    connection: Connection, project: ProjectRef, imported: Iterable[ImportedVote], rows: Mapping[str, Any],
+    requests: Mapping[Subject, JudgementRequest],
+) -> SortedVotes:  # fmt: skip
+    people = {person.name: person for person in list_people(connection)}
+    questions = project.spec.questions_about()
+    sorting = SortedVotes()
     for vote in imported:
         at = f"{vote.where}: " if vote.where else ""
-        person, what = people.get(tidy(vote.person)), asked.get(vote.subject)
+        person, what = people.get(normalise_name(vote.person)), requests.get(vote.subject)
         if person is None:
             sorting.problems.append(f"{at}nobody called {vote.person!r} is invited")
         elif person.role != vote.role or vote.role == "lead":
             sorting.problems.append(f"{at}{person.name} is {person.role}, and this is what an {vote.role} says")
         elif what is None:
             sorting.stale += 1
-        elif not allowed(questions[what.question], vote.value):
+        elif not is_allowed_value(questions[what.question], vote.value):
             sorting.problems.append(f"{at}{vote.value!r} is no answer to {what.question}")
         else:
             batch = sorting.batches.setdefault(
-                (person.id, rows[what.claim].id), Batch(person, rows[what.claim])
+                (person.id, rows[what.task_key].id), VoteBatch(person, rows[what.task_key])
             )  # fmt: skip
-            _collect(sorting, batch, vote, at)
+            _add_to_batch(sorting, batch, vote, at)
     return sorting
 
 
-def _collect(sorting: Sorting, batch: Batch, vote: Imported, at: str) -> None:
-    value = annotator_queries.cleaned({vote.subject: vote.value})[vote.subject]
+def _add_to_batch(votes: SortedVotes, batch: VoteBatch, vote: ImportedVote, location: str) -> None:
+    value = annotator_queries.sanitise_values({vote.subject: vote.value})[vote.subject]
     if vote.subject not in batch.values:
         batch.values[vote.subject] = value
-        batch.first[vote.subject] = vote.where
-    elif same(batch.values[vote.subject], value):
-        sorting.twice += 1
+        batch.locations[vote.subject] = vote.where
+    elif same_value(batch.values[vote.subject], value):
+        votes.duplicates += 1
     else:
-        other = f" (see {batch.first[vote.subject]})" if batch.first[vote.subject] else ""
-        sorting.problems.append(f"{at}{vote.person} says both {batch.values[vote.subject]!r} and {value!r}{other}")
-    note = short(vote.note)
+        other = f" (see {batch.locations[vote.subject]})" if batch.locations[vote.subject] else ""
+        votes.problems.append(f"{location}{vote.person} says both {batch.values[vote.subject]!r} and {value!r}{other}")
+    note = storable_note(vote.note)
     if note and note not in batch.notes:
         batch.notes.append(note)
-    if plausible(vote.seconds) is not None:
+    if plausible_seconds(vote.seconds) is not None:
         batch.seconds = max(batch.seconds or 0.0, vote.seconds or 0.0)
     said: dict[str, Any] = {
-        "reason": short(vote.reason), "confidence": short(vote.confidence), "guideline_gap": vote.guideline_gap,
-        "error_kinds": [short(kind) for kind in vote.error_kinds],
+        "reason": storable_note(vote.reason), "confidence": storable_note(vote.confidence), "guideline_gap": vote.guideline_gap,
+        "error_kinds": [storable_note(kind) for kind in vote.error_kinds],
     }  # fmt: skip
-    batch.said |= {name: told for name, told in said.items() if told}
+    batch.adjudicator_details |= {name: told for name, told in said.items() if told}
 
 
-def _held(connection: Connection, work: Work, sorting: Sorting) -> dict[tuple[int, int], dict[Subject, Value]]:
+def _current_values(
+    connection: Connection, project: ProjectRef, votes: SortedVotes
+) -> dict[tuple[int, int], dict[Subject, Value]]:
     return {
-        pair: values_of(connection, Place(work.id, batch.task.id, batch.person.id))
-        for pair, batch in sorting.batches.items()
+        pair: load_values(connection, AssignmentKey(project.id, batch.task.id, batch.person.id))
+        for pair, batch in votes.batches.items()
     }
 
 
-def _complain_of_changes(sorting: Sorting, held: Mapping[Any, Mapping[Subject, Value]]) -> None:
-    for pair, batch in sorting.batches.items():
+def _report_changes(votes: SortedVotes, current: Mapping[Any, Mapping[Subject, Value]]) -> None:
+    for pair, batch in votes.batches.items():
         for subject, value in batch.values.items():
-            old = held[pair].get(subject)
-            if old is not None and not same(old, value):
-                at = f"{batch.first[subject]}: " if batch.first[subject] else ""
-                sorting.problems.append(f"{at}{batch.person.name} said {old!r} before, and now {value!r}")
+            old = current[pair].get(subject)
+            if old is not None and not same_value(old, value):
+                at = f"{batch.locations[subject]}: " if batch.locations[subject] else ""
+                votes.problems.append(f"{at}{batch.person.name} said {old!r} before, and now {value!r}")
 
 
-def _keep(
-    connection: Connection, place: Place, batch: Batch, fresh: Mapping[Subject, Value],
-    questions: Mapping[Subject, str], door: str, now: datetime,
+def _write_batch(
+    connection: Connection, assignment: AssignmentKey, batch: VoteBatch, new_values: Mapping[Subject, Value],
+    questions: Mapping[Subject, str], channel: str, now: datetime,
 ) -> bool:  # fmt: skip
     """Add what is new in `batch`; whether there was anything."""
     query = select(assignments).where(
-        assignments.c.task_id == place.task_id, assignments.c.person_id == place.person_id
+        assignments.c.task_id == assignment.task_id, assignments.c.person_id == assignment.person_id
     )
     row = connection.execute(query).first()
-    note = short("\n".join(batch.notes))
-    if not fresh and (not note or (row is not None and note == row.note)):
+    note = storable_note("\n".join(batch.notes))
+    if not new_values and (not note or (row is not None and note == row.note)):
         return False
-    detail = {"door": door, **batch.said, **({"note": note} if note else {})}
-    event = note_event(connection, place, "import", now, seconds=batch.seconds, detail=detail)
-    cast(connection, place, event, fresh, questions, door=door, now=now)
+    detail = {"door": channel, **batch.adjudicator_details, **({"note": note} if note else {})}
+    event = record_event(connection, assignment, "import", now, seconds=batch.seconds, detail=detail)
+    record_votes(connection, assignment, event, new_values, questions, channel=channel, now=now)
     if row is None:
         connection.execute(
-            insert(assignments).values(**place._asdict(), live=True, state="open", flagged=False, note="")
+            insert(assignments).values(**assignment._asdict(), live=True, state="open", flagged=False, note="")
         )
         row = connection.execute(query).one()
     values: dict[str, Any] = {"opened_at": row.opened_at or now, "note": note or row.note}
@@ -196,7 +200,7 @@ def _keep(
         values["seconds"] = batch.seconds
     if batch.person.role == "adjudicator":
         values |= {"state": "done", "done_event": event}
-    elif fresh:
+    elif new_values:
         values |= {"done_event": None}  # Undo takes back what they submitted, and that is not what counts now.
     connection.execute(update(assignments).where(assignments.c.id == row.id).values(values))
     return True

@@ -18,13 +18,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from benchbuilder.annotation.database.connection import Transactions
-from benchbuilder.annotation.database.errors import reason
+from benchbuilder.annotation.database.errors import explain_database_error
 from benchbuilder.core.errors import DataError
 
 _FOLDER = Path(__file__).parent / "migrations"
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.05
-_one_at_a_time = threading.Lock()
+_migration_lock = threading.Lock()
 """Alembic keeps what it is at in a global variable."""
 
 
@@ -35,26 +35,26 @@ def migrate(transactions: Transactions) -> None:
     """
     try:
         if transactions.sqlite:
-            _write_ahead(transactions)
-        with transactions.reading(told=False) as connection:
+            _enable_write_ahead(transactions)
+        with transactions.reading(wrap_errors=False) as connection:
             if _version(connection) == _head():
                 return
-        with _one_at_a_time, transactions.writing(alone=True, told=False) as connection:
+        with _migration_lock, transactions.writing(exclusive=True, wrap_errors=False) as connection:
             command.upgrade(_config(connection), "head")
     except CommandError as error:
         raise DataError(
             "the database of votes was written by a newer version of benchbuilder",
-            where=transactions.where,
+            where=transactions.location,
             why=str(error),
             next="pip install --upgrade benchbuilder",
         ) from error
     except (DBAPIError, sqlite3.Error, OSError) as error:
-        why, next_ = reason(error)
+        why, next_ = explain_database_error(error)
         if not why and transactions.sqlite:
             why = str(error.orig if isinstance(error, DBAPIError) else error)
         raise DataError(
             "the database of votes cannot be opened",
-            where=transactions.where,
+            where=transactions.location,
             why=why or "the server cannot be reached, or does not answer",
             next=next_ or "check that it is there, that it is a database, and that you may write to it",
         ) from error
@@ -75,13 +75,13 @@ def _version(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _write_ahead(transactions: Transactions) -> None:
+def _enable_write_ahead(transactions: Transactions) -> None:
     """Write ahead, so that those who read need not wait; SQLite does not itself wait to change to that."""
     path = Path(transactions.url.database or "")
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # It holds what people said.
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
             raw = transactions.engine.raw_connection()

@@ -11,7 +11,7 @@ from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.config.spec.review_project import ProjectSpec
 
 Role = Literal["annotator", "adjudicator", "lead"]
-State = Literal["open", "done", "skipped"]
+AssignmentState = Literal["open", "done", "skipped"]
 EventKind = Literal["open", "submit", "undo", "skip", "flag", "unflag", "import"]
 
 
@@ -63,7 +63,7 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Draft:
+class AnswerDraft:
     """What somebody entered and has not submitted: text by name of the form field."""
 
     data: Mapping[str, str]
@@ -83,11 +83,11 @@ class Assignment:
     task_id: int
     number: int
     total: int
-    state: State
+    state: AssignmentState
     flagged: bool
     answers: Mapping[Subject, Value]
     note: str
-    draft: Draft | None
+    draft: AnswerDraft | None
     opened_at: datetime | None
     seconds: float
 
@@ -107,7 +107,7 @@ class Progress:
 class Dispute:
     """A task on which annotators are in dispute, as an adjudicator has it.
 
-    `subjects` are just those in dispute; `peers` holds for each what the annotators answered, in an order of their
+    `subjects` are just those in dispute; `peer_answers` holds for each what the annotators answered, in an order of their
     own that is random and the same for all subjects of the task, and never says who; `notes` are their remarks in the
     same order ("" if none). `agreement` is the share of judgements of the task that are not in dispute.
     """
@@ -117,13 +117,13 @@ class Dispute:
     task_id: int
     subjects: tuple[tuple[Subject, str], ...]
     """Subject and name of the guiding question."""
-    peers: Mapping[Subject, tuple[Value | None, ...]]
+    peer_answers: Mapping[Subject, tuple[Value | None, ...]]
     notes: tuple[str, ...]
     agreement: float
-    decided: Mapping[Subject, Value]
+    decisions: Mapping[Subject, Value]
     reason: str
     flagged: bool
-    draft: Draft | None
+    draft: AnswerDraft | None
     remaining: int
     """Tasks that wait for an adjudicator, this one included."""
 
@@ -146,7 +146,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class VoteEvent:
-    """A line of the history: a value, or ``None`` where it was taken back. `door` is app, csv, label_studio, ...
+    """A line of the history: a value, or ``None`` where it was taken back. `channel` is app, csv, label_studio, ...
 
     The vote that counts is, for each person and subject, the last one by `id`.
     """
@@ -162,13 +162,13 @@ class VoteEvent:
     role: Role
     value: Value | None
     note: str
-    at: datetime
-    door: str
+    created_at: datetime
+    channel: str
     event: int
 
 
 @dataclass(frozen=True)
-class Event:
+class AnnotationEvent:
     """What somebody did with a task, and how long it took; `detail` is plain JSON data."""
 
     id: int
@@ -177,13 +177,13 @@ class Event:
     person: str
     code: str
     kind: EventKind
-    at: datetime
+    created_at: datetime
     seconds: float | None
     active_seconds: float | None
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-Outcome = Literal["kept", "foreign", "retired", "incomplete", "reasonless"]
+SubmissionOutcome = Literal["kept", "foreign", "retired", "incomplete", "reasonless"]
 """What became of a submission. Nothing is kept unless it is ``kept``.
 
 ``foreign``: the task is not theirs. ``retired``: it is not asked any more, or what was shown has changed.
@@ -193,7 +193,7 @@ without a reason.
 
 
 @dataclass(frozen=True)
-class Wording:
+class QuestionWording:
     """A guiding question as it was asked from `since` on; `key` is the ``wording`` of the votes on it."""
 
     key: str
@@ -203,19 +203,19 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A line of somebody's list of tasks; `text` is the first field, `drafted` says that a draft waits."""
+class ListedAssignment:
+    """A line of somebody's list of tasks; `text` is the first field, `has_draft` says that a draft waits."""
 
     number: int
     task_id: int
-    state: State
+    state: AssignmentState
     flagged: bool
-    drafted: bool
+    has_draft: bool
     text: str
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedVote:
     """A vote from another door: what the person called `person`, with the role `role`, answered about `subject`.
 
     `where` says where it stands, for complaints (``file.csv:12``). `seconds` is the time that the whole task took,
@@ -256,12 +256,12 @@ class GoldAnswer:
     question: str
     expected: Value
     value: Value
-    right: bool
+    correct: bool
 
 
 @dataclass(frozen=True)
-class Share:
-    """A person's part in a project: `seconds` of each task that is done, in the order in which they were; `hasty` ones.
+class PersonProgress:
+    """A person's part in a project: `seconds` of each task that is done, in the order in which they were; `hasty_count` ones.
 
     Counts are of what is asked now, gold included.
     """
@@ -269,23 +269,23 @@ class Share:
     person: Person
     progress: Progress
     seconds: tuple[float, ...]
-    hasty: int
-    gold: tuple[GoldAnswer, ...]
+    hasty_count: int
+    gold_answers: tuple[GoldAnswer, ...]
     may_enter: bool = True
     """Whether they have a link that works or a session; who has neither gets no new tasks."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class StaffProgress:
     """Where a project stands, for the lead: `complete` of `tasks` have all their annotators, gold aside.
 
-    `short` is how many judgements of tasks nobody is there to make: too few annotators are invited.
+    `unassigned` is how many judgements of tasks nobody is there to make: too few annotators are invited.
     """
 
     tasks: int
     complete: int
-    gold: int
+    gold_tasks: int
     retired: int
     disputes: int
-    short: int
-    shares: tuple[Share, ...]
+    unassigned: int
+    people: tuple[PersonProgress, ...]

@@ -11,15 +11,15 @@ from typing import Any
 from benchbuilder.annotation.base import ShownParagraph, Task, Value
 from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
-from benchbuilder.annotation.values import allowed
+from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.review_project import ProjectSpec
 from benchbuilder.core.errors import DataError
 
-CLAIMS = "claims"
+CLAIMS_PROJECT = "claims"
 """The project of the candidates of a benchmark."""
-FILE = "review.sqlite"
-_SHOWN = 10
+DATABASE_FILE = "review.sqlite"
+_MAX_SHOWN_PROBLEMS = 10
 
 
 def database_url(database_env: str | None, workplace: Path, environ: Mapping[str, str] | None = None) -> str:
@@ -28,7 +28,7 @@ def database_url(database_env: str | None, workplace: Path, environ: Mapping[str
     DataError if that variable is not set. The URL may hold a password, and is in no message.
     """
     if database_env is None:
-        return f"sqlite:///{workplace.absolute() / FILE}"
+        return f"sqlite:///{workplace.absolute() / DATABASE_FILE}"
     url = (os.environ if environ is None else environ).get(database_env, "")
     if not url:
         raise DataError(
@@ -39,12 +39,12 @@ def database_url(database_env: str | None, workplace: Path, environ: Mapping[str
     return url
 
 
-def project_of(name: str, spec: ProjectSpec, language: str, seed: int, benchmark: str) -> Project:
+def make_project(name: str, spec: ProjectSpec, language: str, seed: int, benchmark: str) -> Project:
     """The project of `benchmark` that `spec` describes; DataError if its guideline cannot be read."""
-    return Project(name, spec, "" if spec.guideline is None else _text(spec.guideline), language, seed, benchmark)
+    return Project(name, spec, "" if spec.guideline is None else _read_text(spec.guideline), language, seed, benchmark)
 
 
-def _text(ref: FileRef) -> str:
+def _read_text(ref: FileRef) -> str:
     try:
         return ref.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -57,7 +57,7 @@ def make_task(
     fields: Sequence[tuple[str, str]],
     paragraphs: Sequence[tuple[str, str, str]] = (),
     *,
-    about: Sequence[tuple[str, str]] = (),
+    metadata: Sequence[tuple[str, str]] = (),
     expected: Mapping[str, Value] | None = None,
 ) -> Task:
     """A task that shows `fields` (name, text) and `paragraphs` (base, title, text), with the keys of just that.
@@ -69,10 +69,10 @@ def make_task(
     for base, title, text in paragraphs:
         name = paragraph_key(key, text)
         shown.setdefault(name, ShownParagraph(name, base, title, text))
-    return Task(key, tuple(fields), tuple(shown.values()), tuple(about), tuple(sorted((expected or {}).items())))
+    return Task(key, tuple(fields), tuple(shown.values()), tuple(metadata), tuple(sorted((expected or {}).items())))
 
 
-def with_gold(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
+def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
     """`tasks` and the planted ones of the recipe.
 
     DataError lists the lines of the file that cannot be used, among them those that plant what is asked anyway: a
@@ -83,12 +83,12 @@ def with_gold(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
     asked = {task.key for task in tasks}
     planted: dict[str, Task] = {}
     problems: list[str] = []
-    for number, line in enumerate(_text(spec.gold.file).split("\n"), start=1):
+    for number, line in enumerate(_read_text(spec.gold.file).split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{spec.gold.file.path}:{number}"
         try:
-            task = _gold(json.loads(line), spec)
+            task = _parse_gold_task(json.loads(line), spec)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             problems.append(f"{where}: {error}")
             continue
@@ -96,28 +96,28 @@ def with_gold(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
             problems.append(f"{where}: this task is asked anyway; plant one that is not")
         planted[task.key] = task
     if problems:
-        more = [f"and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
+        more = [f"and {len(problems) - _MAX_SHOWN_PROBLEMS} more"] if len(problems) > _MAX_SHOWN_PROBLEMS else []
         raise DataError(
             f"{len(problems)} lines of planted tasks cannot be used",
             where=problems[0].partition(": ")[0],
-            why="\n         ".join([*problems[:_SHOWN], *more]),
+            why="\n         ".join([*problems[:_MAX_SHOWN_PROBLEMS], *more]),
             next='a line is {"fields": {"text": "..."}, "expected": {"QUESTION": ANSWER}}, and maybe "paragraphs"',
         )
     return [*tasks, *planted.values()]
 
 
-def _gold(raw: dict[str, Any], spec: ProjectSpec) -> Task:
+def _parse_gold_task(raw: dict[str, Any], spec: ProjectSpec) -> Task:
     """A planted task; ValueError says what is wrong with it."""
-    names = list(spec.shown())
+    names = list(spec.display_fields())
     fields: dict[str, Any] = raw["fields"]
     if wrong := sorted(set(fields) ^ set(names)):
         raise ValueError(f"fields: {', '.join(wrong)}; wanted are {', '.join(names)}")
-    asked = spec.asked("claim")
+    asked = spec.questions_about("claim")
     expected: dict[str, Any] = raw["expected"]
     if not expected:
         raise ValueError("expected: at least one guiding question must have its right answer")
     for name, value in expected.items():
-        if name not in asked or asked[name].answer == "text" or not allowed(asked[name], value):
+        if name not in asked or asked[name].answer == "text" or not is_allowed_value(asked[name], value):
             raise ValueError(f"expected.{name}: {value!r} is no answer to a guiding question about the task")
     paragraphs: list[Any] = raw.get("paragraphs") or []
     return make_task(

@@ -11,16 +11,16 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task
-from benchbuilder.annotation.database.models import Project, Wording
-from benchbuilder.annotation.database.sanitise import dump, load
+from benchbuilder.annotation.database.models import Project, QuestionWording
+from benchbuilder.annotation.database.sanitise import dump_json, load_json
 from benchbuilder.annotation.database.schema import projects, tasks, wordings
-from benchbuilder.annotation.tasks import Asked, everything_asked, wording_key
+from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests, wording_key
 from benchbuilder.config.spec.review_project import ProjectSpec
 from benchbuilder.core.errors import DataError
 
 
 @dataclass(frozen=True)
-class Work:
+class ProjectRef:
     """What is needed of a project to take votes about its tasks."""
 
     id: int
@@ -28,20 +28,20 @@ class Work:
     seed: int
     spec: ProjectSpec
 
-    def asked(self, *shown: Task) -> dict[Subject, Asked]:
-        """Every judgement that is wanted about the tasks `shown`."""
-        return everything_asked(shown, self.spec)
+    def judgement_requests(self, *shown: Task) -> dict[Subject, JudgementRequest]:
+        """Every judgement that is wanted about the tasks `_parse_shown`."""
+        return judgement_requests(shown, self.spec)
 
 
 def spec_text(spec: ProjectSpec) -> str:
     """`spec` without what only some kinds of projects have."""
     data = spec.model_dump(mode="json", by_alias=True)
-    return dump({name: value for name, value in data.items() if name in ProjectSpec.model_fields})
+    return dump_json({name: value for name, value in data.items() if name in ProjectSpec.model_fields})
 
 
 @lru_cache(maxsize=64)
 def _spec(text: str) -> ProjectSpec:
-    return ProjectSpec.model_validate(load(text))
+    return ProjectSpec.model_validate(load_json(text))
 
 
 _WORK = select(projects.c.id, projects.c.name, projects.c.seed, projects.c.spec)
@@ -49,11 +49,11 @@ _BY_NAME = _WORK.where(projects.c.name == bindparam("project"))
 _BY_ID = _WORK.where(projects.c.id == bindparam("project"))
 
 
-def find_work(connection: Connection, project: str | int) -> Work | None:
+def find_project_ref(connection: Connection, project: str | int) -> ProjectRef | None:
     """The project with that name or id."""
     query = _BY_NAME if isinstance(project, str) else _BY_ID
     row = connection.execute(query, {"project": project}).first()
-    return None if row is None else Work(row.id, row.name, row.seed, _spec(row.spec))
+    return None if row is None else ProjectRef(row.id, row.name, row.seed, _spec(row.spec))
 
 
 def find_projects(connection: Connection, name: str = "") -> list[Project]:
@@ -63,7 +63,7 @@ def find_projects(connection: Connection, name: str = "") -> list[Project]:
     return [Project(row.name, _spec(row.spec), row.guideline, row.language, row.seed, row.benchmark) for row in rows]
 
 
-def _guard(connection: Connection, project: Project) -> None:
+def _check_benchmark(connection: Connection, project: Project) -> None:
     """DataError if the database holds the votes of another benchmark."""
     query = select(projects.c.benchmark).where(projects.c.benchmark.not_in(["", project.benchmark]))
     other = connection.execute(query.limit(1)).scalar()
@@ -75,81 +75,83 @@ def _guard(connection: Connection, project: Project) -> None:
         )
 
 
-def save_project(connection: Connection, project: Project, now: datetime) -> tuple[Work, bool]:
+def save_project(connection: Connection, project: Project, now: datetime) -> tuple[ProjectRef, bool]:
     """Keep what `project` says, and every wording that was ever used; whether what is asked, or how, has changed."""
     values = {"spec": spec_text(project.spec), "guideline": project.guideline, "language": project.language}
     values |= {"seed": project.seed, "live": True}
-    _guard(connection, project)
+    _check_benchmark(connection, project)
     values |= {"benchmark": project.benchmark} if project.benchmark else {}
     old = connection.execute(select(projects).where(projects.c.name == project.name)).mappings().first()
     if old is None:
         connection.execute(insert(projects).values(name=project.name, **values))
     elif any(old[name] != value for name, value in values.items()):
         connection.execute(update(projects).where(projects.c.id == old["id"]).values(values))
-    work = find_work(connection, project.name)
+    work = find_project_ref(connection, project.name)
     if work is None:
         raise AssertionError("it was just saved")
     _save_wordings(connection, work, now)
     return work, old is None or old["spec"] != values["spec"]
 
 
-def _save_wordings(connection: Connection, work: Work, now: datetime) -> None:
-    query = select(wordings.c.wording, wordings.c.question).where(wordings.c.project_id == work.id)
+def _save_wordings(connection: Connection, project: ProjectRef, now: datetime) -> None:
+    query = select(wordings.c.wording, wordings.c.question).where(wordings.c.project_id == project.id)
     known = {(row.wording, row.question) for row in connection.execute(query)}
-    for name, question in work.spec.asked().items():
+    for name, question in project.spec.questions_about().items():
         wording = wording_key(question)
         if (wording, name) not in known:
-            row = {"project_id": work.id, "wording": wording, "question": name, "since": now}
-            connection.execute(insert(wordings).values(**row, definition=dump(question.model_dump(mode="json"))))
+            row = {"project_id": project.id, "wording": wording, "question": name, "since": now}
+            connection.execute(insert(wordings).values(**row, definition=dump_json(question.model_dump(mode="json"))))
 
 
-def find_wordings(connection: Connection, work: Work) -> list[Wording]:
+def find_wordings(connection: Connection, project: ProjectRef) -> list[QuestionWording]:
     """Every wording that was ever used, from the first on."""
-    query = select(wordings).where(wordings.c.project_id == work.id)
+    query = select(wordings).where(wordings.c.project_id == project.id)
     rows = connection.execute(query.order_by(wordings.c.since, wordings.c.question, wordings.c.wording))
-    return [Wording(row.wording, row.question, load(row.definition), row.since) for row in rows]
+    return [QuestionWording(row.wording, row.question, load_json(row.definition), row.since) for row in rows]
 
 
-def task_values(task: Task) -> dict[str, Any]:
+def task_row_values(task: Task) -> dict[str, Any]:
     """What a row of `tasks` says of `task`."""
     paragraphs = [[p.key, p.base, p.title, p.text] for p in task.paragraphs]
     return {
         "key": task.key,
-        "shown": dump({"fields": task.fields, "paragraphs": paragraphs}),
-        "about": dump(task.about),
-        "expected": dump(task.expected),
+        "shown": dump_json({"fields": task.fields, "paragraphs": paragraphs}),
+        "about": dump_json(task.about),
+        "expected": dump_json(task.expected),
         "gold": bool(task.expected),
     }
 
 
-def task_of(row: Any) -> Task:
+def task_from_row(row: Any) -> Task:
     """The task that a row of `tasks` stands for."""
     return Task(
         row.key,
-        *_shown(row.shown),
-        about=tuple((name, text) for name, text in load(row.about)),
-        expected=tuple((name, value) for name, value in load(row.expected)),
+        *_parse_shown(row.shown),
+        about=tuple((name, text) for name, text in load_json(row.about)),
+        expected=tuple((name, value) for name, value in load_json(row.expected)),
     )
 
 
-def blind_task_of(row: Any) -> Task:
+def blind_task_from_row(row: Any) -> Task:
     """The same, of which annotators and adjudicators may not know where it comes from, nor that it is gold."""
-    return Task(row.key, *_shown(row.shown))
+    return Task(row.key, *_parse_shown(row.shown))
 
 
-def _shown(text: str) -> tuple[tuple[tuple[str, str], ...], tuple[ShownParagraph, ...]]:
-    shown = load(text)
+def _parse_shown(text: str) -> tuple[tuple[tuple[str, str], ...], tuple[ShownParagraph, ...]]:
+    shown = load_json(text)
     fields = tuple((name, text) for name, text in shown["fields"])
     return fields, tuple(ShownParagraph(*paragraph) for paragraph in shown["paragraphs"])
 
 
-def live_tasks(connection: Connection, work: Work, *, retired: bool = False) -> Iterator[tuple[Any, Task]]:
-    """Rows and tasks in the order in which they were laid out; with `retired`, also those that are not asked now."""
-    query = select(tasks).where(tasks.c.project_id == work.id).order_by(tasks.c.ordinal, tasks.c.id)
-    for row in connection.execute(query if retired else query.where(tasks.c.live)):
-        yield row, task_of(row)
+def live_tasks(
+    connection: Connection, project: ProjectRef, *, include_retired: bool = False
+) -> Iterator[tuple[Any, Task]]:
+    """Rows and tasks in the order in which they were laid out; with `include_retired`, also those that are not asked now."""
+    query = select(tasks).where(tasks.c.project_id == project.id).order_by(tasks.c.ordinal, tasks.c.id)
+    for row in connection.execute(query if include_retired else query.where(tasks.c.live)):
+        yield row, task_from_row(row)
 
 
-def live_ids(connection: Connection, work: Work) -> frozenset[int]:
+def live_task_ids(connection: Connection, project: ProjectRef) -> frozenset[int]:
     """Ids of the tasks that are asked now."""
-    return frozenset(connection.scalars(select(tasks.c.id).where(tasks.c.project_id == work.id, tasks.c.live)))
+    return frozenset(connection.scalars(select(tasks.c.id).where(tasks.c.project_id == project.id, tasks.c.live)))

@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 
-from benchbuilder.annotation.aggregate import Verdicts, decide
-from benchbuilder.annotation.base import Ballot, Subject, Task, Value
+from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
+from benchbuilder.annotation.base import Subject, Task, Value, Votes
 from benchbuilder.annotation.database import bulk
 from benchbuilder.annotation.database.models import EventKind
-from benchbuilder.annotation.database.projects import Work, task_of
-from benchbuilder.annotation.database.sanitise import dump, load
-from benchbuilder.annotation.database.schema import current, events, people, tasks, votes, wordings
-from benchbuilder.annotation.tasks import Asked
+from benchbuilder.annotation.database.projects import ProjectRef, task_from_row
+from benchbuilder.annotation.database.sanitise import dump_json, load_json
+from benchbuilder.annotation.database.schema import current_votes, events, people, tasks, votes, wordings
+from benchbuilder.annotation.tasks import JudgementRequest
 
-_VALUES = select(current.c.key, current.c.wording, current.c.value).where(
-    current.c.task_id == bindparam("task"), current.c.person_id == bindparam("person")
+_VALUES = select(current_votes.c.key, current_votes.c.wording, current_votes.c.value).where(
+    current_votes.c.task_id == bindparam("task"), current_votes.c.person_id == bindparam("person")
 )
 
 
-class Place(NamedTuple):
+class AssignmentKey(NamedTuple):
     """Who is at work on what."""
 
     project_id: int
@@ -30,32 +30,41 @@ class Place(NamedTuple):
     person_id: int
 
 
-def plausible(seconds: float | None) -> float | None:
+def plausible_seconds(seconds: float | None) -> float | None:
     """`seconds`, if that is a time that something can take (up to a year)."""
     return seconds if seconds is not None and 0 <= seconds <= 366 * 86_400 else None
 
 
-def note_event(
-    connection: Connection, place: Place, kind: EventKind, now: datetime, *, seconds: float | None = None,
+def record_event(
+    connection: Connection, assignment: AssignmentKey, kind: EventKind, now: datetime, *, seconds: float | None = None,
     active: float | None = None, detail: Mapping[str, object] | None = None,
 ) -> int:  # fmt: skip
     """Add an event; its id."""
-    values = {"kind": kind, "at": now, "seconds": plausible(seconds), "active_seconds": plausible(active)}
-    values["detail"] = dump(detail or {})
-    made = connection.execute(insert(events).values(**place._asdict(), **values))
+    values = {
+        "kind": kind,
+        "at": now,
+        "seconds": plausible_seconds(seconds),
+        "active_seconds": plausible_seconds(active),
+    }
+    values["detail"] = dump_json(detail or {})
+    made = connection.execute(insert(events).values(**assignment._asdict(), **values))
     return int(made.inserted_primary_key[0]) if made.inserted_primary_key else 0
 
 
-def values_of(connection: Connection, place: Place, *, door: str = "") -> dict[Subject, Value]:
-    """The votes of a person about a task that count, if wanted just those that came in by `door`."""
-    query = _VALUES.join(votes, votes.c.id == current.c.vote_id).where(votes.c.door == door) if door else _VALUES
-    rows = connection.execute(query, {"task": place.task_id, "person": place.person_id})
-    return {Subject(row.key, row.wording): load(row.value) for row in rows}
+def load_values(connection: Connection, assignment: AssignmentKey, *, channel: str = "") -> dict[Subject, Value]:
+    """The votes of a person about a task that count, if wanted just those that came in by `channel`."""
+    query = (
+        _VALUES.join(votes, votes.c.id == current_votes.c.vote_id).where(votes.c.door == channel)
+        if channel
+        else _VALUES
+    )
+    rows = connection.execute(query, {"task": assignment.task_id, "person": assignment.person_id})
+    return {Subject(row.key, row.wording): load_json(row.value) for row in rows}
 
 
-def cast(
-    connection: Connection, place: Place, event: int, values: Mapping[Subject, Value | None],
-    questions: Mapping[Subject, str], *, door: str, now: datetime,
+def record_votes(
+    connection: Connection, assignment: AssignmentKey, event_id: int, values: Mapping[Subject, Value | None],
+    questions: Mapping[Subject, str], *, channel: str, now: datetime,
 ) -> None:  # fmt: skip
     """Add a vote for each of `values` (``None`` takes one back); `questions` says which guiding question each answers.
 
@@ -63,58 +72,60 @@ def cast(
     """
     if not values:
         return
-    told = {**place._asdict(), "event_id": event, "door": door, "at": now}
+    told = {**assignment._asdict(), "event_id": event_id, "door": channel, "at": now}
     rows = [
         {
             **told, "key": subject.key, "wording": subject.wording, "question": questions[subject],
-            "value": None if value is None else dump(value),
+            "value": None if value is None else dump_json(value),
         }
         for subject, value in values.items()
     ]  # fmt: skip
     connection.execute(insert(votes), rows)
     again = exists().where(
-        votes.c.event_id == event, votes.c.key == current.c.key, votes.c.wording == current.c.wording
+        votes.c.event_id == event_id, votes.c.key == current_votes.c.key, votes.c.wording == current_votes.c.wording
     )
-    theirs = (current.c.task_id == place.task_id, current.c.person_id == place.person_id)
-    connection.execute(delete(current).where(*theirs, again))
+    theirs = (current_votes.c.task_id == assignment.task_id, current_votes.c.person_id == assignment.person_id)
+    connection.execute(delete(current_votes).where(*theirs, again))
     names = ["project_id", "task_id", "person_id", "key", "wording", "value"]
     query = select(*(votes.c[name] for name in names), votes.c.id)
-    query = query.where(votes.c.event_id == event, votes.c.value.is_not(None))
-    connection.execute(insert(current).from_select([*names, "vote_id"], query))
+    query = query.where(votes.c.event_id == event_id, votes.c.value.is_not(None))
+    connection.execute(insert(current_votes).from_select([*names, "vote_id"], query))
 
 
-def same(one: Value | None, other: Value | None) -> bool:
+def same_value(first: Value | None, second: Value | None) -> bool:
     """Whether two votes are the same: 1 and 1.0 are, "1" and 1 are not."""
-    return one == other and isinstance(one, str) == isinstance(other, str)
+    return first == second and isinstance(first, str) == isinstance(second, str)
 
 
-def ballot_of(connection: Connection, condition: Any) -> Ballot:
+def load_votes(connection: Connection, condition: Any) -> Votes:
     """The votes that count, by the codes of people, as far as `condition` holds of them.
 
     A decision on what is not binary does not count any more once a vote that it judged has become another, or one
     has been added: what is then in dispute is another matter.
     """
-    query = select(current, people.c.code, people.c.role)
-    query = query.join(people, people.c.id == current.c.person_id).where(condition).order_by(current.c.vote_id)
-    found = Ballot()
+    query = select(current_votes, people.c.code, people.c.role)
+    query = (
+        query.join(people, people.c.id == current_votes.c.person_id).where(condition).order_by(current_votes.c.vote_id)
+    )
+    found = Votes()
     decisions: dict[Subject, Any] = {}
     later: dict[Subject, list[Any]] = {}
     for row in connection.execute(query):
         subject = Subject(row.key, row.wording)
         if row.role == "adjudicator":
-            found.decisions[subject] = (row.code, load(row.value))
+            found.decisions[subject] = (row.code, load_json(row.value))
             decisions[subject] = row
             later.pop(subject, None)
         else:
-            found.votes.setdefault(subject, {})[row.code] = load(row.value)
+            found.by_subject.setdefault(subject, {})[row.code] = load_json(row.value)
             if subject in decisions:
                 later.setdefault(subject, []).append(row)
-    for subject in _outdated(connection, decisions, later):
+    for subject in _outdated_decisions(connection, decisions, later):
         del found.decisions[subject]
     return found
 
 
-def _outdated(
+def _outdated_decisions(
     connection: Connection, decisions: Mapping[Subject, Any], later: Mapping[Subject, list[Any]]
 ) -> list[Subject]:  # fmt: skip
     """What was decided about votes that are not those of now; `later` are votes that came after the decision."""
@@ -122,7 +133,7 @@ def _outdated(
         return []
     projects = {decisions[subject].project_id for subject in later}
     query = select(wordings.c.wording, wordings.c.definition).where(wordings.c.project_id.in_(projects))
-    binary = {row.wording for row in connection.execute(query) if load(row.definition).get("answer") == "binary"}
+    binary = {row.wording for row in connection.execute(query) if load_json(row.definition).get("answer") == "binary"}
     found: list[Subject] = []
     for subject, rows in later.items():
         if subject.wording in binary:
@@ -138,36 +149,40 @@ def _outdated(
     return found
 
 
-def in_dispute(verdicts: Verdicts) -> set[Subject]:
+def disputed_subjects(labels: AggregatedLabels) -> set[Subject]:
     """What annotators are in dispute about, decided or not."""
-    return {*verdicts.disputed, *verdicts.adjudicated}
+    return {*labels.disputed_subjects, *labels.adjudicated_subjects}
 
 
-def share_agreed(asked: Mapping[Subject, Asked], work: Work, verdicts: Verdicts) -> float:
+def agreement_proportion(
+    requests: Mapping[Subject, JudgementRequest], project: ProjectRef, labels: AggregatedLabels
+) -> float:
     """The share of judgements that are not in dispute; texts cannot be."""
-    questions = work.spec.asked()
-    judged = sum(questions[what.question].answer != "text" for what in asked.values())
-    return 1.0 if judged == 0 else round(1 - len(in_dispute(verdicts)) / judged, 6)
+    questions = project.spec.questions_about()
+    judged = sum(questions[what.question].answer != "text" for what in requests.values())
+    return 1.0 if judged == 0 else round(1 - len(disputed_subjects(labels)) / judged, 6)
 
 
-def settle(connection: Connection, work: Work, rows: Iterable[Any], *, many: bool = False) -> None:
+def update_disputes(
+    connection: Connection, project: ProjectRef, rows: Iterable[Any], *, read_all: bool = False
+) -> None:
     """Note of each task (rows of `tasks`) how many disputes wait for an adjudicator, and how far annotators agree.
 
-    With `many`, all votes of the project are read at once.
+    With `read_all`, all votes of the project are read at once.
     """
-    everything = ballot_of(connection, current.c.project_id == work.id) if many else None
+    everything = load_votes(connection, current_votes.c.project_id == project.id) if read_all else None
     changed: list[dict[str, Any]] = []
     for row in rows:
         disputes, agreed = 0, 1.0
-        if row.live and not row.gold:
-            found = ballot_of(connection, current.c.task_id == row.id) if everything is None else everything
-            disputes, agreed = _state(work, task_of(row), found)
+        if row.live_sender and not row.gold:
+            found = load_votes(connection, current_votes.c.task_id == row.id) if everything is None else everything
+            disputes, agreed = _dispute_state(project, task_from_row(row), found)
         if (disputes, agreed) != (row.open_disputes, row.agreement):
             changed.append({"id": row.id, "open_disputes": disputes, "agreement": agreed})
-    bulk.change(connection, tasks, changed)
+    bulk.update_rows(connection, tasks, changed)
 
 
-def _state(work: Work, task: Task, ballot: Ballot) -> tuple[int, float]:
-    asked = work.asked(task)
-    verdicts = decide(asked, ballot, work.spec)
-    return len(verdicts.disputed), share_agreed(asked, work, verdicts)
+def _dispute_state(project: ProjectRef, task: Task, votes: Votes) -> tuple[int, float]:
+    asked = project.judgement_requests(task)
+    verdicts = aggregate_votes(asked, votes, project.spec)
+    return len(verdicts.disputed_subjects), agreement_proportion(asked, project, verdicts)

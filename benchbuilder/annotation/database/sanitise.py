@@ -8,52 +8,52 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Value
-from benchbuilder.core.text.lengths import cut
+from benchbuilder.core.text.lengths import truncate_code_points
 
 _LONGEST_NOTE = 4000
 
 
-def dump(data: object) -> str:
+def dump_json(data: object) -> str:
     """JSON in one spelling; what is in an order keeps it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
 
 
-def load(text: str) -> Any:
-    """What `dump` wrote."""
+def load_json(text: str) -> Any:
+    """What `dump_json` wrote."""
     return json.loads(text)
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """`text` without what no database takes: NUL and halves of surrogate pairs."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def short(text: str) -> str:
+def storable_note(text: str) -> str:
     """A remark: storable, without white space at its ends, and no longer than 4,000 characters."""
-    return cut(storable(text).strip(), _LONGEST_NOTE)
+    return truncate_code_points(storable_text(text).strip(), _LONGEST_NOTE)
 
 
-def hashed(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """What stands in the database for a token or a session."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def field_name(subject: Subject) -> str:
+def form_field_name(subject: Subject) -> str:
     """Name of the form field, and in a draft, of what is answered about `subject`."""
     return f"v.{subject.key}.{subject.wording}"
 
 
-def as_typed(value: Value) -> str:
+def value_as_typed(value: Value) -> str:
     """`value` as somebody would type it."""
     if isinstance(value, str):
         return value
     return str(int(value)) if value == int(value) else f"{value:.6g}"
 
 
-def draft_of(values: Mapping[Subject, Value], note: str, detail: Mapping[str, Any]) -> dict[str, str]:
+def make_draft_data(values: Mapping[Subject, Value], note: str, detail: Mapping[str, Any]) -> dict[str, str]:
     """A draft with what was submitted: `values`, the remark, and what an adjudicator said besides."""
-    data = {field_name(subject): as_typed(value) for subject, value in values.items()}
+    data = {form_field_name(subject): value_as_typed(value) for subject, value in values.items()}
     data |= {"note": note} if note else {}
     for name in ("reason", "confidence"):
         if detail.get(name):

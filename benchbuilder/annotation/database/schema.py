@@ -1,6 +1,6 @@
 """Tables of the database: people and sessions, projects and tasks, assignments and drafts, events and votes.
 
-`events` and `votes` are only ever added to, which triggers see to. `current` holds the votes that count, for pages to
+`events` and `votes` are only ever added to, which triggers see to. `current_votes` holds the votes that count, for pages to
 be fast: the last one of each person about each subject, unless it took the one before back.
 """
 
@@ -27,7 +27,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-from benchbuilder.annotation.database.sanitise import storable
+from benchbuilder.annotation.database.sanitise import storable_text
 
 metadata = MetaData(
     naming_convention={
@@ -38,7 +38,7 @@ metadata = MetaData(
 )
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A point in time, in UTC; SQLite does not know of time zones."""
 
     impl = DateTime(timezone=True)
@@ -58,7 +58,7 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-class Words(TypeDecorator[str]):
+class StorableText(TypeDecorator[str]):
     """Text, stored and looked for without what no database takes: NUL and halves of surrogate pairs."""
 
     impl = Text
@@ -66,44 +66,44 @@ class Words(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         """As it can be stored."""
-        return None if value is None else storable(value)
+        return None if value is None else storable_text(value)
 
 
-Number = BigInteger().with_variant(Integer(), "sqlite")
+IdInteger = BigInteger().with_variant(Integer(), "sqlite")
 
 
 def _id() -> Column[Any]:
-    return Column("id", Number, primary_key=True, autoincrement=True)
+    return Column("id", IdInteger, primary_key=True, autoincrement=True)
 
 
 def _ref(to: Column[Any], name: str, *, primary_key: bool = False) -> Column[Any]:
-    return Column(name, Number, ForeignKey(to), nullable=False, primary_key=primary_key, autoincrement=False)
+    return Column(name, IdInteger, ForeignKey(to), nullable=False, primary_key=primary_key, autoincrement=False)
 
 
 people = Table(
     "people",
     metadata,
     _id(),
-    Column("name", Words, nullable=False, unique=True),
-    Column("role", Words, nullable=False),
-    Column("code", Words, nullable=False, unique=True),
-    Column("token_hash", Words, unique=True),
-    Column("language", Words, nullable=False, default=""),
-    Column("invited_at", Moment, nullable=False),
-    Column("expires_at", Moment, nullable=False),
+    Column("name", StorableText, nullable=False, unique=True),
+    Column("role", StorableText, nullable=False),
+    Column("code", StorableText, nullable=False, unique=True),
+    Column("token_hash", StorableText, unique=True),
+    Column("language", StorableText, nullable=False, default=""),
+    Column("invited_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
     Column("revoked", Boolean, nullable=False, default=False),
-    Column("seen_at", Moment),
-    Column("projects", Words, nullable=False, default="[]"),
+    Column("seen_at", UtcDateTime),
+    Column("projects", StorableText, nullable=False, default="[]"),
 )
 
 sessions = Table(
     "sessions",
     metadata,
-    Column("hash", Words, primary_key=True),
+    Column("hash", StorableText, primary_key=True),
     _ref(people.c.id, "person_id"),
-    Column("language", Words, nullable=False, default=""),
-    Column("started_at", Moment, nullable=False),
-    Column("seen_at", Moment, nullable=False),
+    Column("language", StorableText, nullable=False, default=""),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("seen_at", UtcDateTime, nullable=False),
     Index("sessions_of_person", "person_id"),
 )
 
@@ -111,12 +111,12 @@ projects = Table(
     "projects",
     metadata,
     _id(),
-    Column("name", Words, nullable=False, unique=True),
-    Column("spec", Words, nullable=False),
-    Column("guideline", Words, nullable=False),
-    Column("language", Words, nullable=False),
+    Column("name", StorableText, nullable=False, unique=True),
+    Column("spec", StorableText, nullable=False),
+    Column("guideline", StorableText, nullable=False),
+    Column("language", StorableText, nullable=False),
     Column("seed", BigInteger, nullable=False),
-    Column("benchmark", Words, nullable=False, default=""),
+    Column("benchmark", StorableText, nullable=False, default=""),
     Column("live", Boolean, nullable=False, default=True),
 )
 
@@ -124,10 +124,10 @@ wordings = Table(
     "wordings",
     metadata,
     _ref(projects.c.id, "project_id", primary_key=True),
-    Column("wording", Words, primary_key=True),
-    Column("question", Words, primary_key=True),
-    Column("definition", Words, nullable=False),
-    Column("since", Moment, nullable=False),
+    Column("wording", StorableText, primary_key=True),
+    Column("question", StorableText, primary_key=True),
+    Column("definition", StorableText, nullable=False),
+    Column("since", UtcDateTime, nullable=False),
 )
 
 tasks = Table(
@@ -135,11 +135,11 @@ tasks = Table(
     metadata,
     _id(),
     _ref(projects.c.id, "project_id"),
-    Column("key", Words, nullable=False),
+    Column("key", StorableText, nullable=False),
     Column("ordinal", Integer, nullable=False),
-    Column("shown", Words, nullable=False),
-    Column("about", Words, nullable=False),
-    Column("expected", Words, nullable=False),
+    Column("shown", StorableText, nullable=False),
+    Column("about", StorableText, nullable=False),
+    Column("expected", StorableText, nullable=False),
     Column("gold", Boolean, nullable=False),
     Column("live", Boolean, nullable=False),
     Column("open_disputes", Integer, nullable=False, default=0),
@@ -148,11 +148,11 @@ tasks = Table(
     sqlite_autoincrement=True,
 )
 
-WAITS = tasks.c.open_disputes > literal_column("0")
+IS_DISPUTED = tasks.c.open_disputes > literal_column("0")
 """A task waits for an adjudicator; said so that the index of those that do is used."""
 Index(
     "tasks_in_dispute", tasks.c.project_id, tasks.c.agreement, tasks.c.id,
-    sqlite_where=WAITS, postgresql_where=WAITS,
+    sqlite_where=IS_DISPUTED, postgresql_where=IS_DISPUTED,
 )  # fmt: skip
 
 assignments = Table(
@@ -164,14 +164,14 @@ assignments = Table(
     _ref(people.c.id, "person_id"),
     Column("place", Integer),
     Column("live", Boolean, nullable=False, default=True),
-    Column("state", Words, nullable=False, default="open"),
+    Column("state", StorableText, nullable=False, default="open"),
     Column("flagged", Boolean, nullable=False, default=False),
-    Column("note", Words, nullable=False, default=""),
-    Column("opened_at", Moment),
-    Column("alive_at", Moment),
+    Column("note", StorableText, nullable=False, default=""),
+    Column("opened_at", UtcDateTime),
+    Column("alive_at", UtcDateTime),
     Column("seconds", Float, nullable=False, default=0.0),
     Column("spent", Float, nullable=False, default=0.0),
-    Column("done_event", Number),
+    Column("done_event", IdInteger),
     UniqueConstraint("task_id", "person_id"),
     Index("assignments_in_order", "person_id", "project_id", "place"),
     Index("assignments_by_state", "person_id", "project_id", "live", "state", "place"),
@@ -181,21 +181,25 @@ assignments = Table(
     sqlite_autoincrement=True,
 )
 
-FLAGGED = assignments.c.flagged.is_(True)
+IS_FLAGGED = assignments.c.flagged.is_(True)
 """Somebody marked the task; said so that the index of those that are is used."""
 Index(
     "assignments_flagged", assignments.c.person_id, assignments.c.project_id, assignments.c.live,
-    sqlite_where=FLAGGED, postgresql_where=FLAGGED,
+    sqlite_where=IS_FLAGGED, postgresql_where=IS_FLAGGED,
 )  # fmt: skip
 
 drafts = Table(
     "drafts",
     metadata,
     Column(
-        "assignment_id", Number, ForeignKey(assignments.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+        "assignment_id",
+        IdInteger,
+        ForeignKey(assignments.c.id, ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
     ),
-    Column("data", Words, nullable=False),
-    Column("saved_at", Moment, nullable=False),
+    Column("data", StorableText, nullable=False),
+    Column("saved_at", UtcDateTime, nullable=False),
 )
 
 events = Table(
@@ -205,11 +209,11 @@ events = Table(
     _ref(projects.c.id, "project_id"),
     _ref(tasks.c.id, "task_id"),
     _ref(people.c.id, "person_id"),
-    Column("kind", Words, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("kind", StorableText, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
     Column("seconds", Float),
     Column("active_seconds", Float),
-    Column("detail", Words, nullable=False, default="{}"),
+    Column("detail", StorableText, nullable=False, default="{}"),
     Index("events_of_project", "project_id", "id"),
     sqlite_autoincrement=True,
 )
@@ -222,34 +226,34 @@ votes = Table(
     _ref(tasks.c.id, "task_id"),
     _ref(people.c.id, "person_id"),
     _ref(events.c.id, "event_id"),
-    Column("key", Words, nullable=False),
-    Column("wording", Words, nullable=False),
-    Column("question", Words, nullable=False),
-    Column("value", Words),
-    Column("door", Words, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("key", StorableText, nullable=False),
+    Column("wording", StorableText, nullable=False),
+    Column("question", StorableText, nullable=False),
+    Column("value", StorableText),
+    Column("door", StorableText, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
     Index("votes_of_project", "project_id", "id"),
     Index("votes_of_event", "event_id"),
     Index("votes_of_task", "task_id"),
     sqlite_autoincrement=True,
 )
 
-current = Table(
+current_votes = Table(
     "current_votes",
     metadata,
     _ref(tasks.c.id, "task_id", primary_key=True),
     _ref(people.c.id, "person_id", primary_key=True),
-    Column("key", Words, primary_key=True),
-    Column("wording", Words, primary_key=True),
+    Column("key", StorableText, primary_key=True),
+    Column("wording", StorableText, primary_key=True),
     _ref(projects.c.id, "project_id"),
-    Column("value", Words, nullable=False),
-    Column("vote_id", Number, nullable=False),
+    Column("value", StorableText, nullable=False),
+    Column("vote_id", IdInteger, nullable=False),
     Index("current_of_project", "project_id"),
 )
 
 APPEND_ONLY = ("events", "votes")
 
 
-def bounded(number: int) -> int:
+def bounded_number(number: int) -> int:
     """`number`, or 0, which is the number of nothing, if it is larger than any can be."""
     return number if 0 < number < 2**31 else 0

@@ -12,15 +12,15 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from benchbuilder.annotation.database.models import Person, Role, Visitor
-from benchbuilder.annotation.database.sanitise import dump, hashed, load, storable
+from benchbuilder.annotation.database.sanitise import dump_json, hash_secret, load_json, storable_text
 from benchbuilder.annotation.database.schema import people, sessions
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.invisible import spells
+from benchbuilder.core.text.invisible import is_spelling_mark
 
-_LETTERS: dict[Role, str] = {"annotator": "A", "adjudicator": "J", "lead": "L"}
+_CODE_LETTERS: dict[Role, str] = {"annotator": "A", "adjudicator": "J", "lead": "L"}
 _LONGEST_NAME = 80
-IDLE = timedelta(hours=12)
-LONGEST = timedelta(days=7)
+SESSION_IDLE_LIMIT = timedelta(hours=12)
+SESSION_AGE_LIMIT = timedelta(days=7)
 _NOTED_EVERY = timedelta(minutes=1)
 _VISITOR = (
     select(people, sessions.c.started_at, sessions.c.seen_at.label("here"), sessions.c.language.label("chosen"))
@@ -29,124 +29,124 @@ _VISITOR = (
 )
 
 
-def person_of(row: RowMapping | Any) -> Person:
+def person_from_row(row: RowMapping | Any) -> Person:
     """The person that a row of `people` stands for."""
     return Person(
         row["id"], row["name"], row["role"], row["code"], row["invited_at"], row["expires_at"], row["revoked"],
-        row["seen_at"], tuple(load(row["projects"])),
+        row["seen_at"], tuple(load_json(row["projects"])),
     )  # fmt: skip
 
 
-def everybody(connection: Connection) -> list[Person]:
+def list_people(connection: Connection) -> list[Person]:
     """All people, revoked ones too, by role in the order in which they were invited."""
     rows = connection.execute(select(people).order_by(people.c.id)).mappings()
-    order = list(_LETTERS)
-    return sorted(map(person_of, rows), key=lambda person: order.index(person.role))
+    order = list(_CODE_LETTERS)
+    return sorted(map(person_from_row, rows), key=lambda person: order.index(person.role))
 
 
-def named(connection: Connection, name: str) -> Person:
+def find_person(connection: Connection, name: str) -> Person:
     """The person called `name`; DataError if there is none."""
-    row = connection.execute(select(people).where(people.c.name == tidy(name))).mappings().first()
+    row = connection.execute(select(people).where(people.c.name == normalise_name(name))).mappings().first()
     if row is None:
-        known = ", ".join(person.name for person in everybody(connection)) or "nobody"
+        known = ", ".join(person.name for person in list_people(connection)) or "nobody"
         raise DataError(f"there is no person called {name!r}", next=f"invited so far: {known}")
-    return person_of(row)
+    return person_from_row(row)
 
 
-def belongs(connection: Connection, person: Person, project: str) -> bool:
+def works_on_project(connection: Connection, person: Person, project: str) -> bool:
     """Whether `person` works on `project`, as the database says now."""
     named = connection.execute(select(people.c.projects).where(people.c.id == person.id)).scalar()
-    return named is not None and member(named, project)
+    return named is not None and is_project_member(named, project)
 
 
-def member(named: str, project: str) -> bool:
+def is_project_member(projects_json: str, project: str) -> bool:
     """Whether who works on the projects `named` (JSON; none means all) works on `project`."""
-    only = load(named)
+    only = load_json(projects_json)
     return not only or project in only
 
 
-def able(connection: Connection, now: datetime) -> set[int]:
+def active_person_ids(connection: Connection, now: datetime) -> set[int]:
     """Ids of those whom a link or a session lets in."""
-    fresh = (sessions.c.started_at > now - LONGEST) & (sessions.c.seen_at > now - IDLE)
+    fresh = (sessions.c.started_at > now - SESSION_AGE_LIMIT) & (sessions.c.seen_at > now - SESSION_IDLE_LIMIT)
     here = select(sessions.c.person_id).where(fresh)
     query = select(people.c.id).where(people.c.revoked.is_(False))
     return set(connection.scalars(query.where((people.c.expires_at > now) | people.c.id.in_(here))))
 
 
-def allow(connection: Connection, name: str, projects: Sequence[str]) -> Person:
+def set_projects(connection: Connection, name: str, projects: Sequence[str]) -> Person:
     """Let them work on just `projects`, all if there are none."""
-    person = named(connection, name)
-    connection.execute(update(people).where(people.c.id == person.id).values(projects=_listed(projects)))
-    return named(connection, name)
+    person = find_person(connection, name)
+    connection.execute(update(people).where(people.c.id == person.id).values(projects=_projects_json(projects)))
+    return find_person(connection, name)
 
 
-def _unseen(name: str) -> bool:
+def _has_invisible_characters(name: str) -> bool:
     """Whether `name` holds a control or format character that is no part of its spelling."""
-    return any(unicodedata.category(sign)[0] == "C" and not spells(name, at) for at, sign in enumerate(name))
+    return any(unicodedata.category(sign)[0] == "C" and not is_spelling_mark(name, at) for at, sign in enumerate(name))
 
 
-def _listed(projects: Sequence[str]) -> str:
-    return dump(sorted({storable(project) for project in projects}))
+def _projects_json(projects: Sequence[str]) -> str:
+    return dump_json(sorted({storable_text(project) for project in projects}))
 
 
-def add(
+def add_person(
     connection: Connection, name: str, role: Role, days: int, now: datetime, projects: Sequence[str] = ()
 ) -> tuple[Person, str]:  # fmt: skip
     """A new person and their token; DataError if the name is taken or is no name."""
-    called = tidy(name)
-    if not called or len(called) > _LONGEST_NAME or _unseen(called):
+    called = normalise_name(name)
+    if not called or len(called) > _LONGEST_NAME or _has_invisible_characters(called):
         raise DataError(f"nobody can be called {name!r}", next=f"a name has 1 to {_LONGEST_NAME} signs in one line")
-    if role not in _LETTERS:
-        raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_LETTERS)}")
-    taken = {person.name.casefold() for person in everybody(connection)}
+    if role not in _CODE_LETTERS:
+        raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_CODE_LETTERS)}")
+    taken = {person.name.casefold() for person in list_people(connection)}
     if called.casefold() in taken:
         raise DataError(
             f"somebody is called {called!r} already",
             next="take another name; `people link` makes them a new link, and one person has one role",
         )
     same_role = select(func.count()).select_from(people).where(people.c.role == role)
-    code = f"{_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
+    code = f"{_CODE_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
     token = secrets.token_urlsafe(32)
-    values = {"name": called, "role": role, "code": code, "token_hash": hashed(token), "invited_at": now}
+    values = {"name": called, "role": role, "code": code, "token_hash": hash_secret(token), "invited_at": now}
     values |= {"expires_at": now + timedelta(days=days), "revoked": False, "language": ""}
-    values["projects"] = _listed(projects)
+    values["projects"] = _projects_json(projects)
     connection.execute(insert(people).values(values))
-    return named(connection, called), token
+    return find_person(connection, called), token
 
 
-def renew(connection: Connection, name: str, days: int, now: datetime) -> tuple[Person, str]:
+def renew_token(connection: Connection, name: str, days: int, now: datetime) -> tuple[Person, str]:
     """Another token for the person called `name`; what let them in before does not any more."""
-    person, token = named(connection, name), secrets.token_urlsafe(32)
-    values = {"token_hash": hashed(token), "expires_at": now + timedelta(days=days), "revoked": False}
+    person, token = find_person(connection, name), secrets.token_urlsafe(32)
+    values = {"token_hash": hash_secret(token), "expires_at": now + timedelta(days=days), "revoked": False}
     connection.execute(update(people).where(people.c.id == person.id).values(values))
     connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
-    return named(connection, name), token
+    return find_person(connection, name), token
 
 
-def shut_out(connection: Connection, name: str) -> Person:
+def revoke_person(connection: Connection, name: str) -> Person:
     """Nothing lets the person called `name` in any more."""
-    person = named(connection, name)
+    person = find_person(connection, name)
     connection.execute(update(people).where(people.c.id == person.id).values(token_hash=None, revoked=True))
     connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
-    return named(connection, name)
+    return find_person(connection, name)
 
 
-def lets_in(connection: Connection, token: str, now: datetime) -> RowMapping | None:
+def find_token_row(connection: Connection, token: str, now: datetime) -> RowMapping | None:
     """The row of whom `token` lets in, if anybody."""
-    query = select(people).where(people.c.token_hash == hashed(token), people.c.revoked.is_(False))
+    query = select(people).where(people.c.token_hash == hash_secret(token), people.c.revoked.is_(False))
     row = connection.execute(query).mappings().first()
     return None if row is None or now >= row["expires_at"] else row
 
 
 def begin_session(connection: Connection, token: str, now: datetime) -> tuple[str, Visitor] | None:
     """A session for whom `token` lets in, if anybody."""
-    row = lets_in(connection, token, now)
+    row = find_token_row(connection, token, now)
     if row is None:
         return None
     session = secrets.token_urlsafe(32)
-    gone = (sessions.c.started_at < now - LONGEST) | (sessions.c.seen_at < now - IDLE)
+    gone = (sessions.c.started_at < now - SESSION_AGE_LIMIT) | (sessions.c.seen_at < now - SESSION_IDLE_LIMIT)
     connection.execute(delete(sessions).where(sessions.c.person_id == row["id"], gone))
-    values = {"hash": hashed(session), "person_id": row["id"], "language": row["language"]}
+    values = {"hash": hash_secret(session), "person_id": row["id"], "language": row["language"]}
     connection.execute(insert(sessions).values(**values, started_at=now, seen_at=now))
     connection.execute(update(people).where(people.c.id == row["id"]).values(seen_at=now))
     visitor = find_visitor(connection, session, now)
@@ -155,39 +155,39 @@ def begin_session(connection: Connection, token: str, now: datetime) -> tuple[st
 
 def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[Visitor, bool] | None:
     """Whose `session` it is, and whether it is time to note that they were here; ``None`` if it lets nobody in."""
-    row = connection.execute(_VISITOR, {"session": hashed(session)}).mappings().first()
+    row = connection.execute(_VISITOR, {"session": hash_secret(session)}).mappings().first()
     if row is None:
         return None
-    last = row["started_at"] + LONGEST
-    if now >= min(row["here"] + IDLE, last):
+    last = row["started_at"] + SESSION_AGE_LIMIT
+    if now >= min(row["here"] + SESSION_IDLE_LIMIT, last):
         return None
     due = now - row["here"] >= _NOTED_EVERY
-    expires = min((now if due else row["here"]) + IDLE, last)
+    expires = min((now if due else row["here"]) + SESSION_IDLE_LIMIT, last)
     csrf = hashlib.sha256(f"form:{session}".encode("utf-8", "replace")).hexdigest()
-    return Visitor(person_of(row), csrf, row["chosen"], expires), due
+    return Visitor(person_from_row(row), csrf, row["chosen"], expires), due
 
 
-def note_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:
+def record_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:
     """They were here."""
-    connection.execute(update(sessions).where(sessions.c.hash == hashed(session)).values(seen_at=now))
+    connection.execute(update(sessions).where(sessions.c.hash == hash_secret(session)).values(seen_at=now))
     connection.execute(update(people).where(people.c.id == person.id).values(seen_at=now))
 
 
 def end_session(connection: Connection, session: str) -> None:
     """`session` lets nobody in any more."""
-    connection.execute(delete(sessions).where(sessions.c.hash == hashed(session)))
+    connection.execute(delete(sessions).where(sessions.c.hash == hash_secret(session)))
 
 
 def choose_language(connection: Connection, session: str, language: str) -> None:
     """The language of `session`, and of those that its person begins later."""
-    query = select(sessions.c.person_id).where(sessions.c.hash == hashed(session))
+    query = select(sessions.c.person_id).where(sessions.c.hash == hash_secret(session))
     person = connection.execute(query).scalar_one_or_none()
     if person is not None:
-        chosen = storable(language)[:35]
-        connection.execute(update(sessions).where(sessions.c.hash == hashed(session)).values(language=chosen))
+        chosen = storable_text(language)[:35]
+        connection.execute(update(sessions).where(sessions.c.hash == hash_secret(session)).values(language=chosen))
         connection.execute(update(people).where(people.c.id == person).values(language=chosen))
 
 
-def tidy(name: str) -> str:
+def normalise_name(name: str) -> str:
     """`name` in one spelling."""
-    return unicodedata.normalize("NFC", storable(name)).strip()
+    return unicodedata.normalize("NFC", storable_text(name)).strip()

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from benchbuilder.annotation.base import Subject
-from benchbuilder.annotation.formats.models import Brought, Material
-from benchbuilder.annotation.formats.parse_votes import Collector, load_rows
-from benchbuilder.annotation.formats.questions import NOTE, bind
-from benchbuilder.annotation.formats.user_table import Users, users_of, uuid_of
+from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes
+from benchbuilder.annotation.formats.parse_votes import VoteCollector, load_json_rows
+from benchbuilder.annotation.formats.questions import NOTE, bind_row
+from benchbuilder.annotation.formats.user_table import UserTable, make_user_table, uuid_id
 
-_ENDING = ".responses"
-_DONE = "submitted"
+_RESPONSES_SUFFIX = ".responses"
+_SUBMITTED = "submitted"
 
 
 class _Response(NamedTuple):
@@ -24,15 +24,15 @@ class _Response(NamedTuple):
     status: object
 
 
-def read_argilla(name: str, data: bytes, material: Material, users: Users | None = None) -> Brought:
+def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
     """The votes in the records of `name`: those of `Dataset.records.to_json`, or of ``to_list(flatten=True)`` as JSON.
 
     Only submitted answers count; the nested form does not tell them from drafts unless we wrote it, the flattened one
     does. `users` says who its users are; without it, ids are those that `write_argilla` makes from codes.
     """
-    collector = Collector(material)
-    table = users or users_of(material.everyone(), uuid_of)
-    for number, row in enumerate(load_rows(name, data, collector.brought), start=1):
+    collector = VoteCollector(export)
+    table = users or make_user_table(export.all_raters(), uuid_id)
+    for number, row in enumerate(load_json_rows(name, data, collector.parsed), start=1):
         where = f"{name}:{number}"
         if not row:
             continue
@@ -40,74 +40,76 @@ def read_argilla(name: str, data: bytes, material: Material, users: Users | None
         if not responses:
             continue
         try:
-            bound = bind(_flat(row), collector.tasks)
+            bound = bind_row(_flatten_row(row), collector.tasks)
         except ValueError as error:
-            collector.problem(where, str(error))
+            collector.add_problem(where, str(error))
             continue
-        _take(where, responses, table, bound.subjects, collector)
-    return collector.brought
+        _collect_responses(where, responses, table, bound.subjects, collector)
+    return collector.parsed
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_row(row: Mapping[str, Any]) -> dict[str, Any]:
     nested = [row[part] for part in ("fields", "metadata") if isinstance(row.get(part), dict)]
     return {key: value for part in [row, *nested] for key, value in part.items()}
 
 
-def _responses(where: str, row: Mapping[str, Any], collector: Collector) -> Iterator[_Response]:
+def _responses(where: str, row: Mapping[str, Any], collector: VoteCollector) -> Iterator[_Response]:
     nested = row.get("responses")
     if isinstance(nested, dict):
         for question, said in nested.items():
             for one in said if isinstance(said, list) else [said]:
                 if isinstance(one, dict):
-                    status = one.get("status") or _DONE
+                    status = one.get("status") or _SUBMITTED
                     yield _Response(question, one.get("value"), one.get("user_id"), status)
                 else:
-                    collector.problem(where, f"{question} has a response that is no object")
+                    collector.add_problem(where, f"{question} has a response that is no object")
         return
     for key, values in row.items():
-        if not key.endswith(_ENDING) or values is None:
+        if not key.endswith(_RESPONSES_SUFFIX) or values is None:
             continue
-        question = key.removesuffix(_ENDING)
+        question = key.removesuffix(_RESPONSES_SUFFIX)
         people, states = row.get(f"{key}.users"), row.get(f"{key}.status")
         if isinstance(values, list) and states is None:
-            states = [_DONE] * len(values)
+            states = [_SUBMITTED] * len(values)
         lists: list[list[Any]] = [part for part in (values, people, states) if isinstance(part, list)]
         if len(lists) < 3 or len({len(part) for part in lists}) > 1:
-            collector.problem(where, f"{key}, its users and its status are not lists of one length")
+            collector.add_problem(where, f"{key}, its users and its status are not lists of one length")
             continue
         for value, user, status in zip(*lists, strict=True):
-            yield _Response(question, value, user, status or _DONE)
+            yield _Response(question, value, user, status or _SUBMITTED)
 
 
-def _take(
-    where: str, responses: list[_Response], table: Users, subjects: Mapping[str, Subject], collector: Collector
+def _collect_responses(
+    where: str, responses: list[_Response], table: UserTable, subjects: Mapping[str, Subject], collector: VoteCollector
 ) -> None:
-    notes = {str(one.user): one.value for one in responses if one.question == NOTE and one.status == _DONE}
+    notes = {str(one.user): one.value for one in responses if one.question == NOTE and one.status == _SUBMITTED}
     answered = {str(one.user) for one in responses if one.question != NOTE}
     strangers: set[str] = set()
     for one in responses:
         control = _control(one.question)
         user = table.find(one.user)
-        if one.status != _DONE:
-            collector.brought.leave_out("answers that are not submitted")
+        if one.status != _SUBMITTED:
+            collector.parsed.add_omitted("answers that are not submitted")
         elif user is None:
             if str(one.user) not in strangers:
-                collector.problem(where, f"nobody here is user {one.user!r}; put them into the table of users")
+                collector.add_problem(where, f"nobody here is user {one.user!r}; put them into the table of users")
             strangers.add(str(one.user))
         elif control in subjects:
             raw = one.value
             if one.question.startswith("x10_"):
                 raw = _tenth(raw)
                 if raw is None:
-                    collector.problem(where, f"{one.question} is {one.value!r}; allowed are whole numbers from 0 to 10")
+                    collector.add_problem(
+                        where, f"{one.question} is {one.value!r}; allowed are whole numbers from 0 to 10"
+                    )
                     continue
             note = notes.get(str(one.user), "")
-            collector.answer(
-                user.rater, subjects[control], raw, where=where, what=one.question,
+            collector.add_answer(
+                user.rater, subjects[control], raw, where=where, label=one.question,
                 note=note if isinstance(note, str) else "",
             )  # fmt: skip
         elif one.question == NOTE and str(one.user) not in answered:
-            collector.brought.leave_out("remarks without an answer")
+            collector.parsed.add_omitted("remarks without an answer")
 
 
 def _control(question: str) -> str:

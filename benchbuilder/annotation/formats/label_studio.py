@@ -10,104 +10,126 @@ from typing import Any
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.formats.label_studio_config import (
     HOTKEYS,
-    anchors,
-    display,
+    anchor_lines,
+    answer_options,
+    displayable_text,
+    displayed_fields,
     labelling_config,
-    options,
-    shown_fields,
 )
-from benchbuilder.annotation.formats.lossiness import about_judging, about_votes, by_task, only
-from benchbuilder.annotation.formats.models import Export, Loss, Material, Rater, Skip, Suggestion, Vote
+from benchbuilder.annotation.formats.lossiness import judging_losses, single_value, vote_losses, votes_by_task
+from benchbuilder.annotation.formats.models import (
+    ExportInput,
+    ExportLoss,
+    Rater,
+    SkipRecord,
+    Suggestion,
+    VoteExport,
+    VoteRecord,
+)
 from benchbuilder.annotation.formats.parse_votes import json_bytes
-from benchbuilder.annotation.formats.questions import NOTE, Control, controls, reordered, row_data, subjects
-from benchbuilder.annotation.formats.user_table import User, Users, number_of, users_of, write_users
+from benchbuilder.annotation.formats.questions import (
+    NOTE,
+    Control,
+    control_subjects,
+    is_reordered,
+    question_controls,
+    task_columns,
+)
+from benchbuilder.annotation.formats.user_table import ToolUser, UserTable, make_user_table, number_id, write_user_table
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config.spec.annotation import GuidingQuestion
 
-GOLD = "gold"
+GOLD_USER = "gold"
 """The code of the user who gives the expected answers of planted tasks; no person has it."""
 
-CONFIG, TASKS, USERS, GUIDELINE = "labeling_config.xml", "tasks.json", "users.csv", "instructions.md"
+CONFIG_FILE, TASKS_FILE, USERS_FILE, GUIDELINE_FILE = (
+    "labeling_config.xml",
+    "tasks.json",
+    "users.csv",
+    "instructions.md",
+)
 
 
-def write_label_studio(material: Material, users: Users | None = None) -> Export:
+def write_label_studio(export: ExportInput, users: UserTable | None = None) -> VoteExport:
     """The files that a Label Studio project is made of, and what they cannot carry.
 
     `users` is a table with the ids that the people have there; without one, ids are made from their codes. Answers to
     planted tasks are annotations of the user ``gold``, marked as ground truth.
     """
-    table = _with_gold(material, users)
-    flat = controls(material.project.spec, material.tasks)
-    columns = _columns(material, flat)
-    writer = _Writer(material, table, flat)
-    rows = [{"data": columns | row_data(material, task, flat), **writer.row(task)} for task in material.tasks]
+    table = _complete_user_table(export, users)
+    flat = question_controls(export.project.spec, export.tasks)
+    columns = _columns(export, flat)
+    writer = _LabelStudioWriter(export, table, flat)
+    rows = [{"data": columns | task_columns(export, task, flat), **writer.row(task)} for task in export.tasks]
     files = {
-        CONFIG: labelling_config(material.project.spec, material.tasks, flat),
-        TASKS: json_bytes(rows),
-        USERS: write_users(table),
+        CONFIG_FILE: labelling_config(export.project.spec, export.tasks, flat),
+        TASKS_FILE: json_bytes(rows),
+        USERS_FILE: write_user_table(table),
     }
-    if guideline := material.project.guideline:
-        files[GUIDELINE] = guideline.encode()
-    return Export(files, _losses(material, flat, writer))
+    if guideline := export.project.guideline:
+        files[GUIDELINE_FILE] = guideline.encode()
+    return VoteExport(files, _losses(export, flat, writer))
 
 
-def _with_gold(material: Material, users: Users | None) -> Users:
+def _complete_user_table(export: ExportInput, users: UserTable | None) -> UserTable:
     """The table, completed with made ids for those whom it does not know."""
-    gold = [Rater(GOLD, GOLD, "lead")] if any(task.expected for task in material.tasks) else []
-    people = [*material.everyone(), *gold]
+    gold = [Rater(GOLD_USER, GOLD_USER, "lead")] if any(task.expected for task in export.tasks) else []
+    people = [*export.all_raters(), *gold]
     if users is None:
-        return users_of(people, number_of)
-    there = [user for user in users.all if user.id.isascii() and user.id.isdecimal()]
-    known = Users(there)
-    return Users(there + [User(number_of(rater), "", rater) for rater in people if known.id_of(rater) is None])
+        return make_user_table(people, number_id)
+    there = [user for user in users.users if user.id.isascii() and user.id.isdecimal()]
+    known = UserTable(there)
+    return UserTable(there + [ToolUser(number_id(rater), "", rater) for rater in people if known.id_of(rater) is None])
 
 
-def _columns(material: Material, flat: Sequence[Control]) -> dict[str, str]:
+def _columns(export: ExportInput, controls: Sequence[Control]) -> dict[str, str]:
     """Every column that the configuration shows, empty: Label Studio refuses rows that lack one."""
-    names = [f"text_{name}" for name in shown_fields(material.project.spec, material.tasks)]
-    last = max([control.paragraph for control in flat] + [len(task.paragraphs) for task in material.tasks], default=0)
+    names = [f"text_{name}" for name in displayed_fields(export.project.spec, export.tasks)]
+    last = max([control.paragraph for control in controls] + [len(task.paragraphs) for task in export.tasks], default=0)
     numbers = range(1, last + 1)
     return dict.fromkeys([*names, *(f"{what}_{n}" for n in numbers for what in ("paragraph", "source"))], "")
 
 
-class _Writer:
-    def __init__(self, material: Material, users: Users, flat: Sequence[Control]) -> None:
-        self.users, self.flat = users, flat
-        self.target = f"text_{next(iter(shown_fields(material.project.spec, material.tasks)))}"
-        self.votes = by_task(material)
-        self.skips: dict[str, list[Skip]] = {}
-        for skip in material.skips:
+class _LabelStudioWriter:
+    def __init__(self, export: ExportInput, users: UserTable, controls: Sequence[Control]) -> None:
+        self.users, self.controls = users, controls
+        self.target = f"text_{next(iter(displayed_fields(export.project.spec, export.tasks)))}"
+        self.votes = votes_by_task(export)
+        self.skips: dict[str, list[SkipRecord]] = {}
+        for skip in export.skips:
             self.skips.setdefault(skip.task, []).append(skip)
         self.suggestions: dict[str, dict[str, list[Suggestion]]] = {}
-        tasks = {s: asked.claim for s, asked in material.asked().items()}
-        for one in material.suggestions:
+        tasks = {s: asked.task_key for s, asked in export.judgement_requests().items()}
+        for one in export.suggestions:
             if one.subject in tasks:
                 self.suggestions.setdefault(tasks[one.subject], {}).setdefault(one.agent, []).append(one)
-        self.other_notes = self.other_times = self.other_scores = 0
+        self.extra_note_count = self.moved_time_count = self.extra_score_count = 0
 
     def row(self, task: Task) -> dict[str, Any]:
         """What people and models said of `task`."""
         annotations = [self._annotation(task, votes) for votes in self.votes.get(task.key, {}).values()]
-        annotations += [self._skipped(skip) for skip in self.skips.get(task.key, [])]
+        annotations += [self._skipped_annotation(skip) for skip in self.skips.get(task.key, [])]
         if task.expected:
-            annotations.append(self._expected(task))
+            annotations.append(self._gold_annotation(task))
         predictions = [
             self._prediction(task, agent, said) for agent, said in self.suggestions.get(task.key, {}).items()
         ]
         return {"predictions": predictions, "annotations": annotations}
 
     def _prediction(self, task: Task, agent: str, said: Sequence[Suggestion]) -> dict[str, Any]:
-        score = only([one.score for one in said])
-        self.other_scores += sum(one.score != score for one in said)
+        score = single_value([one.score for one in said])
+        self.extra_score_count += sum(one.score != score for one in said)
         values = {one.subject: one.value for one in said}
         return {"model_version": agent, "score": score, "result": self._results(task, f"model {agent}", values)}
 
     def _results(self, task: Task, who: str, values: Mapping[Subject, Value]) -> list[dict[str, Any]]:
-        about = subjects(task, self.flat)
+        about = control_subjects(task, self.controls)
         return [
-            self._result(task, who, control.control, control.question.answer, values[about[control.schema]], control)
-            for control in self.flat
-            if about.get(control.schema) in values
+            self._result(
+                task, who, control.control_name, control.question.answer, values[about[control.label_name]], control
+            )
+            for control in self.controls
+            if about.get(control.label_name) in values
         ]
 
     def _result(
@@ -126,21 +148,23 @@ class _Writer:
             "value": said,
         }
 
-    def _annotation(self, task: Task, votes: Sequence[Vote]) -> dict[str, Any]:
+    def _annotation(self, task: Task, votes: Sequence[VoteRecord]) -> dict[str, Any]:
         """One person's votes on a task; of their remarks the latest, and the time of the latest vote."""
-        latest = max(votes, key=lambda vote: vote.at)
-        notes = [vote.note for vote in sorted(votes, key=lambda vote: vote.at) if vote.note]
-        self.other_notes += len(set(notes)) - bool(notes)
-        self.other_times += sum(vote.at != latest.at for vote in votes)
+        latest = max(votes, key=lambda vote: vote.created_at)
+        notes = [vote.note for vote in sorted(votes, key=lambda vote: vote.created_at) if vote.note]
+        self.extra_note_count += len(set(notes)) - bool(notes)
+        self.moved_time_count += sum(vote.created_at != latest.created_at for vote in votes)
         who = f"person {latest.code}"
         result = self._results(task, who, {vote.subject: vote.value for vote in votes if vote.value is not None})
         if notes:
             result.append(self._result(task, who, NOTE, "text", notes[-1]))
-        times = {vote.at: vote.seconds for vote in votes}
+        times = {vote.created_at: vote.seconds for vote in votes}
         seconds = [second for second in times.values() if second is not None]
-        return self._shell(latest.rater, latest.at, round(sum(seconds), 3) if seconds else None, result)
+        return self._annotation_object(
+            latest.rater, latest.created_at, round(sum(seconds), 3) if seconds else None, result
+        )
 
-    def _shell(
+    def _annotation_object(
         self, rater: Rater, at: datetime | None, seconds: float | None, result: list[dict[str, Any]],
         *, cancelled: bool = False, truth: bool = False,
     ) -> dict[str, Any]:  # fmt: skip
@@ -150,61 +174,61 @@ class _Writer:
             shell |= {"created_at": at.isoformat(), "updated_at": at.isoformat()}
         return shell
 
-    def _skipped(self, skip: Skip) -> dict[str, Any]:
-        return self._shell(skip.rater, skip.at, skip.seconds, [], cancelled=True)
+    def _skipped_annotation(self, skip: SkipRecord) -> dict[str, Any]:
+        return self._annotation_object(skip.rater, skip.created_at, skip.seconds, [], cancelled=True)
 
-    def _expected(self, task: Task) -> dict[str, Any]:
+    def _gold_annotation(self, task: Task) -> dict[str, Any]:
         expected = dict(task.expected)
-        about = subjects(task, self.flat)
+        about = control_subjects(task, self.controls)
         values = {
-            about[control.schema]: expected[control.name]
-            for control in self.flat
+            about[control.label_name]: expected[control.name]
+            for control in self.controls
             if control.name in expected and not control.paragraph
         }
         result = self._results(task, "gold", values)
-        return self._shell(Rater(GOLD, GOLD, "lead"), None, None, result, truth=True)
+        return self._annotation_object(Rater(GOLD_USER, GOLD_USER, "lead"), None, None, result, truth=True)
 
 
-def _losses(material: Material, flat: Sequence[Control], writer: _Writer) -> list[Loss]:
-    spec = material.project.spec
+def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStudioWriter) -> list[ExportLoss]:
+    spec = export.project.spec
     losses = [
-        Loss("Label Studio Community shows every user what the others answered: judging is not blind there"),
-        Loss("each user's own order of the tasks, and whom a task is assigned to"),
-        *about_judging(material),
-        *about_votes(material),
+        ExportLoss("Label Studio Community shows every user what the others answered: judging is not blind there"),
+        ExportLoss("each user's own order of the tasks, and whom a task is assigned to"),
+        *judging_losses(export),
+        *vote_losses(export),
     ]
-    longest = max((control.paragraph for control in flat), default=0)
-    uneven = sum(len(task.paragraphs) < longest for task in material.tasks)
-    optional = sum(c.question.required and not c.required for c in flat)
-    shown = [text for control in flat for text in _wording(control.question)]
-    shown += [spec.paragraph, *shown_fields(spec, material.tasks).values()]
-    choices = sum(len(options(c.question)) for c in flat if c.question.answer in ("binary", "scale"))
-    numbers = [vote for vote in material.counting() if _off_step(spec.asked(), vote)]
-    if reordered(spec):
-        losses.append(Loss("the order of the guiding questions: those about paragraphs come after all others"))
+    longest = max((control.paragraph for control in controls), default=0)
+    uneven = sum(len(task.paragraphs) < longest for task in export.tasks)
+    optional = sum(c.question.required and not c.required for c in controls)
+    shown = [text for control in controls for text in _question_texts(control.question)]
+    shown += [spec.paragraph, *displayed_fields(spec, export.tasks).values()]
+    choices = sum(len(answer_options(c.question)) for c in controls if c.question.answer in ("binary", "scale"))
+    numbers = [vote for vote in export.counting_votes() if _is_off_step(spec.questions_about(), vote)]
+    if is_reordered(spec):
+        losses.append(ExportLoss("the order of the guiding questions: those about paragraphs come after all others"))
     counted = [
-        Loss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
-        Loss("controls about paragraphs that only some tasks have: they cannot be required", optional),
-        Loss("choices beyond the number of hotkeys: they have none", max(0, choices - len(HOTKEYS))),
-        Loss("words in which $ became ＄, or characters that XML forbids �", sum(display(t) != t for t in shown)),
-        Loss("guiding questions with text answers: their largest length is not enforced", len({
-            c.name for c in flat if c.question.answer == "text"})),
-        Loss("numbers between the steps of the slider: it shows the nearest step", len(numbers)),
-        Loss("remarks besides the latest of a person on a task: one is kept", writer.other_notes),
-        Loss("votes at another time than the person's latest on the task: they get that time", writer.other_times),
-        Loss("suggestions with scores of their own: a prediction has one score for all", writer.other_scores),
-        Loss("planted tasks: their answers can be seen there as ground truth", sum(
-            bool(task.expected) for task in material.tasks)),
+        ExportLoss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
+        ExportLoss("controls about paragraphs that only some tasks have: they cannot be required", optional),
+        ExportLoss("choices beyond the number of hotkeys: they have none", max(0, choices - len(HOTKEYS))),
+        ExportLoss("words in which $ became ＄, or characters that XML forbids �", sum(displayable_text(t) != t for t in shown)),
+        ExportLoss("guiding questions with text answers: their largest length is not enforced", len({
+            c.name for c in controls if c.question.answer == "text"})),
+        ExportLoss("numbers between the steps of the slider: it shows the nearest step", len(numbers)),
+        ExportLoss("remarks besides the latest of a person on a task: one is kept", writer.extra_note_count),
+        ExportLoss("votes at another time than the person's latest on the task: they get that time", writer.moved_time_count),
+        ExportLoss("suggestions with scores of their own: a prediction has one score for all", writer.extra_score_count),
+        ExportLoss("planted tasks: their answers can be seen there as ground truth", sum(
+            bool(task.expected) for task in export.tasks)),
     ]  # fmt: skip
     return losses + [loss for loss in counted if loss.count]
 
 
-def _wording(question: GuidingQuestion) -> list[str]:
-    words = [question.label, question.text, *anchors(question)]
-    return words + [text for _, text in options(question)] if question.answer in ("binary", "scale") else words
+def _question_texts(question: GuidingQuestion) -> list[str]:
+    words = [question.label, question.text, *anchor_lines(question)]
+    return words + [text for _, text in answer_options(question)] if question.answer in ("binary", "scale") else words
 
 
-def _off_step(questions: Mapping[str, GuidingQuestion], vote: Vote) -> bool:
+def _is_off_step(questions: Mapping[str, GuidingQuestion], vote: VoteRecord) -> bool:
     question = questions.get(vote.question)
     if question is None or question.answer != "scalar" or isinstance(vote.value, str) or vote.value is None:
         return False

@@ -17,23 +17,23 @@ HOTKEYS = "1234567890qwertasdfgzxcb"
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
-def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], flat: Sequence[Control]) -> bytes:
+def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequence[Control]) -> bytes:
     """The configuration as XML. Texts are plain `Text` objects, so that nothing in them is taken for markup."""
     view = Element("View")
     keys = iter(HOTKEYS)
-    for name, label in shown_fields(spec, tasks).items():
+    for name, label in displayed_fields(spec, tasks).items():
         _header(view, label)
         SubElement(view, "Text", name=f"text_{name}", value=f"$text_{name}", valueType="text")
     target = next(iter(view.iter("Text"))).get("name", "")
-    for control in flat:
+    for control in controls:
         if not control.paragraph:
             _control(view, control, target, keys)
-    for number in range(1, max((control.paragraph for control in flat), default=0) + 1):
+    for number in range(1, max((control.paragraph for control in controls), default=0) + 1):
         _paragraph(view, spec, number)
-        for control in flat:
+        for control in controls:
             if control.paragraph == number:
                 _control(view, control, f"paragraph_{number}", keys)
-    if not any(control.paragraph for control in flat):
+    if not any(control.paragraph for control in controls):
         for number in range(1, max((len(task.paragraphs) for task in tasks), default=0) + 1):
             _paragraph(view, spec, number)
     SubElement(view, "TextArea", name=NOTE, toName=target, rows="2", maxSubmissions="1", editable="true")
@@ -41,9 +41,9 @@ def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], flat: Sequence[Co
     return tostring(view, encoding="utf-8") + b"\n"
 
 
-def shown_fields(spec: ProjectSpec, tasks: Sequence[Task]) -> dict[str, str]:
+def displayed_fields(spec: ProjectSpec, tasks: Sequence[Task]) -> dict[str, str]:
     """Every field that a task shows, with its label: those of the recipe in its order, then others by their names."""
-    labels = spec.shown()
+    labels = spec.display_fields()
     there = {name for task in tasks for name, _ in task.fields}
     kept = {name: label for name, label in labels.items() if name in there} if there else dict(labels)
     return kept | {name: name for task in tasks for name, _ in task.fields if name not in labels}
@@ -58,38 +58,38 @@ def _paragraph(view: Element, spec: ProjectSpec, number: int) -> None:
 def _control(view: Element, control: Control, target: str, keys: Iterator[str]) -> None:
     question = control.question
     _header(view, f"{question.label}: {question.text}")
-    common = {"name": control.control, "toName": target} | ({"required": "true"} if control.required else {})
+    common = {"name": control.control_name, "toName": target} | ({"required": "true"} if control.required else {})
     if question.answer == "text":
         SubElement(view, "TextArea", common, rows=str(question.lines), maxSubmissions="1", editable="true")
     elif question.answer == "scalar":
-        for line in anchors(question):
+        for line in anchor_lines(question):
             _header(view, line)
         step = format(question.step, "g")
         SubElement(view, "Number", common, min="0", max="1", step=step, slider="true")
     else:
         choices = SubElement(view, "Choices", common, choice="single-radio", showInline="true")
-        for value, text in options(question):
-            choice = SubElement(choices, "Choice", value=display(text), alias=value)
+        for value, text in answer_options(question):
+            choice = SubElement(choices, "Choice", value=displayable_text(text), alias=value)
             if key := next(keys, ""):
                 choice.set("hotkey", key)
 
 
-def options(question: GuidingQuestion) -> list[tuple[str, str]]:
+def answer_options(question: GuidingQuestion) -> list[tuple[str, str]]:
     """What may be chosen, with what is shown: 1 before 0, or the options of a scale from the lowest."""
     if question.answer == "binary":
         return [("1", "1"), ("0", "0")]
     return [(str(n), f"{n}: {text}" if text else str(n)) for n, text in sorted(question.options.items())]
 
 
-def anchors(question: GuidingQuestion) -> list[str]:
+def anchor_lines(question: GuidingQuestion) -> list[str]:
     """What the values of a scalar mean, from the highest."""
     return [f"{band.low:g}–{band.high:g}: {band.text}" for band in question.anchors()]
 
 
-def display(text: str) -> str:
+def displayable_text(text: str) -> str:
     """`text` as a configuration can show it: no characters that XML forbids, and no ``$``, which begins a variable."""
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text).replace("$", "\N{FULLWIDTH DOLLAR SIGN}")
 
 
 def _header(view: Element, text: str) -> None:
-    SubElement(view, "Header", value=display(text))
+    SubElement(view, "Header", value=displayable_text(text))

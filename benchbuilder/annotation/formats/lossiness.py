@@ -4,49 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchbuilder.annotation.formats.models import Loss, Material, Vote
+from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, VoteRecord
 
 
-def only(values: Sequence[float | None]) -> float | None:
+def single_value(values: Sequence[float | None]) -> float | None:
     """The one value that all of `values` are, or ``None``."""
     return values[0] if values and all(value == values[0] for value in values) else None
 
 
-def by_task(material: Material) -> dict[str, dict[str, list[Vote]]]:
+def votes_by_task(export: ExportInput) -> dict[str, dict[str, list[VoteRecord]]]:
     """The votes that count on what is shown, by task and by the person's code."""
-    tasks = {subject: asked.claim for subject, asked in material.asked().items()}
-    found: dict[str, dict[str, list[Vote]]] = {}
-    for vote in material.counting():
+    tasks = {subject: asked.task_key for subject, asked in export.judgement_requests().items()}
+    found: dict[str, dict[str, list[VoteRecord]]] = {}
+    for vote in export.counting_votes():
         if vote.subject in tasks:
             found.setdefault(tasks[vote.subject], {}).setdefault(vote.code, []).append(vote)
     return found
 
 
-def about_judging(material: Material, *, hides: bool = True) -> list[Loss]:
-    """Losses of tools that have no adjudication, and no thresholds; `hides` if they leave out what was not shown."""
-    spec = material.project.spec
-    losses = [Loss("the rule by which votes decide, gates and thresholds of the recipe")]
+def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[ExportLoss]:
+    """Losses of tools that have no adjudication, and no thresholds; `hides_metadata` if they leave out what was not shown."""
+    spec = export.project.spec
+    losses = [ExportLoss("the rule by which votes decide, gates and thresholds of the recipe")]
     if spec.rule == "adjudicate":
-        losses.append(Loss("the queue of disputes, with peers that are anonymous"))
-    if any(q.answer == "scalar" for q in spec.asked().values()):
-        losses.append(Loss("tolerance and threshold by which numbers are in dispute"))
+        losses.append(ExportLoss("the queue of disputes, with peers that are anonymous"))
+    if any(q.answer == "scalar" for q in spec.questions_about().values()):
+        losses.append(ExportLoss("tolerance and threshold by which numbers are in dispute"))
     if spec.suggested_seconds is not None or spec.min_seconds is not None:
-        losses.append(Loss("the banner after the suggested time, and the mark of hasty work"))
-    about = sum(bool(task.about) for task in material.tasks) if hides else 0
-    return losses + ([Loss("what is not shown to annotators (where a task comes from)", about)] if about else [])
+        losses.append(ExportLoss("the banner after the suggested time, and the mark of hasty work"))
+    about = sum(bool(task.about) for task in export.tasks) if hides_metadata else 0
+    return losses + ([ExportLoss("what is not shown to annotators (where a task comes from)", about)] if about else [])
 
 
-def about_votes(material: Material) -> list[Loss]:
+def vote_losses(export: ExportInput) -> list[ExportLoss]:
     """Losses of formats that hold the votes that count, on what is shown now."""
-    asked = material.asked()
-    counting = material.counting()
+    asked = export.judgement_requests()
+    counting = export.counting_votes()
     stale = sum(vote.subject not in asked for vote in counting)
-    other = sum(one.subject not in asked for one in material.suggestions)
-    doors = {vote.door for vote in counting} - {"app"}
+    other = sum(one.subject not in asked for one in export.suggestions)
+    doors = {vote.channel for vote in counting} - {"app"}
     losses = [
-        Loss("earlier votes of the same person, and votes that were taken back", len(material.votes) - len(counting)),
-        Loss("votes about what is not shown or not asked any more", stale),
-        Loss("suggestions about what is not shown or not asked any more", other),
-        Loss("the door by which a vote came in", sum(vote.door in doors for vote in counting)),
+        ExportLoss(
+            "earlier votes of the same person, and votes that were taken back", len(export.votes) - len(counting)
+        ),
+        ExportLoss("votes about what is not shown or not asked any more", stale),
+        ExportLoss("suggestions about what is not shown or not asked any more", other),
+        ExportLoss("the door by which a vote came in", sum(vote.channel in doors for vote in counting)),
     ]
     return [loss for loss in losses if loss.count]

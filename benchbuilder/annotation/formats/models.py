@@ -7,11 +7,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from benchbuilder.annotation.base import Subject, Task, Value
-from benchbuilder.annotation.database.models import Event, Imported, Project, Role, VoteEvent, Wording
-from benchbuilder.annotation.tasks import Asked, everything_asked
+from benchbuilder.annotation.database.models import (
+    AnnotationEvent,
+    ImportedVote,
+    Project,
+    QuestionWording,
+    Role,
+    VoteEvent,
+)
+from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
 from benchbuilder.core.errors import DataError
 
-SHOWN_PROBLEMS = 20
+MAX_SHOWN_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Rater:
 
 
 @dataclass(frozen=True)
-class Vote:
+class VoteRecord:
     """A vote, or ``None`` where it was taken back. `seconds` is what the submission took that it belongs to."""
 
     person: str
@@ -34,9 +41,9 @@ class Vote:
     question: str
     value: Value | None
     note: str
-    at: datetime
+    created_at: datetime
     seconds: float | None = None
-    door: str = "app"
+    channel: str = "app"
 
     @property
     def rater(self) -> Rater:
@@ -56,22 +63,22 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class Skip:
+class SkipRecord:
     """A task that somebody put aside."""
 
     rater: Rater
     task: str
-    at: datetime
+    created_at: datetime
     seconds: float | None = None
 
 
 @dataclass(frozen=True)
-class Ruling:
+class AdjudicationNote:
     """What an adjudicator said beside their decisions about a task."""
 
     rater: Rater
     task: str
-    at: datetime
+    created_at: datetime
     reason: str = ""
     confidence: str = ""
     error_kinds: tuple[str, ...] = ()
@@ -80,7 +87,7 @@ class Ruling:
 
 
 @dataclass(frozen=True)
-class Material:
+class ExportInput:
     """All that an export may draw on.
 
     `votes` stand in the order in which they were given: of several by one person on one subject the last counts.
@@ -90,74 +97,74 @@ class Material:
 
     project: Project
     tasks: Sequence[Task]
-    votes: Sequence[Vote] = ()
+    votes: Sequence[VoteRecord] = ()
     people: Sequence[Rater] = ()
     suggestions: Sequence[Suggestion] = ()
-    skips: Sequence[Skip] = ()
-    rulings: Sequence[Ruling] = ()
+    skips: Sequence[SkipRecord] = ()
+    adjudication_notes: Sequence[AdjudicationNote] = ()
     history: Sequence[VoteEvent] = ()
-    events: Sequence[Event] = ()
+    events: Sequence[AnnotationEvent] = ()
     retired: Sequence[Task] = ()
-    wordings: Sequence[Wording] = ()
+    wordings: Sequence[QuestionWording] = ()
 
-    def asked(self) -> dict[Subject, Asked]:
+    def judgement_requests(self) -> dict[Subject, JudgementRequest]:
         """Every judgement that the project wants about the tasks."""
-        return everything_asked(self.tasks, self.project.spec)
+        return judgement_requests(self.tasks, self.project.spec)
 
-    def everyone(self) -> list[Rater]:
+    def all_raters(self) -> list[Rater]:
         """`people`, and those whose votes are there, by code."""
         known = {rater.code: rater for rater in self.people}
         for rater in [vote.rater for vote in self.votes] + [skip.rater for skip in self.skips]:
             known.setdefault(rater.code, rater)
         return sorted(known.values(), key=lambda rater: (rater.code[:1], len(rater.code), rater.code))
 
-    def counting(self) -> list[Vote]:
+    def counting_votes(self) -> list[VoteRecord]:
         """The votes that count, in the order given."""
         last = {(vote.code, vote.subject): vote for vote in self.votes}
         return [vote for vote in self.votes if last[vote.code, vote.subject] is vote and vote.value is not None]
 
 
 @dataclass(frozen=True)
-class Loss:
+class ExportLoss:
     """What a format cannot carry, in words, and how many times that happened here (``None``: it holds as a whole)."""
 
-    what: str
+    description: str
     count: int | None = None
 
     def __str__(self) -> str:
-        return self.what if self.count is None else f"{self.what}: {self.count}"
+        return self.description if self.count is None else f"{self.description}: {self.count}"
 
 
 @dataclass(frozen=True)
-class Export:
+class VoteExport:
     """The files of an export by name, and what they do not say."""
 
     files: Mapping[str, bytes]
-    losses: Sequence[Loss]
+    losses: Sequence[ExportLoss]
 
 
 @dataclass
-class Brought:
+class ParsedVotes:
     """What a file holds: votes on what is shown now, problems with where they stand, and what was left out.
 
-    `stale` counts answers about what is not shown or not asked any more; `left_out` counts the rest by what it is.
-    Where there are problems, no vote is to be counted: `votes_or_refusal`.
+    `stale` counts answers about what is not shown or not asked any more; `omitted` counts the rest by what it is.
+    Where there are problems, no vote is to be counted: `votes_or_raise`.
     """
 
-    votes: list[Imported] = field(default_factory=list[Imported])
+    votes: list[ImportedVote] = field(default_factory=list[ImportedVote])
     problems: list[str] = field(default_factory=list[str])
     stale: int = 0
-    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    omitted: dict[str, int] = field(default_factory=dict[str, int])
 
-    def leave_out(self, what: str, count: int = 1) -> None:
+    def add_omitted(self, description: str, count: int = 1) -> None:
         """Count something that is no vote."""
-        self.left_out[what] = self.left_out.get(what, 0) + count
+        self.omitted[description] = self.omitted.get(description, 0) + count
 
-    def votes_or_refusal(self) -> list[Imported]:
+    def votes_or_raise(self) -> list[ImportedVote]:
         """The votes; DataError lists the first problems if there are any."""
         if not self.problems:
             return self.votes
-        shown = self.problems[:SHOWN_PROBLEMS]
+        shown = self.problems[:MAX_SHOWN_PROBLEMS]
         if more := len(self.problems) - len(shown):
             shown = [*shown, f"and {more} more"]
         raise DataError(

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from benchbuilder.annotation.formats.models import Brought, Material
-from benchbuilder.annotation.formats.parse_votes import Collector
-from benchbuilder.annotation.formats.user_table import Users
-from benchbuilder.annotation.sheets.reading import Reading, read_file
+from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes
+from benchbuilder.annotation.formats.parse_votes import VoteCollector
+from benchbuilder.annotation.formats.user_table import UserTable
+from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
 from benchbuilder.annotation.tasks import wording_key
 
 
-def read_packet(name: str, data: bytes, material: Material, users: Users | None = None) -> Brought:  # noqa: ARG001
+def read_annotation_sheet(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
     """The votes of a packet; its ``[annotator]`` is the name of a person. See `votes.reading` for its form."""
-    people = {rater.person: rater for rater in material.everyone() if rater.role != "lead"}
-    reading = Reading(people, {wording_key(q): q for q in material.project.spec.asked().values()})
-    read_file(name, data, reading)
-    collector = Collector(material)
-    collector.brought.problems += reading.problems
+    people = {rater.person: rater for rater in export.all_raters() if rater.role != "lead"}
+    reading = SheetContents(people, {wording_key(q): q for q in export.project.spec.questions_about().values()})
+    read_vote_sheet(name, data, reading)
+    collector = VoteCollector(export)
+    collector.parsed.problems += reading.problems
     notes = {(comment.annotator, comment.key): comment.text for comment in reading.comments}
     for vote in reading.votes:
-        question = collector.question(vote.subject)
-        collector.answer(
+        question = collector.question_for(vote.subject)
+        collector.add_answer(
             people[vote.annotator], vote.subject, vote.value, where=vote.where,
-            what="" if question is None else question.label, note=notes.get((vote.annotator, vote.subject.key), ""),
+            label="" if question is None else question.label, note=notes.get((vote.annotator, vote.subject.key), ""),
         )  # fmt: skip
-    return collector.brought
+    return collector.parsed

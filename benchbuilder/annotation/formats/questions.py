@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task
-from benchbuilder.annotation.formats.models import Material
+from benchbuilder.annotation.formats.models import ExportInput
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
 
 NOTE = "bb_note"
 TASK, SUBJECTS, PROJECT = "bb_task", "bb_subjects", "bb_project"
@@ -36,52 +36,55 @@ class Control:
     wording: str
 
     @property
-    def schema(self) -> str:
+    def label_name(self) -> str:
         """``NAME``, or ``NAME-n``."""
         return f"{self.name}-{self.paragraph}" if self.paragraph else self.name
 
     @property
-    def control(self) -> str:
+    def control_name(self) -> str:
         """``q_NAME``, or ``q_NAME-n``."""
-        return f"q_{self.schema}"
+        return f"q_{self.label_name}"
 
 
-def controls(spec: JudgingSpec, tasks: Sequence[Task]) -> list[Control]:
+def question_controls(spec: AnnotationSpec, tasks: Sequence[Task]) -> list[Control]:
     """The controls that it takes for the task with most paragraphs: about the task first, then by paragraph."""
     counts = [len(task.paragraphs) for task in tasks] or [0]
-    found = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.asked("claim").items()]
-    evidence = [(name, q, wording_key(q)) for name, q in spec.asked("evidence").items()]
+    found = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.questions_about("claim").items()]
+    evidence = [(name, q, wording_key(q)) for name, q in spec.questions_about("evidence").items()]
     for number in range(1, max(counts) + 1):
         everywhere = number <= min(counts)
         found += [Control(name, q, number, q.required and everywhere, wording) for name, q, wording in evidence]
     return found
 
 
-def reordered(spec: JudgingSpec) -> bool:
+def is_reordered(spec: AnnotationSpec) -> bool:
     """Whether the controls ask in another order than the recipe: a question about evidence stands before another."""
-    about = [question.subject for question in spec.asked().values()]
+    about = [question.subject for question in spec.questions_about().values()]
     return about != sorted(about)
 
 
-def subjects(task: Task, flat: Sequence[Control]) -> dict[str, Subject]:
+def control_subjects(task: Task, controls: Sequence[Control]) -> dict[str, Subject]:
     """What each control is about, by its schema; those about paragraphs that `task` does not have are left out."""
     keys = [task.key, *(paragraph.key for paragraph in task.paragraphs)]
     texts = [task.text, *(paragraph.text for paragraph in task.paragraphs)]
     return {
-        control.schema: Subject(keys[control.paragraph], control.wording, texts[control.paragraph])
-        for control in flat
+        control.label_name: Subject(keys[control.paragraph], control.wording, texts[control.paragraph])
+        for control in controls
         if control.paragraph < len(keys)
     }
 
 
-def row_data(material: Material, task: Task, flat: Sequence[Control]) -> dict[str, Any]:
+def task_columns(export: ExportInput, task: Task, controls: Sequence[Control]) -> dict[str, Any]:
     """What a row of another tool holds of `task`: what it shows, and what its votes are bound to. Nothing else."""
-    about = {f"q_{schema}": f"{subject.key} {subject.wording}" for schema, subject in subjects(task, flat).items()}
-    data: dict[str, Any] = {PROJECT: material.project.name, TASK: task.key, SUBJECTS: about}
-    return data | shown_texts(task)
+    about = {
+        f"q_{schema}": f"{subject.key} {subject.wording}"
+        for schema, subject in control_subjects(task, controls).items()
+    }
+    data: dict[str, Any] = {PROJECT: export.project.name, TASK: task.key, SUBJECTS: about}
+    return data | text_columns(task)
 
 
-def shown_texts(task: Task) -> dict[str, str]:
+def text_columns(task: Task) -> dict[str, str]:
     """The texts of `task` by name of the column."""
     texts = {f"text_{name}": text for name, text in task.fields}
     for number, paragraph in enumerate(task.paragraphs, start=1):
@@ -91,14 +94,14 @@ def shown_texts(task: Task) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundRow:
     """A row that came back: its task (``None`` if it is not shown any more), and the subjects of its controls."""
 
     task: Task | None
     subjects: Mapping[str, Subject]
 
 
-def bind(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Bound:
+def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> BoundRow:
     """What the votes of a row are bound to. ValueError if it does not say, or shows something else by now."""
     key, about = data.get(TASK), data.get(SUBJECTS)
     if isinstance(about, str):
@@ -117,7 +120,7 @@ def bind(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Bound:
     task = tasks.get(key)
     if task is not None:
         _compare(data, task, bound)
-    return Bound(task, bound)
+    return BoundRow(task, bound)
 
 
 def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) -> None:

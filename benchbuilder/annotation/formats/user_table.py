@@ -11,17 +11,17 @@ from typing import Any
 
 from benchbuilder.annotation.database.models import Role
 from benchbuilder.annotation.formats.models import Rater
-from benchbuilder.annotation.sheets.cells import escape, unescape
+from benchbuilder.annotation.sheets.cells import escape_formula, unescape_formula
 from benchbuilder.annotation.sheets.sheets import csv_bytes
 
 _COLUMNS = ("id", "email", "code", "person", "role")
 _ROLES: dict[str, Role] = {"annotator": "annotator", "adjudicator": "adjudicator", "lead": "lead"}
-_SPACE = uuid.UUID("1e1c2b6a-6a55-5f0e-9d3e-0d6d2b1b7c11")
-_LARGEST = 2**31 - 1
+_UUID_NAMESPACE = uuid.UUID("1e1c2b6a-6a55-5f0e-9d3e-0d6d2b1b7c11")
+_MAX_NUMBER = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class User:
+class ToolUser:
     """A rater as another tool knows them: by an id, and maybe by an e-mail address."""
 
     id: str
@@ -29,16 +29,16 @@ class User:
     rater: Rater
 
 
-class Users:
+class UserTable:
     """Users by id, address and code."""
 
-    def __init__(self, users: Sequence[User]) -> None:
-        self.all = list(users)
+    def __init__(self, users: Sequence[ToolUser]) -> None:
+        self.users = list(users)
         self._by_name = {name.lower(): user for user in users for name in (user.id, user.email) if name}
         self._by_code = {user.rater.code: user for user in users if user.rater.code}
         self._by_person = {user.rater.person: user for user in users}
 
-    def find(self, raw: object) -> User | None:
+    def find(self, raw: object) -> ToolUser | None:
         """Who `raw` is: an id, an address, or an object with ``id`` or ``email``."""
         if isinstance(raw, dict):
             found: dict[str, Any] = raw
@@ -53,47 +53,47 @@ class Users:
         return user.id if user else None
 
 
-def number_of(rater: Rater) -> str:
+def number_id(rater: Rater) -> str:
     """A whole number that stands for a code, always the same, in the range of Label Studio's ids: A1 is 361.
 
     ValueError if the code is no short one of letters and digits.
     """
-    number = int(rater.code, 36) if rater.code.isascii() and rater.code.isalnum() else _LARGEST + 1
-    if number > _LARGEST:
+    number = int(rater.code, 36) if rater.code.isascii() and rater.code.isalnum() else _MAX_NUMBER + 1
+    if number > _MAX_NUMBER:
         raise ValueError(f"no number stands for {rater.code!r}")
     return str(number)
 
 
-def uuid_of(rater: Rater) -> str:
+def uuid_id(rater: Rater) -> str:
     """A UUID that stands for a code, always the same."""
-    return str(uuid.uuid5(_SPACE, rater.code))
+    return str(uuid.uuid5(_UUID_NAMESPACE, rater.code))
 
 
-def users_of(people: Sequence[Rater], make_id: Callable[[Rater], str]) -> Users:
+def make_user_table(people: Sequence[Rater], make_id: Callable[[Rater], str]) -> UserTable:
     """A table of `people` with ids that are made from their codes."""
-    return Users([User(make_id(rater), "", rater) for rater in people])
+    return UserTable([ToolUser(make_id(rater), "", rater) for rater in people])
 
 
-def write_users(users: Users) -> bytes:
+def write_user_table(users: UserTable) -> bytes:
     """The table as CSV."""
-    rows = [(user.id, user.email, user.rater.code, user.rater.person, user.rater.role) for user in users.all]
-    return csv_bytes([_COLUMNS, *([escape(cell) for cell in row] for row in rows)])
+    rows = [(user.id, user.email, user.rater.code, user.rater.person, user.rater.role) for user in users.users]
+    return csv_bytes([_COLUMNS, *([escape_formula(cell) for cell in row] for row in rows)])
 
 
-def read_users(name: str, data: bytes) -> tuple[Users, list[str]]:
+def read_user_table(name: str, data: bytes) -> tuple[UserTable, list[str]]:
     """The table in `data`, and all problems with where they stand; columns may stand in any order."""
     try:
         lines = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     except (UnicodeDecodeError, csv.Error):
-        return Users([]), [f"{name}: it is no CSV in UTF-8"]
+        return UserTable([]), [f"{name}: it is no CSV in UTF-8"]
     header = [cell.strip().lower() for cell in lines[0]] if lines else []
     if missing := [column for column in _COLUMNS if column not in header and column not in ("email", "code")]:
-        return Users([]), [f"{name}:1: no column is called {', '.join(missing)}"]
-    users: list[User] = []
+        return UserTable([]), [f"{name}:1: no column is called {', '.join(missing)}"]
+    users: list[ToolUser] = []
     problems: list[str] = []
     taken: dict[str, int] = {}
     for number, line in enumerate(lines[1:], start=2):
-        cells = {column: unescape(cell.strip()) for column, cell in zip(header, line, strict=False)}
+        cells = {column: unescape_formula(cell.strip()) for column, cell in zip(header, line, strict=False)}
         if not any(cells.values()):
             continue
         role = _ROLES.get(cells.get("role", "").lower())
@@ -107,5 +107,5 @@ def read_users(name: str, data: bytes) -> tuple[Users, list[str]]:
         else:
             taken |= dict.fromkeys(ids, number)
             rater = Rater(cells["person"], cells.get("code", ""), role)
-            users.append(User(cells.get("id", ""), cells.get("email", ""), rater))
-    return Users(users), problems
+            users.append(ToolUser(cells.get("id", ""), cells.get("email", ""), rater))
+    return UserTable(users), problems

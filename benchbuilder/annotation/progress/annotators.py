@@ -9,20 +9,20 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Gold:
-    """How many judgements on gold tasks were `right`, of those `judged`."""
+class GoldAccuracy:
+    """How many judgements on gold tasks were `correct`, of those `judged`."""
 
-    right: int = 0
+    correct: int = 0
     judged: int = 0
 
     @property
-    def share(self) -> float | None:
+    def proportion(self) -> float | None:
         """The share of 1 that was right; ``None`` if nothing was judged."""
-        return self.right / self.judged if self.judged else None
+        return self.correct / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)
-class Pace:
+class WorkPace:
     """Seconds that `tasks` finished tasks took: the median, the 10th and the 90th percentile (``None`` without any).
 
     `hasty` counts those that took less than the recipe's least time; `per_hour` is tasks in an hour of work.
@@ -36,11 +36,11 @@ class Pace:
     per_hour: float | None
 
 
-def pace(seconds: Sequence[float], least: int | None) -> Pace:
-    """How long tasks take; `least` is the recipe's least time in seconds, if it has one."""
-    hasty = sum(taken < least for taken in seconds) if least is not None else 0
+def measure_pace(seconds: Sequence[float], min_seconds: int | None) -> WorkPace:
+    """How long tasks take; `min_seconds` is the recipe's least time in seconds, if it has one."""
+    hasty = sum(taken < min_seconds for taken in seconds) if min_seconds is not None else 0
     if not seconds:
-        return Pace(0, None, None, None, hasty, None)
+        return WorkPace(0, None, None, None, hasty, None)
     tenth, median, ninetieth = (float(value) for value in np.percentile(seconds, (10, 50, 90)))
     total = sum(seconds)
-    return Pace(len(seconds), median, tenth, ninetieth, hasty, len(seconds) * 3600 / total if total else None)
+    return WorkPace(len(seconds), median, tenth, ninetieth, hasty, len(seconds) * 3600 / total if total else None)

@@ -7,45 +7,52 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from benchbuilder.annotation.aggregate import Verdicts, decide
-from benchbuilder.annotation.base import Ballot, Subject, Task
-from benchbuilder.annotation.gates import EVIDENCE_GATE, Judged, first_failed, funnel, gates, survivors
-from benchbuilder.annotation.progress.agreement import QuestionStanding, question_standings
-from benchbuilder.annotation.tasks import Asked, everything_asked
-from benchbuilder.annotation.values import passes
+from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
+from benchbuilder.annotation.base import Subject, Task, Votes
+from benchbuilder.annotation.gates import (
+    EVIDENCE_GATE,
+    CandidateDecisions,
+    first_failed_gate,
+    gate_funnel,
+    gate_names,
+    threshold_table,
+)
+from benchbuilder.annotation.progress.agreement import QuestionAgreement, question_agreements
+from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
+from benchbuilder.annotation.values import passes_gate
 from benchbuilder.config.spec.review_project import ProjectSpec
 
-Fate = Literal["kept", "dropped", "open"]
+TaskOutcome = Literal["kept", "dropped", "open"]
 
 
 @dataclass(frozen=True)
 class Completion:
     """How much is judged. A task is judged in full when every required question about it has its annotators.
 
-    `votes_wanted` and `votes_given` count judgements on required questions; those of more annotators than the recipe
-    wants do not count. `decisions_wanted` are disputes, of which `decisions_given` are decided.
+    `votes_required` and `votes_given` count judgements on required questions; those of more annotators than the recipe
+    wants do not count. `decisions_required` are disputes, of which `decisions_given` are decided.
     """
 
     tasks: int
-    full: int
-    partly: int
-    votes_wanted: int
+    complete: int
+    partial: int
+    votes_required: int
     votes_given: int
-    decisions_wanted: int
+    decisions_required: int
     decisions_given: int
 
     @property
     def untouched(self) -> int:
         """Tasks on which there is no vote."""
-        return self.tasks - self.full - self.partly
+        return self.tasks - self.complete - self.partial
 
 
 @dataclass(frozen=True)
-class TaskStanding:
+class TaskProgress:
     """What the votes so far make of a task; `number` counts from 1 in the order of the tasks.
 
-    ``open`` tasks miss `votes` of annotators or `decisions` of an adjudicator. A ``dropped`` one failed `gate` first
-    (a guiding question or ``min_evidence``), where `decided` was decided and `needed` is required. `adjudicated`
+    ``open`` tasks miss `votes` of annotators or `missing_decisions` of an adjudicator. A ``dropped`` one failed `gate` first
+    (a guiding question or ``min_evidence``), where `decided` was decided and `required_decision` is required. `adjudicated`
     counts what an adjudicator decided about it.
     """
 
@@ -53,30 +60,30 @@ class TaskStanding:
     key: str
     text: str
     partition: str
-    fate: Fate
-    votes: int = 0
-    decisions: int = 0
+    outcome: TaskOutcome
+    missing_votes: int = 0
+    missing_decisions: int = 0
     gate: str = ""
-    decided: float | None = None
-    needed: float | None = None
-    adjudicated: int = 0
+    decision: float | None = None
+    required_decision: float | None = None
+    adjudicated_count: int = 0
 
 
 @dataclass(frozen=True)
-class Threshold:
+class ThresholdCount:
     """How many tasks stay if at least `minimum` paragraphs must support them.
 
-    `without` says for each gating question how many would stay if it did not gate.
+    `kept_without_gate` says for each gating question how many would stay if it did not gate.
     """
 
     minimum: int
     kept: int
     by_partition: Mapping[str, int]
-    without: Mapping[str, int]
+    kept_without_gate: Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateCount:
     """What one gate dropped, and what was left after it. `name` is a guiding question or ``min_evidence``."""
 
     name: str
@@ -85,88 +92,90 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ProjectProgress:
     """The standing of a project by the votes so far. Gold tasks count nowhere.
 
-    `thresholds` and `gates` are of the tasks that are not open. `samples` is how many resamples the intervals of
-    `questions` come from. `gating` is false where the recipe drops nothing, so that ``kept`` means judged.
+    `thresholds` and `gate_names` are of the tasks that are not open. `samples` is how many resamples the intervals of
+    `questions` come from. `has_gates` is false where the recipe drops nothing, so that ``kept`` means judged.
     """
 
     completion: Completion
-    questions: tuple[QuestionStanding, ...]
-    thresholds: tuple[Threshold, ...]
-    gates: tuple[Gate, ...]
-    tasks: tuple[TaskStanding, ...]
+    questions: tuple[QuestionAgreement, ...]
+    thresholds: tuple[ThresholdCount, ...]
+    gates: tuple[GateCount, ...]
+    tasks: tuple[TaskProgress, ...]
     samples: int
-    gating: bool
+    has_gates: bool
 
-    def count(self, fate: Fate) -> int:
+    def count(self, outcome: TaskOutcome) -> int:
         """How many tasks are kept, dropped or open."""
-        return sum(task.fate == fate for task in self.tasks)
+        return sum(task.outcome == outcome for task in self.tasks)
 
 
-def standing(
+def project_progress(
     spec: ProjectSpec,
     tasks: Sequence[Task],
-    ballot: Ballot,
+    votes: Votes,
     *,
     samples: int | None = None,
-    asked: Mapping[Subject, Asked] | None = None,
-) -> Standing:
+    requests: Mapping[Subject, JudgementRequest] | None = None,
+) -> ProjectProgress:
     """The standing of the project `spec` with `tasks`, by the rules that the build has too.
 
     `samples` replaces the recipe's number of resamples for intervals: fewer are quicker and coarser. `asked` is
     everything that is asked about the tasks that are not gold, where it is known already.
     """
     live = [task for task in tasks if not task.expected]
-    if asked is None:
-        asked = everything_asked(live, spec)
-    verdicts = decide(asked, ballot, spec)
-    view = _View(spec, asked, ballot, verdicts)
-    looked = [view.look(number, task) for number, task in enumerate(live, start=1)]
+    if requests is None:
+        requests = judgement_requests(live, spec)
+    verdicts = aggregate_votes(requests, votes, spec)
+    view = _ProgressCounter(spec, requests, votes, verdicts)
+    looked = [view.task_progress(number, task) for number, task in enumerate(live, start=1)]
     closed = Counter(judged for _, judged in looked if judged is not None)
     drawn = samples or spec.bootstrap.samples
-    return Standing(
+    return ProjectProgress(
         completion=view.completion(),
-        questions=question_standings(spec, asked, ballot, verdicts, drawn),
-        thresholds=_thresholds(closed, spec),
-        gates=_gates(closed, spec),
+        questions=question_agreements(spec, requests, votes, verdicts, drawn),
+        thresholds=_threshold_counts(closed, spec),
+        gates=_gate_counts(closed, spec),
         tasks=tuple(task for task, _ in looked),
         samples=drawn,
-        gating=bool(spec.required("claim") or spec.min_evidence or spec.thresholds),
+        has_gates=bool(spec.gating_questions("claim") or spec.min_evidence or spec.thresholds),
     )
 
 
-class _Profile(NamedTuple):
+class _GateProfile(NamedTuple):
     """All of a judged task that gates look at; few tasks differ in it."""
 
     partition: str
     answers: tuple[tuple[str, float], ...]
-    supporting: int
+    supporting_paragraphs: int
 
-    def judged(self) -> Judged:
-        return Judged(self.partition, dict(self.answers), self.supporting)
+    def candidate_decisions(self) -> CandidateDecisions:
+        return CandidateDecisions(self.partition, dict(self.answers), self.supporting_paragraphs)
 
 
-class _View:
+class _ProgressCounter:
     """What verdicts make of single tasks, and what that comes to."""
 
-    def __init__(self, spec: ProjectSpec, asked: Mapping[Subject, Asked], ballot: Ballot, verdicts: Verdicts) -> None:
-        self._spec, self._ballot, self._verdicts = spec, ballot, verdicts
-        self._disputed = set(verdicts.disputed)
-        self._questions, self._each = spec.asked(), spec.votes_each()
+    def __init__(
+        self, spec: ProjectSpec, requests: Mapping[Subject, JudgementRequest], votes: Votes, labels: AggregatedLabels
+    ) -> None:
+        self._spec, self._ballot, self._verdicts = spec, votes, labels
+        self._disputed = set(labels.disputed_subjects)
+        self._questions, self._each = spec.questions_about(), spec.votes_per_task()
         self._required = {name for name, question in self._questions.items() if question.required}
-        self._gating, self._supporting = spec.required("claim"), spec.required("evidence")
-        self._adjudicated = Counter(asked[subject].claim for subject in verdicts.adjudicated)
-        self._by_task: dict[str, list[tuple[Subject, Asked]]] = {}
-        for subject, what in asked.items():
-            self._by_task.setdefault(what.claim, []).append((subject, what))
-        self._failed: dict[_Profile, str | None] = {}
+        self._gating, self._supporting = spec.gating_questions("claim"), spec.gating_questions("evidence")
+        self._adjudicated = Counter(requests[subject].task_key for subject in labels.adjudicated_subjects)
+        self._by_task: dict[str, list[tuple[Subject, JudgementRequest]]] = {}
+        for subject, what in requests.items():
+            self._by_task.setdefault(what.task_key, []).append((subject, what))
+        self._failed: dict[_GateProfile, str | None] = {}
         self._full = self._partly = self._given = self._wanted = 0
 
-    def look(self, number: int, task: Task) -> tuple[TaskStanding, _Profile | None]:
+    def task_progress(self, number: int, task: Task) -> tuple[TaskProgress, _GateProfile | None]:
         """What is known of a task, and what gates look at if no decision is missing."""
-        decided, asked = self._verdicts.decided, self._by_task.get(task.key, [])
+        decided, asked = self._verdicts.values, self._by_task.get(task.key, [])
         votes = decisions = 0
         answers: dict[str, float] = {}
         idle: set[str] = set()
@@ -176,86 +185,90 @@ class _View:
                 if subject in self._disputed:
                     decisions += 1
                 else:
-                    votes += self._verdicts.wanting.get(subject, 0)
-            elif what.about == "claim":
+                    votes += self._verdicts.missing_votes.get(subject, 0)
+            elif what.subject_kind == "claim":
                 answers[what.question] = value
-            elif self._is_idle(what.question, value):
+            elif self._is_unsupportive(what.question, value):
                 idle.add(subject.key)
-        self._tally(asked, votes)
-        known = TaskStanding(
+        self._count_votes(asked, votes)
+        known = TaskProgress(
             number, task.key, task.text, _partition(task), "open", votes, decisions,
-            adjudicated=self._adjudicated[task.key],
+            adjudicated_count=self._adjudicated[task.key],
         )  # fmt: skip
         if votes or decisions:
             return known, None
         gating = tuple((name, answers[name]) for name in self._gating)
-        profile = _Profile(known.partition, gating, len(task.paragraphs) - len(idle))
-        return self._closed(known, profile), profile
+        profile = _GateProfile(known.partition, gating, len(task.paragraphs) - len(idle))
+        return self._apply_gates(known, profile), profile
 
     def completion(self) -> Completion:
         """Of the tasks looked at so far."""
-        decided = len(self._verdicts.adjudicated)
+        decided = len(self._verdicts.adjudicated_subjects)
         return Completion(
             tasks=len(self._by_task),
-            full=self._full,
-            partly=self._partly,
-            votes_wanted=self._wanted,
+            complete=self._full,
+            partial=self._partly,
+            votes_required=self._wanted,
             votes_given=self._given,
-            decisions_wanted=decided + len(self._disputed),
+            decisions_required=decided + len(self._disputed),
             decisions_given=decided,
         )
 
-    def _tally(self, asked: Sequence[tuple[Subject, Asked]], missing: int) -> None:
-        wanted = self._each * sum(what.question in self._required for _, what in asked)
+    def _count_votes(self, requests: Sequence[tuple[Subject, JudgementRequest]], missing: int) -> None:
+        wanted = self._each * sum(what.question in self._required for _, what in requests)
         self._wanted += wanted
         self._given += wanted - missing
-        if missing < wanted or any(self._ballot.votes.get(subject) for subject, _ in asked):
+        if missing < wanted or any(self._ballot.by_subject.get(subject) for subject, _ in requests):
             self._full += not missing
             self._partly += bool(missing)
 
-    def _is_idle(self, question: str, value: float) -> bool:
+    def _is_unsupportive(self, question: str, value: float) -> bool:
         needed = self._supporting.get(question)
-        return needed is not None and not passes(self._questions[question], value, needed)
+        return needed is not None and not passes_gate(self._questions[question], value, needed)
 
-    def _closed(self, known: TaskStanding, profile: _Profile) -> TaskStanding:
+    def _apply_gates(self, progress: TaskProgress, profile: _GateProfile) -> TaskProgress:
         if profile not in self._failed:
-            self._failed[profile] = first_failed(profile.judged(), self._spec, self._spec.min_evidence)
+            self._failed[profile] = first_failed_gate(
+                profile.candidate_decisions(), self._spec, self._spec.min_evidence
+            )
         gate = self._failed[profile]
         if gate is None:
-            return replace(known, fate="kept")
+            return replace(progress, outcome="kept")
         if gate == EVIDENCE_GATE:
-            decided, needed = float(profile.supporting), float(self._spec.min_evidence)
+            decided, needed = float(profile.supporting_paragraphs), float(self._spec.min_evidence)
         else:
             decided, needed = dict(profile.answers)[gate], self._gating[gate]
-        return replace(known, fate="dropped", gate=gate, decided=decided, needed=needed)
+        return replace(progress, outcome="dropped", gate=gate, decided=decided, needed=needed)
 
 
 def _partition(task: Task) -> str:
     return next((value for name, value in task.about if name == "partition"), "")
 
 
-def _thresholds(closed: Mapping[_Profile, int], spec: ProjectSpec) -> tuple[Threshold, ...]:
+def _threshold_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -> tuple[ThresholdCount, ...]:
     """The survivors under each threshold: those of every profile, as often as there are tasks with it."""
     kept = [Counter[str]() for _ in spec.thresholds]
     without = [Counter[str]() for _ in spec.thresholds]
-    for profile, count in closed.items():
-        for place, row in enumerate(survivors([profile.judged()], spec)):
+    for profile, count in profiles.items():
+        for place, row in enumerate(threshold_table([profile.candidate_decisions()], spec)):
             kept[place][profile.partition] += count * row["kept"]
             without[place].update({gate: count * stays for gate, stays in row["without"].items()})
     return tuple(
-        Threshold(minimum, kept[place].total(), dict(sorted(kept[place].items())), dict(without[place]))
+        ThresholdCount(minimum, kept[place].total(), dict(sorted(kept[place].items())), dict(without[place]))
         for place, minimum in enumerate(spec.thresholds)
     )
 
 
-def _gates(closed: Mapping[_Profile, int], spec: ProjectSpec) -> tuple[Gate, ...]:
+def _gate_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -> tuple[GateCount, ...]:
     """The funnel of the tasks that are not open."""
     dropped = Counter[str]()
-    for profile, count in closed.items():
-        dropped.update({row["gate"]: count * row["dropped"] for row in funnel([profile.judged()], spec)})
-    steps: list[Gate] = []
-    left = sum(closed.values())
-    for name in gates(spec):
+    for profile, count in profiles.items():
+        dropped.update(
+            {row["gate"]: count * row["dropped"] for row in gate_funnel([profile.candidate_decisions()], spec)}
+        )
+    steps: list[GateCount] = []
+    left = sum(profiles.values())
+    for name in gate_names(spec):
         left -= dropped[name]
-        steps.append(Gate(name, dropped[name], left))
+        steps.append(GateCount(name, dropped[name], left))
     return tuple(steps)

@@ -10,39 +10,39 @@ from benchbuilder.annotation.values import parse_value
 from benchbuilder.config.spec.annotation import GuidingQuestion
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
-CLOSED = "—"
+CLOSED_CELL = "—"
 """Stands in a cell that nobody is to fill."""
 
 _BLANK = re.compile(r"[\x00-\x20\N{REPLACEMENT CHARACTER}]+")
-_EMPTY = {"", CLOSED, "–", "-", "'-"}
+_EMPTY = {"", CLOSED_CELL, "–", "-", "'-"}
 
 
-def escape(text: str) -> str:
+def escape_formula(text: str) -> str:
     """`text` with an apostrophe before it where a spreadsheet could take it for a formula.
 
-    >>> escape("=1+1"), escape("plain")
+    >>> escape_formula("=1+1"), escape_formula("plain")
     ("'=1+1", 'plain')
     """
     return "'" + text if text.startswith((*FORMULA_STARTS, "'")) else text
 
 
-def unescape(text: str) -> str:
-    """The inverse of `escape`; text that `escape` would not have made comes back as it is."""
+def unescape_formula(text: str) -> str:
+    """The inverse of `escape_formula`; text that `escape_formula` would not have made comes back as it is."""
     return text[1:] if text.startswith("'") and text[1:].startswith((*FORMULA_STARTS, "'")) else text
 
 
-def folded(cell: str) -> str:
+def fold_whitespace(cell: str) -> str:
     """The text of a cell as read, every run of white space and of what XLSX cannot hold made one space.
 
-    >>> folded(" '=1 +\\r\\n1 ")
+    >>> fold_whitespace(" '=1 +\\r\\n1 ")
     '=1 + 1'
     """
-    return " ".join(_BLANK.sub(" ", unescape(cell.strip())).split())
+    return " ".join(_BLANK.sub(" ", unescape_formula(cell.strip())).split())
 
 
-def judgement(question: GuidingQuestion, text: str) -> Value | None:
+def parse_answer_cell(question: GuidingQuestion, text: str) -> Value | None:
     """What a cell answers to `question`; ``None`` if it is empty or closed. ValueError says what is allowed."""
     plain = unicodedata.normalize("NFKC", text).strip()
     if plain in _EMPTY or text.strip() in _EMPTY:
         return None
-    return parse_value(question, unescape(text.strip()) if question.answer == "text" else text)
+    return parse_value(question, unescape_formula(text.strip()) if question.answer == "text" else text)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benchbuilder.annotation.base import Comment, Subject, Value
-from benchbuilder.annotation.sheets.cells import folded, judgement, unescape
+from benchbuilder.annotation.sheets.cells import fold_whitespace, parse_answer_cell, unescape_formula
 from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.core.display import clipped
-from benchbuilder.core.text.tables import csv_lines
+from benchbuilder.core.display import head_excerpt
+from benchbuilder.core.text.tables import csv_rows
 
 _MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"^[cp][0-9a-f]{20}$")
@@ -21,7 +21,7 @@ _OTHER = GuidingQuestion(order=0, subject="claim", label="-", text="-", answer="
 """Stands for a wording that is not asked now, whose votes do not count: what stands there is not looked into."""
 
 
-class CastVote(NamedTuple):
+class SheetVote(NamedTuple):
     """A vote as it stands in a file; `where` is ``file:row``, `text` what its row shows (folded, empty if nothing)."""
 
     subject: Subject
@@ -33,38 +33,38 @@ class CastVote(NamedTuple):
 
 
 @dataclass
-class Reading:
+class SheetContents:
     """What was read of one or several files, by people and by guiding questions under the keys of their wordings."""
 
     people: Collection[str]
     questions: Mapping[str, GuidingQuestion]
-    votes: list[CastVote] = field(default_factory=list[CastVote])
+    votes: list[SheetVote] = field(default_factory=list[SheetVote])
     comments: list[Comment] = field(default_factory=list[Comment])
     problems: list[str] = field(default_factory=list[str])
 
 
-def read_file(name: str, data: bytes, into: Reading) -> None:
+def read_vote_sheet(name: str, data: bytes, contents: SheetContents) -> None:
     """Read the filled sheet `name` (``.csv`` or ``.xlsx``); other people are a problem."""
     if not name.lower().endswith(".xlsx"):
-        lines = csv_lines(data, _is_header)
+        lines = csv_rows(data, _is_header)
         if lines is None:
-            into.problems.append(f"{name}: it is text in neither UTF-8 nor GB18030, or no CSV")
+            contents.problems.append(f"{name}: it is text in neither UTF-8 nor GB18030, or no CSV")
         elif not (lines and _is_header(lines[0])):
-            into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+            contents.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
         else:
-            read_lines(name, lines, into)
+            read_vote_lines(name, lines, contents)
         return
     from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook
 
     try:
         sheets = [lines for lines in read_workbook(data).values() if lines and "key" in _markers(lines[0]).values()]
     except UnreadableWorkbookError as error:
-        into.problems.append(f"{name}: {error}")
+        contents.problems.append(f"{name}: {error}")
         return
     if not sheets:
-        into.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+        contents.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
     for lines in sheets:
-        read_lines(name, lines, into)
+        read_vote_lines(name, lines, contents)
 
 
 def _markers(header: Sequence[str]) -> dict[int, str]:
@@ -76,18 +76,18 @@ def _is_header(line: Sequence[str]) -> bool:
     return {"key", "annotator"} <= set(_markers(line).values())
 
 
-def read_lines(name: str, lines: Sequence[Sequence[str]], into: Reading) -> None:
+def read_vote_lines(name: str, lines: Sequence[Sequence[str]], contents: SheetContents) -> None:
     """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1.
 
     A header by which it is not clear what the cells mean is a problem, and no row below it is read.
     """
     markers = _markers(lines[0])
     if unclear := _header_problems(list(markers.values())):
-        into.problems += [f"{name}:1: {problem}" for problem in unclear]
+        contents.problems += [f"{name}:1: {problem}" for problem in unclear]
         return
     for number, line in enumerate(lines[1:], start=2):
         cells = {marker: line[index].strip() for index, marker in markers.items() if index < len(line)}
-        _read_row(name, f"{name}:{number}", cells, into)
+        _read_row(name, f"{name}:{number}", cells, contents)
 
 
 def _header_problems(markers: Sequence[str]) -> list[str]:
@@ -104,33 +104,37 @@ def _header_problems(markers: Sequence[str]) -> list[str]:
     return problems
 
 
-def _read_row(file: str, where: str, cells: dict[str, str], into: Reading) -> None:
+def _read_row(file: str, where: str, cells: dict[str, str], contents: SheetContents) -> None:
     key, annotator = cells.get("key", ""), cells.get("annotator", "")
     values: dict[str, Value] = {}
     for marker, cell in cells.items():
         if not marker.startswith("q:"):
             continue
         wording = marker.rpartition(":")[2]
-        question = into.questions.get(wording, _OTHER)
+        question = contents.questions.get(wording, _OTHER)
         try:
-            value = judgement(question, cell)
+            value = parse_answer_cell(question, cell)
         except ValueError as error:
-            into.problems.append(f"{where}: {marker.split(':')[1]} is {clipped(cell, 60)!r}; {error} and an empty cell")
+            contents.problems.append(
+                f"{where}: {marker.split(':')[1]} is {head_excerpt(cell, 60)!r}; {error} and an empty cell"
+            )
             continue
         if value is not None:
             values[wording] = value
-    note = unescape(cells.get("note", ""))
+    note = unescape_formula(cells.get("note", ""))
     if not values and not note:
         return
     if not _KEY.match(key):
-        into.problems.append(f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet")
-    elif annotator not in into.people:
-        into.problems.append(
-            f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(into.people)}"
+        contents.problems.append(
+            f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet"
+        )
+    elif annotator not in contents.people:
+        contents.problems.append(
+            f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(contents.people)}"
         )
     else:
-        text = folded(cells.get("text", ""))
-        into.votes += [
-            CastVote(Subject(key, word), annotator, value, file, where, text) for word, value in values.items()
+        text = fold_whitespace(cells.get("text", ""))
+        contents.votes += [
+            SheetVote(Subject(key, word), annotator, value, file, where, text) for word, value in values.items()
         ]
-        into.comments += [Comment(annotator, key, note)] if note else []
+        contents.comments += [Comment(annotator, key, note)] if note else []

@@ -21,9 +21,9 @@ from typing import Annotated
 from pydantic import Field
 
 from benchbuilder.annotation.base import Subject, Task, Value
-from benchbuilder.annotation.sheets.cells import CLOSED, escape
+from benchbuilder.annotation.sheets.cells import CLOSED_CELL, escape_formula
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
 from benchbuilder.config.spec.base import Spec
 
 TextLabel = Annotated[str, Field(min_length=1, max_length=60)]
@@ -60,7 +60,7 @@ class SheetLabels(Spec):
 
 
 @dataclass(frozen=True)
-class Column:
+class AnnotationColumn:
     """A column: its label, the marker by which it is found again, and its width in characters."""
 
     label: str
@@ -78,7 +78,7 @@ class SheetRow:
     """A row: what it shows by column marker, and for each wording "" (to be filled), a judgement, or CLOSED."""
 
     key: str
-    shown: Mapping[str, str]
+    texts: Mapping[str, str]
     cells: Mapping[str, str]
     is_whole: bool = False
     """Whether it is about a task as a whole, not about one of its paragraphs."""
@@ -89,69 +89,72 @@ def question_marker(name: str, question: GuidingQuestion) -> str:
     return f"q:{name}:{wording_key(question)}"
 
 
-def columns(judging: JudgingSpec, labels: SheetLabels) -> list[Column]:
+def sheet_columns(spec: AnnotationSpec, labels: SheetLabels) -> list[AnnotationColumn]:
     """All columns in order; annotator and key, which no one needs to see, last."""
-    fields = judging.shown()
+    fields = spec.display_fields()
     named = [(labels.part, "part", 10), (labels.text, "text", 62), (labels.right, "right", 34),
              (labels.wrong, "wrong", 34), (labels.source, "source", 18)]  # fmt: skip
     if fields:
-        named = [(fields[name], marker, 48) for name, marker in _field_markers(judging).items()]
+        named = [(fields[name], marker, 48) for name, marker in _field_markers(spec).items()]
     return [
-        Column(labels.item, "item", 7),
-        *(Column(label, marker, width) for label, marker, width in named if label is not None),
-        *(Column(question.label, question_marker(name, question), 15) for name, question in judging.asked().items()),
-        Column(labels.note, "note", 24),
-        Column(labels.annotator, "annotator", 12),
-        Column(labels.key, "key", 24),
+        AnnotationColumn(labels.item, "item", 7),
+        *(AnnotationColumn(label, marker, width) for label, marker, width in named if label is not None),
+        *(
+            AnnotationColumn(question.label, question_marker(name, question), 15)
+            for name, question in spec.questions_about().items()
+        ),
+        AnnotationColumn(labels.note, "note", 24),
+        AnnotationColumn(labels.annotator, "annotator", 12),
+        AnnotationColumn(labels.key, "key", 24),
     ]
 
 
-def _field_markers(judging: JudgingSpec) -> dict[str, str]:
+def _field_markers(spec: AnnotationSpec) -> dict[str, str]:
     """The marker of each field that is shown of a row; the first is its text."""
-    return {name: f"f:{name}" if place else "text" for place, name in enumerate(judging.shown())}
+    return {name: f"f:{name}" if place else "text" for place, name in enumerate(spec.display_fields())}
 
 
-def packet_rows(
-    tasks: Sequence[Task], wanted: Collection[Subject], judging: JudgingSpec, labels: SheetLabels,
+def sheet_rows(
+    tasks: Sequence[Task], subjects: Collection[Subject], spec: AnnotationSpec, labels: SheetLabels,
     *, annotator: str, seed: int,
 ) -> list[SheetRow]:  # fmt: skip
-    """The rows in which `annotator` judges just the `wanted` subjects, claims in an order of their own.
+    """The rows in which `annotator` judges just the `subjects` subjects, claims in an order of their own.
 
     A claim of which only paragraphs are wanted is shown with all its cells closed; other paragraphs are left out.
     """
-    asked = {name: (question.subject, wording_key(question)) for name, question in judging.asked().items()}
-    markers = _field_markers(judging)
+    asked = {name: (question.subject, wording_key(question)) for name, question in spec.questions_about().items()}
+    markers = _field_markers(spec)
     rows: list[SheetRow] = []
     number = 0
-    for claim in sorted(tasks, key=lambda task: _place(seed, annotator, task.key)):
+    for claim in sorted(tasks, key=lambda task: _sort_key(seed, annotator, task.key)):
         keys = {claim.key: "claim"} | {paragraph.key: "evidence" for paragraph in claim.paragraphs}
         cells = {
             key: {
-                wording: "" if subject == about and Subject(key, wording) in wanted else CLOSED
+                wording: "" if subject == about and Subject(key, wording) in subjects else CLOSED_CELL
                 for subject, wording in asked.values()
             }
             for key, about in keys.items()
         }
-        if all(cell == CLOSED for row in cells.values() for cell in row.values()):
+        if all(cell == CLOSED_CELL for row in cells.values() for cell in row.values()):
             continue
         number += 1
         common = {"item": str(number), "annotator": annotator}
         shown = {"part": labels.claim or ""} | {markers.get(name, name): text for name, text in claim.fields}
         rows.append(SheetRow(claim.key, common | shown, cells[claim.key], is_whole=True))
         for index, paragraph in enumerate(claim.paragraphs, start=1):
-            if any(cell != CLOSED for cell in cells[paragraph.key].values()):
+            if any(cell != CLOSED_CELL for cell in cells[paragraph.key].values()):
                 source = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
                 shown = {"part": f"{labels.paragraph} {index}", "text": paragraph.text, "source": source}
                 rows.append(SheetRow(paragraph.key, common | shown, cells[paragraph.key]))
     return rows
 
 
-def _place(seed: int, annotator: str, key: str) -> str:
+def _sort_key(seed: int, annotator: str, key: str) -> str:
     """Where a claim stands in an annotator's sheet: as good as random, and the same whatever else is asked."""
     return hashlib.blake2b(f"{seed}:{annotator}:{key}".encode(), digest_size=8).hexdigest()
 
 
-def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
+def fill_open_cells(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
     """The rows with every open cell judged by `judge` (``None`` leaves it empty)."""
     filled: list[SheetRow] = []
     for row in rows:
@@ -159,16 +162,16 @@ def fill(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> 
         for wording, cell in row.cells.items():
             if cell == "":
                 value = judge(Subject(row.key, wording))
-                cells[wording] = "" if value is None else escape(str(value))
+                cells[wording] = "" if value is None else escape_formula(str(value))
         filled.append(replace(row, cells=cells))
     return filled
 
 
-def grid(layout: Sequence[Column], rows: Sequence[SheetRow]) -> list[list[str]]:
+def sheet_grid(layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow]) -> list[list[str]]:
     """The cells as they are written, header first, formula-like text escaped."""
-    lines = [[escape(column.title) for column in layout]]
+    lines = [[escape_formula(column.title) for column in layout]]
     for row in rows:
-        lines.append([escape(_cell(row, column.marker)) for column in layout])
+        lines.append([escape_formula(_cell(row, column.marker)) for column in layout])
     return lines
 
 
@@ -177,7 +180,7 @@ def _cell(row: SheetRow, marker: str) -> str:
         return row.key
     if marker.startswith("q:"):
         return row.cells[marker.rpartition(":")[2]]
-    return row.shown.get(marker, "")
+    return row.texts.get(marker, "")
 
 
 def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
@@ -187,6 +190,6 @@ def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
     return stream.getvalue().encode("utf-8-sig")
 
 
-def write_sheet(rows: Sequence[SheetRow], path: Path, judging: JudgingSpec, labels: SheetLabels) -> None:
+def write_sheet(rows: Sequence[SheetRow], path: Path, spec: AnnotationSpec, labels: SheetLabels) -> None:
     """Write `rows` as a CSV sheet."""
-    path.write_bytes(csv_bytes(grid(columns(judging, labels), rows)))
+    path.write_bytes(csv_bytes(sheet_grid(sheet_columns(spec, labels), rows)))

@@ -21,18 +21,18 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
-from benchbuilder.annotation.sheets.cells import CLOSED, escape
-from benchbuilder.annotation.sheets.sheets import Column, SheetLabels, SheetRow, grid
-from benchbuilder.config.spec.annotation import GuidingQuestion, JudgingSpec
+from benchbuilder.annotation.sheets.cells import CLOSED_CELL, escape_formula
+from benchbuilder.annotation.sheets.sheets import AnnotationColumn, SheetLabels, SheetRow, sheet_grid
+from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
 
-LARGEST = 512 * 2**20
+MAX_UNPACKED_BYTES = 512 * 2**20
 """Bytes that an XLSX file may unpack to."""
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
 _EPOCH = datetime(2000, 1, 1)
-_STAMP = (1980, 1, 1, 0, 0, 0)
+_ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
 _LINE_POINTS = 15.0
-_WIDEST = 100
+_MAX_COLUMNS = 100
 _HIDDEN = {"annotator", "key"}
 
 
@@ -41,7 +41,7 @@ class UnreadableWorkbookError(ValueError):
 
 
 def workbook_bytes(
-    layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec, labels: SheetLabels
+    layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow], spec: AnnotationSpec, labels: SheetLabels
 ) -> bytes:
     """A workbook with the sheet to fill in and a sheet with the guiding questions in full."""
     book = Workbook()
@@ -53,11 +53,11 @@ def workbook_bytes(
     if not isinstance(sheet, Worksheet):
         raise TypeError("a new workbook has a worksheet")
     sheet.title = labels.sheet
-    _fill_sheet(sheet, layout, rows, judging)
-    _fill_guide(book.create_sheet(labels.guide), judging, labels)
+    _fill_sheet(sheet, layout, rows, spec)
+    _fill_guide(book.create_sheet(labels.guide), spec, labels)
     stream = io.BytesIO()
     book.save(stream)
-    return without_dates(stream.getvalue())
+    return strip_archive_dates(stream.getvalue())
 
 
 def _styles() -> list[NamedStyle]:
@@ -76,18 +76,20 @@ def _styles() -> list[NamedStyle]:
     ]  # fmt: skip
 
 
-def _fill_sheet(sheet: Worksheet, layout: Sequence[Column], rows: Sequence[SheetRow], judging: JudgingSpec) -> None:
-    lines = grid(layout, rows)
+def _fill_sheet(
+    sheet: Worksheet, layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow], spec: AnnotationSpec
+) -> None:
+    lines = sheet_grid(layout, rows)
     for number, line in enumerate(lines, start=1):
         row = rows[number - 2] if number > 1 else None
         for index, (column, text) in enumerate(zip(layout, line, strict=True), start=1):
-            _put(sheet, number, index, text, _style(column, text, row))
+            _write_cell(sheet, number, index, text, _style(column, text, row))
         sheet.row_dimensions[number].height = _height(layout, line) if row else 4 * _LINE_POINTS
     for index, column in enumerate(layout, start=1):
         dimension = sheet.column_dimensions[get_column_letter(index)]
         dimension.width, dimension.hidden = column.width, column.marker in _HIDDEN
     sheet.freeze_panes = "C2"
-    _allow_only_answers(sheet, layout, len(lines), judging)
+    _allow_only_answers(sheet, layout, len(lines), spec)
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = sheet.protection.formatCells = False
     sheet.page_setup.orientation = "landscape"
@@ -96,7 +98,7 @@ def _fill_sheet(sheet: Worksheet, layout: Sequence[Column], rows: Sequence[Sheet
     sheet.print_title_rows = "1:1"
 
 
-def _put(sheet: Worksheet, row: int, column: int, text: str, style: str) -> None:
+def _write_cell(sheet: Worksheet, row: int, column: int, text: str, style: str) -> None:
     if not text and style not in {"open", "closed", "free", "claim"}:
         return
     cell = sheet.cell(row, column)
@@ -110,17 +112,17 @@ def _put(sheet: Worksheet, row: int, column: int, text: str, style: str) -> None
         cell.data_type = "s"
 
 
-def _style(column: Column, text: str, row: SheetRow | None) -> str:
+def _style(column: AnnotationColumn, text: str, row: SheetRow | None) -> str:
     if row is None:
         return "head"
     if column.marker.startswith("q:"):
-        return "closed" if text == CLOSED else "open"
+        return "closed" if text == CLOSED_CELL else "open"
     if column.marker == "note":
         return "free"
     return "claim" if row.is_whole else "paragraph"
 
 
-def _allow_only_answers(sheet: Worksheet, layout: Sequence[Column], last: int, judging: JudgingSpec) -> None:
+def _allow_only_answers(sheet: Worksheet, layout: Sequence[AnnotationColumn], last: int, spec: AnnotationSpec) -> None:
     """Let the cells of each guiding question take just its answers, as far as spreadsheets can say so."""
     if last < 2:
         return
@@ -128,7 +130,7 @@ def _allow_only_answers(sheet: Worksheet, layout: Sequence[Column], last: int, j
     for index, column in enumerate(layout, start=1):
         if not column.marker.startswith("q:"):
             continue
-        question = judging.asked()[column.marker.split(":")[1]]
+        question = spec.questions_about()[column.marker.split(":")[1]]
         if question.answer == "text":
             continue
         letter = get_column_letter(index)
@@ -151,35 +153,35 @@ def _rule(question: GuidingQuestion) -> DataValidation:
     return rule
 
 
-def _height(layout: Sequence[Column], line: Sequence[str]) -> float:
+def _height(layout: Sequence[AnnotationColumn], line: Sequence[str]) -> float:
     """Height that shows all of a row's wrapped text, in points: not every program fits rows by itself."""
     shown = [(column, text) for column, text in zip(layout, line, strict=True) if column.marker not in _HIDDEN]
-    return min(409.0, _LINE_POINTS * max(_lines(text, column.width) for column, text in shown) + 3)
+    return min(409.0, _LINE_POINTS * max(_line_count(text, column.width) for column, text in shown) + 3)
 
 
-def _lines(text: str, width: int) -> int:
+def _line_count(text: str, width: int) -> int:
     return sum(
         1 + sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in part) // max(1, width - 4)
         for part in text.split("\n")
     )
 
 
-def _fill_guide(sheet: Worksheet, judging: JudgingSpec, labels: SheetLabels) -> None:
+def _fill_guide(sheet: Worksheet, spec: AnnotationSpec, labels: SheetLabels) -> None:
     lines: list[tuple[str, str]] = [("", line) for line in labels.instructions]
     lines += [("", "")] if lines else []
-    for question in judging.asked().values():
+    for question in spec.questions_about().values():
         lines.append((question.label, question.text))
         lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
         lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]
     for number, (name, text) in enumerate(lines, start=1):
-        _put(sheet, number, 1, escape(name), "claim")
-        _put(sheet, number, 2, escape(text), "paragraph")
-        sheet.row_dimensions[number].height = _LINE_POINTS * max(_lines(name, 24), _lines(text, 96)) + 3
+        _write_cell(sheet, number, 1, escape_formula(name), "claim")
+        _write_cell(sheet, number, 2, escape_formula(text), "paragraph")
+        sheet.row_dimensions[number].height = _LINE_POINTS * max(_line_count(name, 24), _line_count(text, 96)) + 3
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 24, 96
     sheet.protection.sheet = True
 
 
-def without_dates(data: bytes) -> bytes:
+def strip_archive_dates(data: bytes) -> bytes:
     """The same archive without the moment of its making."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
@@ -187,7 +189,7 @@ def without_dates(data: bytes) -> bytes:
             content = old.read(name)
             if name == "docProps/core.xml":
                 content = re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>2000-01-01T00:00:00Z", content)
-            info = zipfile.ZipInfo(name, _STAMP)
+            info = zipfile.ZipInfo(name, _ARCHIVE_DATE)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
             new.writestr(info, content)
     return stream.getvalue()
@@ -200,34 +202,34 @@ def read_workbook(data: bytes) -> dict[str, list[list[str]]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and extensions that do not concern the values
             book = load_workbook(io.BytesIO(data), data_only=True)
-            return {sheet.title: _lines_of(sheet) for sheet in book.worksheets}
+            return {sheet.title: _sheet_lines(sheet) for sheet in book.worksheets}
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
         raise UnreadableWorkbookError("it is damaged, or no XLSX file") from error
 
 
-def _lines_of(sheet: Worksheet) -> list[list[str]]:
-    rows = sheet.iter_rows(max_col=min(sheet.max_column, _WIDEST), values_only=True)
-    return [[] if all(value is None for value in row) else [_text(value) for value in row] for row in rows]
+def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
+    rows = sheet.iter_rows(max_col=min(sheet.max_column, _MAX_COLUMNS), values_only=True)
+    return [[] if all(value is None for value in row) else [_cell_text(value) for value in row] for row in rows]
 
 
 def _check_archive(data: bytes) -> None:
     """Refuse archives that unpack without measure, or hold XML that declares entities."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(info.file_size for info in archive.infolist()) > LARGEST:
-                raise UnreadableWorkbookError(f"it unpacks to more than {LARGEST // 2**20} MiB")
+            if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
+                raise UnreadableWorkbookError(f"it unpacks to more than {MAX_UNPACKED_BYTES // 2**20} MiB")
             for name in archive.namelist():
-                if name.endswith((".xml", ".rels")) and _declares(archive.read(name)):
+                if name.endswith((".xml", ".rels")) and _declares_doctype(archive.read(name)):
                     raise UnreadableWorkbookError(f"{name} declares a document type, as no spreadsheet program does")
     except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError) as error:
         raise UnreadableWorkbookError("it is damaged, locked by a password, or no XLSX file") from error
 
 
-def _declares(xml: bytes) -> bool:
+def _declares_doctype(xml: bytes) -> bool:
     return any("<!DOCTYPE".encode(code) in xml for code in ("utf-8", "utf-16-le", "utf-16-be"))
 
 
-def _text(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -235,10 +237,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-_EPOCH = datetime(2000, 1, 1)
-
-
-def table_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
+def table_workbook_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
     """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
@@ -267,4 +266,4 @@ def table_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Se
         sheet.append(cells)
     stream = io.BytesIO()
     book.save(stream)
-    return without_dates(stream.getvalue())
+    return strip_archive_dates(stream.getvalue())

@@ -8,17 +8,17 @@ from textwrap import dedent
 
 import yaml
 
-from benchbuilder.config.yaml_source import Key
+from benchbuilder.config.yaml_source import KeyPath
 
-OPEN = "???"
+OPEN_PLACE = "???"
 """What stands where a value must be given."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class YamlScalar:
     """A scalar in a file: its key, its text, where it stands, and whether inside ``{}`` or ``[]``."""
 
-    key: Key
+    key: KeyPath
     text: str
     start: int
     end: int
@@ -26,12 +26,12 @@ class Written:
     flow: bool
 
 
-class Editor:
+class YamlEditor:
     """Collects changes to a text and makes them all at once.
 
-    >>> editor = Editor("a: 1 # one\\nb: {c: x.txt}\\n")
+    >>> editor = YamlEditor("a: 1 # one\\nb: {c: x.txt}\\n")
     >>> for scalar in editor.scalars():
-    ...     editor.put(scalar, OPEN)
+    ...     editor.put(scalar, OPEN_PLACE)
     >>> editor.done()
     'a: ??? # one\\nb: {c: "???"}\\n'
     """
@@ -41,16 +41,16 @@ class Editor:
         self.tree = yaml.compose(text, Loader=yaml.SafeLoader)
         self._changes: dict[tuple[int, int], str] = {}
 
-    def scalars(self) -> Iterator[Written]:
+    def scalars(self) -> Iterator[YamlScalar]:
         """Every scalar that is a value, in the order of the file."""
         if self.tree is not None:
             yield from _scalars(self.tree, (), False)
 
-    def put(self, scalar: Written, text: str) -> None:
+    def replace_scalar(self, scalar: YamlScalar, text: str) -> None:
         """Write `text` in the place of `scalar`."""
-        self.span(scalar.start, scalar.end, f'"{text}"' if scalar.flow and text == OPEN else text)
+        self.replace_span(scalar.start, scalar.end, f'"{text}"' if scalar.flow and text == OPEN_PLACE else text)
 
-    def span(self, start: int, end: int, text: str) -> None:
+    def replace_span(self, start: int, end: int, text: str) -> None:
         """Write `text` in the place of the characters from `start` to `end`. Of two changes the wider one counts."""
         if any(a <= start and end <= b for a, b in self._changes if a < b and (a, b) != (start, end)):
             return
@@ -59,7 +59,7 @@ class Editor:
             del self._changes[old]
         self._changes[start, end] = text
 
-    def entry(self, key: Key) -> tuple[yaml.Node, yaml.Node] | None:
+    def find_entry(self, key: KeyPath) -> tuple[yaml.Node, yaml.Node] | None:
         """The nodes of a key and of its value; None if the file does not hold it."""
         node, found = self.tree, None
         for part in key:
@@ -70,14 +70,14 @@ class Editor:
             node = found[1]
         return found
 
-    def children(self, key: Key) -> list[str]:
+    def children(self, key: KeyPath) -> list[str]:
         """The names below a key; those of the file itself below the empty key."""
         node = self._node(key)
         return [name.value for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
 
-    def replace(self, key: Key, text: str, *, was: str = "") -> None:
-        """Write `text` as the value of `key`. What stood there stays as a comment that begins with `was`."""
-        found = self.entry(key)
+    def replace(self, key: KeyPath, text: str, *, old_value_label: str = "") -> None:
+        """Write `text` as the value of `key`. What stood there stays as a comment that begins with `old_value_label`."""
+        found = self.find_entry(key)
         if found is None:
             return
         name, value = found
@@ -85,18 +85,20 @@ class Editor:
         old = self.text[start:end].removeprefix(":").strip()
         alone = self.text[end:].partition("\n")[0].strip() == ""
         comment = ""
-        if was and alone and "\n" not in old:
-            comment = f" # {was}: {old}"
-        elif was and alone:
+        if old_value_label and alone and "\n" not in old:
+            comment = f" # {old_value_label}: {old}"
+        elif old_value_label and alone:
             indent = " " * (name.start_mark.column + 2)
             first, *rest = self.text[start:end].removeprefix(":").splitlines()
             lines = [line for line in (first if first.strip(" >|-") else "", *rest) if line.strip()]
-            comment = f" # {was}:" + "".join(f"\n{indent}# {line}" for line in dedent("\n".join(lines)).splitlines())
-        self.span(start, end, f":{'' if text.startswith(chr(10)) else ' '}{text}{comment}")
+            comment = f" # {old_value_label}:" + "".join(
+                f"\n{indent}# {line}" for line in dedent("\n".join(lines)).splitlines()
+            )
+        self.replace_span(start, end, f":{'' if text.startswith(chr(10)) else ' '}{text}{comment}")
 
-    def remove(self, key: Key) -> None:
+    def remove(self, key: KeyPath) -> None:
         """Take the lines of a value out; ``null`` stands in its place if it has no line of its own."""
-        found, above = self.entry(key), self._node(key[:-1])
+        found, above = self.find_entry(key), self._node(key[:-1])
         if found is None or above is None:
             return
         start, end = found[0].start_mark.index, _end(found[1], self.text)
@@ -105,24 +107,24 @@ class Editor:
         if is_flow(above) or self.text[line:start].strip() or len(above.value) == 1:
             self.replace(key, "null")
         else:
-            self.span(line, after, "")
+            self.replace_span(line, after, "")
 
-    def _node(self, key: Key) -> yaml.Node | None:
+    def _node(self, key: KeyPath) -> yaml.Node | None:
         if not key:
             return self.tree
-        found = self.entry(key)
+        found = self.find_entry(key)
         return None if found is None else found[1]
 
-    def lists(self, key: Key) -> Iterator[yaml.SequenceNode]:
+    def lists(self, key: KeyPath) -> Iterator[yaml.SequenceNode]:
         """Every list below a key."""
-        found = self.entry(key)
+        found = self.find_entry(key)
         yield from _lists(found[1]) if found is not None else ()
 
     def insert(self, index: int, text: str) -> None:
         """Write `text` before the character at `index`."""
         self._changes[index, index] = self._changes.get((index, index), "") + text
 
-    def done(self) -> str:
+    def edited_text(self) -> str:
         """The changed text."""
         text = self.text
         for (start, end), new in sorted(self._changes.items(), reverse=True):
@@ -135,10 +137,10 @@ def is_flow(node: yaml.Node) -> bool:
     return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 
 
-def _scalars(node: yaml.Node, key: Key, flow: bool) -> Iterator[Written]:
+def _scalars(node: yaml.Node, key: KeyPath, flow: bool) -> Iterator[YamlScalar]:
     if isinstance(node, yaml.ScalarNode):
         start, end = node.start_mark.index, node.end_mark.index
-        yield Written(key, str(node.value), start, end, node.start_mark.line + 1, flow)
+        yield YamlScalar(key, str(node.value), start, end, node.start_mark.line + 1, flow)
     elif isinstance(node, yaml.SequenceNode):
         for index, child in enumerate(node.value):
             yield from _scalars(child, (*key, index), flow or is_flow(node))

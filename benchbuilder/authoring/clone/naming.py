@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class CloneNames:
     """Names for the clone `name` of the recipe `origin`, which is in `language` and builds on the recipes `bases`."""
 
     name: str
@@ -18,7 +18,7 @@ class Names:
     def stem(self, stem: str) -> str:
         """The name of a file of the clone.
 
-        >>> names = Names("law", "care", "zh")
+        >>> names = CloneNames("law", "care", "zh")
         >>> [names.stem(stem) for stem in ("care", "care_judges", "zh_claims", "files", "zh")]
         ['law', 'law_judges', 'law_claims', 'law_files', 'law_zh']
         """
@@ -29,10 +29,10 @@ class Names:
                 return f"{self.name}_{stem.removeprefix(f'{prefix}_')}"
         return f"{self.name}_{stem}"
 
-    def file(self, path: PurePosixPath) -> PurePosixPath:
+    def recipe_file(self, path: PurePosixPath) -> PurePosixPath:
         """The place of a file below the folder of recipes: in the clone's own folder, or beside the original.
 
-        >>> names = Names("law", "care", "zh")
+        >>> names = CloneNames("law", "care", "zh")
         >>> str(names.file(PurePosixPath("recipe/care/words.txt"))), str(names.file(PurePosixPath("verdicts/en.yaml")))
         ('recipe/law/words.txt', 'verdicts/law_en.yaml')
         """
@@ -44,10 +44,10 @@ class Names:
         first, dot, rest = path.name.partition(".")
         return path.with_name(f"{self.stem(first)}{dot}{rest}")
 
-    def prompt(self, path: PurePosixPath) -> PurePosixPath:
+    def prompt_file(self, path: PurePosixPath) -> PurePosixPath:
         """The place of a prompt below the folder of prompts.
 
-        >>> names = Names("law", "care", "zh")
+        >>> names = CloneNames("law", "care", "zh")
         >>> [str(names.prompt(PurePosixPath(path))) for path in ("zh/negate.j2", "en/negate.j2", "care/x/negate.j2")]
         ['law/negate.j2', 'law/en/negate.j2', 'law/x/negate.j2']
         """

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbuilder.authoring.clone.edit_yaml import Editor, Written
-from benchbuilder.config.load import Loaded
-from benchbuilder.config.recipe_index import Library, did_you_mean
-from benchbuilder.config.search_path import PRIMARY
-from benchbuilder.config.yaml_source import Choice, RecipeFile
+from benchbuilder.authoring.clone.edit_yaml import YamlEditor, YamlScalar
+from benchbuilder.config.load import LoadedRecipe
+from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
+from benchbuilder.config.search_path import PRIMARY_FILE
+from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile
 from benchbuilder.core.errors import Problem, RecipeError
 
-SHARED = ("flow", "judge", "model", "outputs", "prices", "retriever", "run", "source", "tokenizer")
+SHARED_GROUPS = ("flow", "judge", "model", "outputs", "prices", "retriever", "run", "source", "tokenizer")
 """Groups that say nothing about a field of knowledge: a clone chooses the same options of them."""
 _OWN = ("user", "local", "variant")
 """Groups that belong to somebody, or to one recipe."""
@@ -34,36 +34,36 @@ _PATH = re.compile(r"(?=.*\w)(?=.*[./])(?![/~])[^*?{}()\[\]|\\\"'<>:;,^$\n]{1,20
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class FileMention:
     """A scalar that names a file: a prompt below a folder of prompts, or a file beside the one that names it."""
 
-    scalar: Written
+    scalar: YamlScalar
     file: Path
-    prompt: bool
+    is_prompt: bool
 
 
-class Parts:
+class RecipeParts:
     """The recipe files that are copied with a recipe, by ``group/name``, and those that they build on."""
 
-    def __init__(self, recipe: str, library: Library, also: Sequence[str]) -> None:
+    def __init__(self, recipe: str, library: RecipeIndex, also: Sequence[str]) -> None:
         self.library = library
         self.recipe = f"recipe/{recipe}"
         self.files: dict[str, RecipeFile] = {}
-        self.standing: dict[str, str] = {}
+        self.default_options: dict[str, str] = {}
         """Groups that the recipe leaves as they are for every recipe, and the option copied for each."""
-        self._walk(self.recipe)
+        self._add(self.recipe)
         chosen = {_group(choice) for file in self.files.values() for choice in file.choices if _overrides(choice)}
-        primary = library.open(PRIMARY.removesuffix(".yaml"))
+        primary = library.open_file(PRIMARY_FILE.removesuffix(".yaml"))
         for choice in primary.choices if primary is not None else ():
             group = _group(choice)
-            for name in choice.names if group not in {*chosen, *_OWN, *SHARED, "recipe"} else ():
-                if self._walk(f"{group}/{name}"):
-                    self.standing[group] = f"{group}/{name}"
+            for name in choice.names if group not in {*chosen, *_OWN, *SHARED_GROUPS, "recipe"} else ():
+                if self._add(f"{group}/{name}"):
+                    self.default_options[group] = f"{group}/{name}"
         for name in also:
-            if not self._walk(name, asked=True):
-                raise RecipeError([_no_option(name, library)])
+            if not self._add(name, requested=True):
+                raise RecipeError([_unknown_option(name, library)])
 
-    def targets(self, choice: Choice, file: RecipeFile) -> Iterator[tuple[str, str]]:
+    def targets(self, choice: DefaultsChoice, file: RecipeFile) -> Iterator[tuple[str, str]]:
         """Each name of an entry of `defaults` with the file that it chooses."""
         group, folder = _group(choice), "/".join(map(str, file.group))
         if not choice.group:
@@ -74,26 +74,26 @@ class Parts:
             if name not in ("_self_", "null", "???"):
                 yield name, name.removeprefix("/") if name.startswith("/") else f"{group}/{name}"
 
-    def _walk(self, name: str, *, asked: bool = False) -> bool:
+    def _add(self, name: str, *, requested: bool = False) -> bool:
         """Take a file in with all that it chooses; whether it is copied."""
         group = name.partition("/")[0]
         if name in self.files:
             return True
-        file = self.library.open(name) if "/" in name else None
-        if file is None or (not asked and group in (*_OWN, *SHARED)):
+        file = self.library.open_file(name) if "/" in name else None
+        if file is None or (not requested and group in (*_OWN, *SHARED_GROUPS)):
             return False
-        if name != self.recipe and not asked and not _says(file):
+        if name != self.recipe and not requested and not _has_texts(file):
             return False
         self.files[name] = file
         for choice in file.choices:
             for _, target in self.targets(choice, file):
-                self._walk(target)
+                self._add(target)
         return True
 
 
-def references(
-    editor: Editor, path: Path, root: Path, prompts: Sequence[Path], known: Collection[Path] = ()
-) -> Iterator[Reference]:
+def file_mentions(
+    editor: YamlEditor, path: Path, root: Path, prompts: Sequence[Path], known: Collection[Path] = ()
+) -> Iterator[FileMention]:
     """The scalars of the file at `path` that name files which are there, or are `known`."""
     for scalar in editor.scalars():
         text = scalar.text
@@ -101,21 +101,21 @@ def references(
             continue
         beside = (path.parent / text).resolve()
         if beside in known or (beside.exists() and beside.is_relative_to(root) and beside != path.parent):
-            yield Reference(scalar, beside, prompt=False)
+            yield FileMention(scalar, beside, is_prompt=False)
             continue
         for folder in prompts:
             found = (folder / text).resolve()
             if found.is_file() and found.is_relative_to(folder):
-                yield Reference(scalar, found, prompt=True)
+                yield FileMention(scalar, found, is_prompt=True)
                 break
 
 
-def source_files(loaded: Loaded) -> dict[Path, str]:
+def source_files(loaded: LoadedRecipe) -> dict[Path, str]:
     """The files and folders of the recipe's sources, with the key of each."""
     return {ref.file.resolve(): key for key, ref in loaded.files if key.startswith("sources.")}
 
 
-def bound_files(loaded: Loaded) -> dict[Path, str]:
+def bound_files(loaded: LoadedRecipe) -> dict[Path, str]:
     """The files that are about the recipe's own items, with the key of each."""
     return {ref.file.resolve(): key for key, ref in loaded.files if is_bound(key)}
 
@@ -126,21 +126,21 @@ def is_bound(key: str) -> bool:
     return any(bound(key) or (key.startswith("tasks.") and bound(below)) for bound in _BOUND_KEYS)
 
 
-def _says(file: RecipeFile) -> bool:
+def _has_texts(file: RecipeFile) -> bool:
     """Whether a file says more than a kind and numbers: words of a language, or where they stand."""
     return len(file.marks) > 1 or bool(file.choices)
 
 
-def _group(choice: Choice) -> str:
+def _group(choice: DefaultsChoice) -> str:
     return choice.group.rpartition(" ")[2].partition("@")[0].removeprefix("/")
 
 
-def _overrides(choice: Choice) -> bool:
+def _overrides(choice: DefaultsChoice) -> bool:
     return choice.group.startswith("override ")
 
 
-def _no_option(name: str, library: Library) -> Problem:
+def _unknown_option(name: str, library: RecipeIndex) -> Problem:
     group = name.partition("/")[0]
-    known = [f"{group}/{option}" for option in library.options(group)] if library.is_group(group) else []
+    known = [f"{group}/{option}" for option in library.option_names(group)] if library.is_group(group) else []
     hint = did_you_mean(name, known) or "`GROUP/OPTION` as in `annotation/app`"
-    return Problem("there is no such option", where=f"--also {name}", found=name, allowed=", ".join(known), hint=hint)
+    return Problem("there is no such option", where=f"--also {name}", actual=name, allowed=", ".join(known), hint=hint)

@@ -10,12 +10,12 @@ from string import Template
 
 from benchbuilder import __version__
 from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import shown
+from benchbuilder.config.search_path import display_path
 from benchbuilder.core import registry
 from benchbuilder.core.errors import Problem, RecipeError
 
-SLOTS = (
-    "source", "payload", "stage", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge",
+SKELETON_SLOTS = (
+    "source", "payload", "step", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge",
     "exporter",
 )  # fmt: skip
 """The slots that a plugin can begin with."""
@@ -24,25 +24,25 @@ _ITEMS = ("baseline", "scorer", "metric", "exporter")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
-def distribution(name: str) -> str:
+def distribution_name(name: str) -> str:
     """The name of the distribution.
 
-    >>> distribution("my_plugin")
+    >>> distribution_name("my_plugin")
     'benchbuilder-my-plugin'
     """
     return f"benchbuilder-{name.replace('_', '-')}"
 
 
-def skeleton(name: str, slots: Sequence[str]) -> dict[str, str]:
+def plugin_skeleton_files(name: str, slots: Sequence[str]) -> dict[str, str]:
     """The files of a plugin `name` with a kind of each of `slots`; RecipeError if it cannot be called so."""
-    _possible(name, slots)
+    _check_name(name, slots)
     package = f"benchbuilder_{name}"
-    wanted = [slot for slot in SLOTS if slot in slots]
+    wanted = [slot for slot in SKELETON_SLOTS if slot in slots]
     values = {
         "name": name,
         "cls": "".join(part.capitalize() for part in name.split("_")),
         "package": package,
-        "distribution": distribution(name),
+        "distribution": distribution_name(name),
         "version": __version__,
         "about": f"Kinds for benchbuilder: {', '.join(wanted)}.",
         "slots": "(\n" + "".join(f'    "{slot}",\n' for slot in wanted) + ")",
@@ -53,10 +53,12 @@ def skeleton(name: str, slots: Sequence[str]) -> dict[str, str]:
     return {file: text for template in templates for file, text in _filled(template, values)}
 
 
-def write_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
+def write_plugin_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
     """Write the files below `folder`; RecipeError, and nothing written, if it is there already."""
     if folder.exists():
-        problem = Problem("this folder is there already", found=shown(folder), hint="choose another name, or move it")
+        problem = Problem(
+            "this folder is there already", actual=display_path(folder), hint="choose another name, or move it"
+        )
         raise RecipeError([problem])
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -64,20 +66,20 @@ def write_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def _possible(name: str, slots: Sequence[str]) -> None:
+def _check_name(name: str, slots: Sequence[str]) -> None:
     problems: list[Problem] = []
     if not _NAME.match(name):
         allowed = "a-z, 0-9 and _, beginning with a letter"
         problems.append(Problem("this is no name for a plugin", where=f"--plugin {name}", allowed=allowed))
     for slot in slots:
-        if slot in SLOTS and (taken := registry.known(slot).get(name)) is not None:
+        if slot in SKELETON_SLOTS and (taken := registry.kinds_of_slot(slot).get(name)) is not None:
             told = f"{taken.distribution} has a {slot} kind of this name"
             problems.append(Problem(told, where=f"--plugin {name}", hint="choose another name"))
-        if slot not in SLOTS:
-            problems.append(Problem("there is no skeleton of this kind", where=f"--kind {','.join(slots)}", found=slot,
-                                    allowed=", ".join(SLOTS), hint=did_you_mean(slot, SLOTS)))  # fmt: skip
+        if slot not in SKELETON_SLOTS:
+            problems.append(Problem("there is no skeleton of this kind", where=f"--kind {','.join(slots)}", actual=slot,
+                                    allowed=", ".join(SKELETON_SLOTS), hint=did_you_mean(slot, SKELETON_SLOTS)))  # fmt: skip
     if not slots:
-        problems.append(Problem("a plugin brings at least one kind", where="--kind", allowed=", ".join(SLOTS)))
+        problems.append(Problem("a plugin brings at least one kind", where="--kind", allowed=", ".join(SKELETON_SLOTS)))
     if problems:
         raise RecipeError(problems)
 

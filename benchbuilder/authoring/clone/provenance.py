@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.search_path import Root
+from benchbuilder.config.search_path import RecipeRoot
 from benchbuilder.core.errors import DataError
 
-FILE = "origin.json"
+ORIGIN_FILE = "origin.json"
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedFile:
     """A copied file: where the original stood, the SHA-256 of its bytes, and that of what was written."""
 
     origin: str
@@ -35,15 +35,15 @@ class OriginRecord:
 
     recipe: str
     language: str
-    made_by: str
+    produced_by: str
     found_in: str
     licence: str
-    files: dict[str, Copied] = field(default_factory=dict[str, Copied])
+    files: dict[str, CopiedFile] = field(default_factory=dict[str, CopiedFile])
     lists: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     card: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def text(self) -> str:
+    def to_json(self) -> str:
         """The record as it is written."""
         return json.dumps({"format": _FORMAT, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
 
@@ -53,13 +53,13 @@ def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read_record(file: Path) -> OriginRecord:
+def read_origin_record(file: Path) -> OriginRecord:
     """The record in `file`; DataError if it is none."""
     try:
         data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if data.pop("format") != _FORMAT:
             raise ValueError("another version of benchbuilder wrote it")
-        files = {name: Copied(**copied) for name, copied in data.pop("files").items()}
+        files = {name: CopiedFile(**copied) for name, copied in data.pop("files").items()}
         return OriginRecord(files=files, lists=tuple(data.pop("lists")), words=tuple(data.pop("words")), **data)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(
@@ -68,10 +68,10 @@ def read_record(file: Path) -> OriginRecord:
         ) from error  # fmt: skip
 
 
-def find_record(recipe: str, roots: Sequence[Root]) -> tuple[OriginRecord, Path] | None:
+def find_origin_record(recipe: str, roots: Sequence[RecipeRoot]) -> tuple[OriginRecord, Path] | None:
     """The record of a recipe, and the folder that its paths hang on; None if the recipe is no clone."""
     for root in roots:
-        file = root.path / "recipe" / recipe / FILE
+        file = root.path / "recipe" / recipe / ORIGIN_FILE
         if file.is_file():
-            return read_record(file), root.path.parent
+            return read_origin_record(file), root.path.parent
     return None

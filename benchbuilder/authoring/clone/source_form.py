@@ -10,32 +10,34 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from benchbuilder.authoring.clone.edit_yaml import OPEN
+from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE
 from benchbuilder.core import registry
 from benchbuilder.core.errors import Problem, RecipeError
 
-_SAID = ("title", "licence")
+_CARD_FIELDS = ("title", "licence")
 """What the card says of every source, and nobody can guess."""
 
 
-def source_form(word: str, folder: str) -> tuple[str, str]:
+def source_template(source_argument: str, folder: str) -> tuple[str, str]:
     """Name and YAML lines of the source that ``NAME:KIND`` asks for; `folder` is where its file may lie.
 
     RecipeError if the word has another shape; InstallationError if there is no such kind.
     """
-    name, colon, kind = word.partition(":")
+    name, colon, kind = source_argument.partition(":")
     if not (colon and kind and name.isidentifier() and name.islower()):
         hint = "for instance `--source questions:multiple_choice`"
-        problem = Problem("a source is a name and a kind", where=f"--source {word}", allowed="NAME:KIND", hint=hint)
+        problem = Problem(
+            "a source is a name and a kind", where=f"--source {source_argument}", allowed="NAME:KIND", hint=hint
+        )
         raise RecipeError([problem])
-    source: Any = registry.find("source", kind).load()
+    source: Any = registry.find_kind("source", kind).load()
     spec: type[BaseModel] = source.spec_class
     file = f"{name}.txt, a paragraph a line, or {name}.csv"
     file = file if getattr(source, "default_format", None) == "text" else f"{name}.csv"
     lines = [f"  {name}:", f"    kind: {kind}"]
     fields = {field: info for field, info in spec.model_fields.items() if field != "kind"}
-    needed = {field: info for field, info in fields.items() if info.is_required() or field in _SAID}
-    needed = dict(sorted(needed.items(), key=lambda pair: pair[0] in _SAID))
+    needed = {field: info for field, info in fields.items() if info.is_required() or field in _CARD_FIELDS}
+    needed = dict(sorted(needed.items(), key=lambda pair: pair[0] in _CARD_FIELDS))
     for field, info in needed.items():
         hint = f" # a file beside the recipe, for instance {folder}/{file}" if field == "path" else ""
         lines += _field(field, info, "    ", hint)
@@ -47,7 +49,7 @@ def source_form(word: str, folder: str) -> tuple[str, str]:
 def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[str]:
     inner: Any = info.annotation
     if not (isinstance(inner, type) and issubclass(inner, BaseModel)) or name == "path":
-        yield f"{indent}{name}: {OPEN}{hint}"
+        yield f"{indent}{name}: {OPEN_PLACE}{hint}"
         return
     yield f"{indent}{name}:"
     either: dict[str, tuple[str, ...]] = {names[0]: names[1:] for names in getattr(inner, "either", ())}

@@ -12,7 +12,7 @@ from pathlib import Path
 import regex
 import yaml
 
-from benchbuilder.authoring.clone.edit_yaml import Editor
+from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.core.text.wordlist import WordFinder
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
@@ -25,10 +25,10 @@ _STEM = 5
 _WORDLESS = regex.compile(r"[\p{Line_Break=ID}\p{Line_Break=SA}\p{Line_Break=CJ}]")
 """Letters of scripts that set no spaces between words."""
 
-Lines = list[tuple[int, str]]
+TextLines = list[tuple[int, str]]
 
 
-def lines_of(path: Path) -> Lines:
+def read_text_lines(path: Path) -> TextLines:
     """The texts of a file with their lines; comments, lines marked ``keep`` and, in YAML, keys are left out.
 
     Nothing if it is no text, or broken YAML: whoever reads it as a recipe or a prompt tells of that.
@@ -50,7 +50,7 @@ def lines_of(path: Path) -> Lines:
 
 
 def _values(text: str) -> Iterator[tuple[int, str]]:
-    for scalar in Editor(text).scalars():
+    for scalar in YamlEditor(text).scalars():
         written = text[scalar.start : scalar.end].splitlines()
         if len(written) > 1:
             yield from ((scalar.line + number, line) for number, line in enumerate(written))
@@ -58,12 +58,12 @@ def _values(text: str) -> Iterator[tuple[int, str]]:
             yield scalar.line, scalar.text
 
 
-class Terms:
+class TermFinder:
     """Finds the terms of a field of knowledge in texts, whatever their case.
 
     In scripts with spaces between words a term counts as whole words only.
 
-    >>> sorted(Terms(["egg", "乳房"]).found("An EGG is no eggplant; 乳房护理"))
+    >>> sorted(TermFinder(["egg", "乳房"]).found("An EGG is no eggplant; 乳房护理"))
     ['egg', '乳房']
     """
 
@@ -71,16 +71,16 @@ class Terms:
         self.words = {word.casefold(): word for word in words if len(word) > 1}
         self._finder = WordFinder(self.words)
 
-    def found(self, text: str) -> set[str]:
+    def find_terms(self, text: str) -> set[str]:
         """The terms that `text` holds."""
         plain = text.casefold()
-        return {self.words[word] for word in self._finder.find(plain) if _apart(word, plain)}
+        return {self.words[word] for word in self._finder.find(plain) if _is_separate_word(word, plain)}
 
 
-class Stems:
+class StemFinder:
     """Finds words that begin as a long word of a recipe's name does: ``medicine_en`` is about what is medical.
 
-    >>> sorted(Stems("medicine_en").found("A careful Medical editor"))
+    >>> sorted(StemFinder("medicine_en").found("A careful Medical editor"))
     ['medical']
     """
 
@@ -88,21 +88,21 @@ class Stems:
         stems = [regex.escape(part[:_STEM]) for part in name.split("_") if len(part) > _STEM]
         self._pattern = regex.compile(rf"(?<![\p{{L}}\p{{N}}_])(?:{'|'.join(stems) or '(?!)'})[\p{{L}}\p{{M}}]*")
 
-    def found(self, text: str) -> set[str]:
+    def find_words(self, text: str) -> set[str]:
         """The words in `text`, in small letters."""
         return set(self._pattern.findall(text.casefold()))
 
 
-def _apart(word: str, text: str) -> bool:
+def _is_separate_word(word: str, text: str) -> bool:
     before = "" if _WORDLESS.match(word[0]) else r"(?<![\p{L}\p{M}\p{N}_])"
     after = "" if _WORDLESS.match(word[-1]) else r"(?![\p{L}\p{M}\p{N}_])"
     return bool(regex.search(f"{before}{regex.escape(word)}{after}", text)) if before or after else True
 
 
-class Scripts:
+class ScriptCounts:
     """Counts letters by script.
 
-    >>> Scripts(["Eier und Milch", "奶"]).main
+    >>> ScriptCounts(["Eier und Milch", "奶"]).main
     'LATIN'
     """
 
@@ -115,12 +115,12 @@ class Scripts:
         """Count the letters of `text`."""
         self.letters.update(script for c in text if (script := script_of(c)))
 
-    def share(self, script: str) -> float:
+    def proportion(self, script: str) -> float:
         """The share of a script among all letters."""
         return self.letters[script] / max(self.letters.total(), 1)
 
     @property
-    def main(self) -> str:
+    def main_script(self) -> str:
         """The script of most letters; empty if there are none."""
         return max(self.letters, key=lambda script: self.letters[script], default="")
 
@@ -131,6 +131,6 @@ def script_of(character: str) -> str:
     return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 
-def first_of(script: str, lines: Lines) -> int:
+def first_line_in(script: str, lines: TextLines) -> int:
     """The first line with a letter of `script`."""
     return next((number for number, text in lines if any(script_of(c) == script for c in text)), 1)

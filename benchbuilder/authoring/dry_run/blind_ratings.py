@@ -11,98 +11,100 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.cells import escape, unescape
-from benchbuilder.core.text.tables import decoded
-from benchbuilder.exporters.render.i18n import Wording, nearest
+from benchbuilder.core.text.cells import escape_cell, unescape_cell
+from benchbuilder.core.text.tables import decode_text
+from benchbuilder.exporters.render.i18n import ReportTexts, nearest_language
 
-CRITERIA = ("fluent", "consistent", "no_leak")
+RATING_CRITERIA = ("fluent", "consistent", "no_leak")
 """What a text is judged by: 0 or 1 each, and right if all are 1."""
 RATERS = ("rater_1", "rater_2")
-_COLUMNS = ("id", "asked", "text", *CRITERIA, "note")
+_COLUMNS = ("id", "asked", "text", *RATING_CRITERIA, "note")
 _MARKER = re.compile(r"\[([a-z_]+)\]\s*$")
 _VALUES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "０": 0, "１": 1}
-_SHOWN = 5
+_MOST_PROBLEMS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TextToRate:
     """A text that people judge, with what the model was given for it."""
 
-    asked: str
+    prompt_input: str
     text: str
 
     @property
     def id(self) -> str:
         """Hash of what is shown, white space aside: a verdict is bound to it."""
-        folded = "\0".join(" ".join(part.split()) for part in (self.asked, self.text))
+        folded = "\0".join(" ".join(part.split()) for part in (self.prompt_input, self.text))
         return "t" + hashlib.blake2b(folded.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BlindRating:
     """What one person says of one text: 0 or 1 by criterion, as far as given."""
 
     marks: Mapping[str, int]
     note: str = ""
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every criterion was judged."""
-        return all(name in self.marks for name in CRITERIA)
+        return all(name in self.marks for name in RATING_CRITERIA)
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         """Whether it passes all criteria."""
-        return self.complete and all(self.marks.values())
+        return self.is_complete and all(self.marks.values())
 
 
 @dataclass
-class Verdicts:
+class BlindRatings:
     """All verdicts so far, by rater and id of the text."""
 
-    of: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
+    by_rater_and_text: dict[tuple[str, str], BlindRating] = field(default_factory=dict[tuple[str, str], BlindRating])
 
-    def complete(self, rater: str, text: str) -> Verdict | None:
+    def complete_rating(self, rater: str, text: str) -> BlindRating | None:
         """The verdict on a text, if every criterion was judged."""
-        verdict = self.of.get((rater, text))
-        return verdict if verdict is not None and verdict.complete else None
+        verdict = self.by_rater_and_text.get((rater, text))
+        return verdict if verdict is not None and verdict.is_complete else None
 
 
-def read_verdicts(folder: Path) -> Verdicts:
+def read_blind_ratings(folder: Path) -> BlindRatings:
     """What was remembered, brought up to date by the packets in `folder`: what stands in a packet counts.
 
     DataError, with file and line, for cells that are neither 0, 1 nor empty, and for rows whose text was changed.
     """
-    verdicts = Verdicts()
+    verdicts = BlindRatings()
     problems: list[str] = []
     memory = folder / "verdicts.tsv"
     if memory.exists():
-        _take(memory.name, _lines(memory, "\t"), verdicts, problems)
+        _read_ratings(memory.name, _lines(memory, "\t"), verdicts, problems)
     for rater in RATERS:
         packet = folder / "packets" / f"{rater}.csv"
         if packet.exists():
-            _take(f"packets/{packet.name}", _lines(packet), verdicts, problems, rater)
+            _read_ratings(f"packets/{packet.name}", _lines(packet), verdicts, problems, rater)
     if problems:
-        more = len(problems) - _SHOWN
+        more = len(problems) - _MOST_PROBLEMS
         raise DataError(
             f"{len(problems)} places in the packets cannot be read",
             where=str(folder),
-            why="; ".join(problems[:_SHOWN]) + (f"; {more} more" if more > 0 else ""),
+            why="; ".join(problems[:_MOST_PROBLEMS]) + (f"; {more} more" if more > 0 else ""),
             next="a criterion is 0, 1 or empty, and the other columns stay as they are; correct this and run again",
         )
     return verdicts
 
 
-def write_packets(folder: Path, shown: Sequence[Shown], verdicts: Verdicts, seed: int, language: str) -> list[Path]:
+def write_rating_sheets(
+    folder: Path, texts_to_rate: Sequence[TextToRate], ratings: BlindRatings, seed: int, language: str
+) -> list[Path]:
     """Write a packet for each rater, in an order of their own, and remember every verdict.
 
     A packet that holds just these texts is left as it is.
     """
-    wording = Wording(nearest(language))
-    texts = {one.id: one for one in shown}
+    wording = ReportTexts(nearest_language(language))
+    texts = {one.id: one for one in texts_to_rate}
     packets = folder / "packets"
     packets.mkdir(parents=True, exist_ok=True)
-    _remember(folder / "verdicts.tsv", verdicts)
+    _save_ratings(folder / "verdicts.tsv", ratings)
     written: list[Path] = []
     for rater in RATERS:
         path = packets / f"{rater}.csv"
@@ -112,22 +114,30 @@ def write_packets(folder: Path, shown: Sequence[Shown], verdicts: Verdicts, seed
         order = sorted(texts, key=lambda name: hashlib.sha256(f"{seed}:{rater}:{name}".encode()).digest())
         lines = [[f"{wording(f'compare.{name}')} [{name}]" for name in _COLUMNS]]
         for name in order:
-            verdict = verdicts.of.get((rater, name), Verdict({}))
-            marks = [str(verdict.marks.get(criterion, "")) for criterion in CRITERIA]
-            lines.append([name, escape(texts[name].asked), escape(texts[name].text), *marks, escape(verdict.note)])
+            verdict = ratings.by_rater_and_text.get((rater, name), BlindRating({}))
+            marks = [str(verdict.marks.get(criterion, "")) for criterion in RATING_CRITERIA]
+            lines.append(
+                [
+                    name,
+                    escape_cell(texts[name].prompt_input),
+                    escape_cell(texts[name].text),
+                    *marks,
+                    escape_cell(verdict.note),
+                ]
+            )
         stream = io.StringIO(newline="")
         csv.writer(stream, lineterminator="\r\n").writerows(lines)
         _write(path, stream.getvalue().encode("utf-8-sig"))
     return written
 
 
-def _remember(path: Path, verdicts: Verdicts) -> None:
-    if not verdicts.of:
+def _save_ratings(path: Path, ratings: BlindRatings) -> None:
+    if not ratings.by_rater_and_text:
         return
-    lines = ["\t".join(f"[{name}]" for name in ("rater", "id", *CRITERIA, "note"))]
-    for (rater, name), verdict in sorted(verdicts.of.items()):
-        marks = [str(verdict.marks.get(criterion, "")) for criterion in CRITERIA]
-        lines.append("\t".join([rater, name, *marks, escape(verdict.note)]))
+    lines = ["\t".join(f"[{name}]" for name in ("rater", "id", *RATING_CRITERIA, "note"))]
+    for (rater, name), verdict in sorted(ratings.by_rater_and_text.items()):
+        marks = [str(verdict.marks.get(criterion, "")) for criterion in RATING_CRITERIA]
+        lines.append("\t".join([rater, name, *marks, escape_cell(verdict.note)]))
     _write(path, ("\n".join(lines) + "\n").encode())
 
 
@@ -137,33 +147,37 @@ def _write(path: Path, data: bytes) -> None:
     draft.replace(path)
 
 
-def _take(
-    file: str, lines: Sequence[tuple[int, Mapping[str, str]]], into: Verdicts, problems: list[str], rater: str = ""
+def _read_ratings(
+    file: str,
+    lines: Sequence[tuple[int, Mapping[str, str]]],
+    ratings: BlindRatings,
+    problems: list[str],
+    rater: str = "",
 ) -> None:
     """Take the verdicts of a file's lines; where `rater` is given, it is a packet, which holds texts too."""
     for number, line in lines:
         where = f"{file}:{number}"
-        if lacking := [name for name in ("id", *CRITERIA) if name not in line]:
+        if lacking := [name for name in ("id", *RATING_CRITERIA) if name not in line]:
             problems.append(f"{where}: the columns {', '.join(f'[{name}]' for name in lacking)} are missing")
             return
         marks: dict[str, int] = {}
-        for name in CRITERIA:
+        for name in RATING_CRITERIA:
             cell = line[name].strip()
             if cell in _VALUES:
                 marks[name] = _VALUES[cell]
             elif cell:
                 problems.append(f"{where}: {name} is {cell!r}, allowed are 0, 1 and an empty cell")
-        note = unescape(line.get("note", "").strip())
+        note = unescape_cell(line.get("note", "").strip())
         name = line["id"].strip()
         if rater and (marks or note):
-            shown = Shown(unescape(line.get("asked", "")), unescape(line.get("text", "")))
+            shown = TextToRate(unescape_cell(line.get("asked", "")), unescape_cell(line.get("text", "")))
             if shown.id != name:
                 problems.append(f"{where}: the text is not the one of {name!r}: it was changed, or cells were moved")
                 continue
         if marks or note:
-            into.of[rater or line.get("rater", ""), name] = Verdict(marks, note)
+            ratings.by_rater_and_text[rater or line.get("rater", ""), name] = BlindRating(marks, note)
         elif rater:
-            into.of.pop((rater, name), None)
+            ratings.by_rater_and_text.pop((rater, name), None)
 
 
 def _lines(path: Path, delimiter: str = "") -> list[tuple[int, dict[str, str]]]:
@@ -188,7 +202,7 @@ def _lines(path: Path, delimiter: str = "") -> list[tuple[int, dict[str, str]]]:
 
 def _decoded(path: Path) -> str:
     """Text as spreadsheet programs save it."""
-    text = decoded(path.read_bytes())
+    text = decode_text(path.read_bytes())
     if text is None:
         raise DataError(f"{path} is text in neither UTF-8 nor GB18030", next="save it as CSV in UTF-8")
     return text

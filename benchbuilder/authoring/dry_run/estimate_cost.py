@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from benchbuilder.authoring.dry_run.run import rehearse
+from benchbuilder.authoring.dry_run.run import open_dry_run
 from benchbuilder.config.spec.base import KindSpec, PromptRef
-from benchbuilder.core.records.outcomes import Dropped, Fate
-from benchbuilder.core.registry import create
+from benchbuilder.core.records.outcomes import Dropped, Outcome
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.models.base import LocalModel, Model, Receipt, Reply, Request, request_key
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.gateway.budget import ASSUMED_REPLY
-from benchbuilder.models.gateway.prices import FREE, Price, priced, why_unpriced
-from benchbuilder.models.gateway.token_count import Counter, calibrated
-from benchbuilder.models.prompts import read
+from benchbuilder.models.gateway.budget import ASSUMED_REPLY_TOKENS
+from benchbuilder.models.gateway.prices import FREE, Price, model_price, why_unpriced
+from benchbuilder.models.gateway.token_count import TokenCounter, calibrated_counter
+from benchbuilder.models.prompts import read_prompt
 from benchbuilder.pipeline.build import open_gateway
 from benchbuilder.pipeline.plan import Node, Plan
 from benchbuilder.pipeline.progress import Watcher
@@ -27,15 +27,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Range:
+class QuoteRange:
     """What is expected, and what it can be at most; ``None`` if nothing limits it."""
 
     expected: float
     at_most: float | None
 
-    def __add__(self, other: Range) -> Range:
-        open_ended = self.at_most is None or other.at_most is None
-        return Range(self.expected + other.expected, None if open_ended else (self.at_most or 0) + (other.at_most or 0))
+    def __add__(self, addend: QuoteRange) -> QuoteRange:
+        open_ended = self.at_most is None or addend.at_most is None
+        return QuoteRange(
+            self.expected + addend.expected, None if open_ended else (self.at_most or 0) + (addend.at_most or 0)
+        )
 
 
 @dataclass(frozen=True)
@@ -43,29 +45,29 @@ class StepQuote:
     """What a step would ask. At most: every repair round is used, and every reply is as long as it may be.
 
     `answered` are requests whose replies are kept from before: they are free and stand in no other number. Equal
-    requests count once. `counted` says how tokens were counted. `usd` is ``None`` where no price is known; `here`
-    says that the model runs in this process. `unlike` are rows that the stand-in for a reply did not bring through
+    requests count once. `counting_method` says how tokens were counted. `usd` is ``None`` where no price is known; `is_local`
+    says that the model runs in this process. `refused` are rows that the stand-in for a reply did not bring through
     the step's checks: what would become of them in later steps is not in the quote.
     """
 
     step: str
     model: str
-    calls: Range
-    prompt_tokens: Range
-    completion_tokens: Range
-    usd: Range | None
+    calls: QuoteRange
+    prompt_tokens: QuoteRange
+    completion_tokens: QuoteRange
+    usd: QuoteRange | None
     answered: int
-    unlike: int
-    counted: str
-    here: bool
-    batch: float | None
+    refused: int
+    counting_method: str
+    is_local: bool
+    batch_proportion: float | None
     """The share of the price at which the batch is charged, if requests are handed in by the batch."""
     prices_as_of: str
     unpriced: str
     """Why no price is known, and what to do about it; "" if there is one."""
-    aside_tokens: int
-    """What a budget must have left for the largest request before it is sent; `aside_usd` is that in dollars."""
-    aside_usd: float
+    reserve_tokens: int
+    """What a budget must have left for the largest request before it is sent; `reserve_usd` is that in dollars."""
+    reserve_usd: float
 
 
 @dataclass(frozen=True)
@@ -81,148 +83,152 @@ class Quote:
     spent: tuple[Receipt, ...]
 
     @property
-    def calls(self) -> Range:
+    def calls(self) -> QuoteRange:
         """All calls."""
         return _total(step.calls for step in self.steps)
 
     @property
-    def prompt_tokens(self) -> Range:
+    def prompt_tokens(self) -> QuoteRange:
         """The tokens of all prompts."""
         return _total(step.prompt_tokens for step in self.steps)
 
     @property
-    def completion_tokens(self) -> Range:
+    def completion_tokens(self) -> QuoteRange:
         """The tokens of all replies."""
         return _total(step.completion_tokens for step in self.steps)
 
     @property
-    def usd(self) -> Range | None:
+    def usd(self) -> QuoteRange | None:
         """What all costs; ``None`` if a price is not known."""
         known = [step.usd for step in self.steps if step.usd is not None]
         return _total(known) if len(known) == len(self.steps) else None
 
 
-def _total(ranges: Iterable[Range]) -> Range:
-    return sum(ranges, Range(0, 0))
+def _total(ranges: Iterable[QuoteRange]) -> QuoteRange:
+    return sum(ranges, QuoteRange(0, 0))
 
 
-def quote(plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str] = frozenset()) -> Quote | None:
+def quote_plan(plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str] = frozenset()) -> Quote | None:
     """The quote of `plan`, made from the real prompts: the free steps that lead to them are built for that.
 
     No model is asked. ``None`` if no step that puts prompts would run.
     """
     statuses = plan.statuses(store, refresh)
-    asking = [name for name, node in plan.nodes.items() if node.asks is not None and statuses[name].state != "reused"]
+    asking = [
+        name for name, node in plan.nodes.items() if node.model_spec is not None and statuses[name].state != "reused"
+    ]
     if not asking:
         return None
     with open_gateway(plan, store, watcher.note) as gateway:
         if gateway is None:
             return None
-        teller = _Teller(gateway, store.journal, {name: plan.nodes[name] for name in asking})
-        with rehearse(plan, store, teller, watcher, only=plan.leading_to(asking), refresh=refresh) as done:
+        teller = _QuoteConversations(gateway, store.journal, {name: plan.nodes[name] for name in asking})
+        with open_dry_run(plan, store, teller, watcher, only=plan.ancestors_of(asking), refresh=refresh) as done:
             skipped = {name: done.skipped[name] for name in asking if name in done.skipped}
-        steps = tuple(teller.desks[name].quote() for name in asking if name in teller.desks)
+        steps = tuple(teller.step_counts[name].step_quote() for name in asking if name in teller.step_counts)
         return Quote(steps, skipped, gateway.receipts())
 
 
-class _Teller:
+class _QuoteConversations:
     """Counts what it is asked, and answers from the journal or with what a good reply would look like."""
 
     def __init__(self, gateway: Gateway, journal: Path, nodes: Mapping[str, Node]) -> None:
         self._gateway, self._journal, self._nodes = gateway, journal, nodes
         self._assumed: set[str] = set()
         self._looked_up: set[str] = set()
-        self.desks: dict[str, _Desk] = {}
+        self.step_counts: dict[str, _StepCounts] = {}
 
     def converse(
         self,
         step: str,
         spec: KindSpec,
-        starts: Iterable[tuple[T, Conversation]],
-        done: Callable[[T, list[Fate] | str], None],
+        conversations: Iterable[tuple[T, Conversation]],
+        on_end: Callable[[T, list[Outcome] | str], None],
     ) -> None:
         """Drive each conversation to its end."""
-        desk = self._desk(step, spec)
-        for item, conversation in starts:
-            done(item, self._drive(desk, conversation))
+        desk = self._counts_of(step, spec)
+        for item, conversation in conversations:
+            on_end(item, self._drive(desk, conversation))
 
-    def _desk(self, step: str, spec: KindSpec) -> _Desk:
-        if step not in self.desks:
-            model: Model = create("model", spec)
-            counter = calibrated(spec, self._journal, model.label)
-            self.desks[step] = _Desk(step, spec, model, counter, *_rounds(self._nodes.get(step)))
-        return self.desks[step]
+    def _counts_of(self, step: str, spec: KindSpec) -> _StepCounts:
+        if step not in self.step_counts:
+            model: Model = create_from_spec("model", spec)
+            counter = calibrated_counter(spec, self._journal, model.label)
+            self.step_counts[step] = _StepCounts(step, spec, model, counter, *_repair_rounds(self._nodes.get(step)))
+        return self.step_counts[step]
 
-    def _drive(self, desk: _Desk, conversation: Conversation) -> list[Fate]:
+    def _drive(self, counts: _StepCounts, conversation: Conversation) -> list[Outcome]:
         assumed = False
         try:
             request = next(conversation)
             while True:
-                reply = self._reply(desk, request)
+                reply = self._reply(counts, request)
                 assumed = assumed or reply.assumed
                 request = conversation.send(reply)
         except StopIteration as end:
-            fates: list[Fate] = end.value
-        desk.unlike += assumed and any(isinstance(fate, Dropped) for fate in fates)
-        return fates
+            outcomes: list[Outcome] = end.value
+        counts.refused += assumed and any(isinstance(outcome, Dropped) for outcome in outcomes)
+        return outcomes
 
-    def _reply(self, desk: _Desk, request: Request) -> Reply:
-        key = request_key(desk.model, request)
+    def _reply(self, counts: _StepCounts, request: Request) -> Reply:
+        key = request_key(counts.model, request)
         if key not in self._assumed:
-            kept = self._gateway.lookup(desk.spec, request)
+            kept = self._gateway.lookup(counts.spec, request)
             if kept is not None:
-                desk.answered += key not in self._looked_up
+                counts.answered += key not in self._looked_up
                 self._looked_up.add(key)
                 return kept
             self._assumed.add(key)
-            desk.count(request)
+            counts.count_request(request)
         return Reply(request.expected, "complete", assumed=True)
 
 
-def _rounds(node: Node | None) -> tuple[int, str]:
+def _repair_rounds(node: Node | None) -> tuple[int, str]:
     """How many repair rounds a step has, and the text that tells the model of a fault."""
-    spec = None if node is None else node.maker.spec
+    spec = None if node is None else node.producer.spec
     repair: PromptRef | None = getattr(spec, "repair", None)
-    return getattr(spec, "repair_rounds", 0), "" if repair is None else read(repair.path, repair.file).source
+    return getattr(spec, "repair_rounds", 0), "" if repair is None else read_prompt(repair.path, repair.file).source
 
 
 @dataclass
-class _Desk:
+class _StepCounts:
     """What one step asks."""
 
     step: str
     spec: KindSpec
     model: Model
-    counter: Counter
+    counter: TokenCounter
     rounds: int
     repair: str
     answered: int = 0
-    unlike: int = 0
-    calls: Range = Range(0, 0)
-    prompts: Range = Range(0, 0)
-    completions: Range = Range(0, 0)
-    aside: tuple[int, int] = (0, 0)
+    refused: int = 0
+    calls: QuoteRange = QuoteRange(0, 0)
+    prompts: QuoteRange = QuoteRange(0, 0)
+    completions: QuoteRange = QuoteRange(0, 0)
+    reserve: tuple[int, int] = (0, 0)
 
-    def count(self, request: Request) -> None:
+    def count_request(self, request: Request) -> None:
         """Count a request that would be paid for, and the repair rounds that may follow it."""
-        limit: int | None = self.model.sent(request.sampling).get("max_new_tokens")
+        limit: int | None = self.model.sent_settings(request.sampling).get("max_new_tokens")
         prompt, expected = self.counter.prompt(request), self.counter.count(request.expected)
         more = max(0, self.rounds - request.sample)
         told: int | None = 0
         if more and self.repair:
             # the request, then the reply, then what was wrong with it, which may quote the reply once more
             told = None if limit is None else self.counter.count(self.repair) + 2 * limit
-        self.calls += Range(1, 1 + more)
-        self.prompts += Range(prompt, None if told is None else prompt + more * (prompt + told))
-        self.completions += Range(
+        self.calls += QuoteRange(1, 1 + more)
+        self.prompts += QuoteRange(prompt, None if told is None else prompt + more * (prompt + told))
+        self.completions += QuoteRange(
             expected if limit is None else min(expected, limit), None if limit is None else limit * (1 + more)
         )
-        self.aside = max(self.aside, (self.counter.most(request), ASSUMED_REPLY if limit is None else limit), key=sum)
+        self.reserve = max(
+            self.reserve, (self.counter.upper_bound(request), ASSUMED_REPLY_TOKENS if limit is None else limit), key=sum
+        )
 
-    def quote(self) -> StepQuote:
+    def step_quote(self) -> StepQuote:
         """The quote of what was counted."""
         here = isinstance(self.model, LocalModel)
-        prices, price = priced(self.model)
+        prices, price = model_price(self.model)
         batched = price is not None and getattr(self.spec, "batch", None) is not None
         return StepQuote(
             step=self.step,
@@ -232,21 +238,21 @@ class _Desk:
             completion_tokens=self.completions,
             usd=None if price is None else self._usd(price, batched=batched),
             answered=self.answered,
-            unlike=self.unlike,
-            counted=self.counter.how,
-            here=here,
-            batch=price.batch if batched and price is not None else None,
+            refused=self.refused,
+            counting_method=self.counter.how,
+            is_local=here,
+            batch_proportion=price.batch if batched and price is not None else None,
             prices_as_of="" if prices is None or price is None else prices.as_of,
             unpriced="" if price is not None else "; ".join(why_unpriced(self.model, prices)),
-            aside_tokens=sum(self.aside),
-            aside_usd=0.0 if price is None else price.worst(*self.aside),
+            reserve_tokens=sum(self.reserve),
+            reserve_usd=0.0 if price is None else price.worst(*self.reserve),
         )
 
-    def _usd(self, price: Price, *, batched: bool) -> Range:
+    def _usd(self, price: Price, *, batched: bool) -> QuoteRange:
         def cost(prompt: float, completion: float) -> float:
             return price.usd(round(prompt), round(completion), batched=batched)
 
         expected = cost(self.prompts.expected, self.completions.expected)
         if self.prompts.at_most is None or self.completions.at_most is None:
-            return Range(expected, expected if price == FREE else None)
-        return Range(expected, cost(self.prompts.at_most, self.completions.at_most))
+            return QuoteRange(expected, expected if price == FREE else None)
+        return QuoteRange(expected, cost(self.prompts.at_most, self.completions.at_most))

@@ -5,49 +5,49 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchbuilder.authoring.dry_run.run import before_prompts, rehearse
-from benchbuilder.authoring.dry_run.transcripts import Archivist, Lookup, Turn
+from benchbuilder.authoring.dry_run.run import nodes_up_to_prompts, open_dry_run
+from benchbuilder.authoring.dry_run.transcripts import JournalDriver, ReplyLookup, TranscriptTurn
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.models.base import Model
-from benchbuilder.models.providers.replay import Recorded
+from benchbuilder.models.providers.replay import RecordedReply
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.progress import Watcher
 from benchbuilder.pipeline.store.folder import Store
 
 
 @dataclass
-class Recording:
+class RecordedReplies:
     """The replies that were found; how many of them each step uses, and how many requests of it have none yet.
 
     `skipped` says of steps why it is not known what they ask.
     """
 
-    replies: list[Recorded] = field(default_factory=list[Recorded])
-    used: Counter[str] = field(default_factory=Counter[str])
-    missing: Counter[str] = field(default_factory=Counter[str])
+    replies: list[RecordedReply] = field(default_factory=list[RecordedReply])
+    used_by_step: Counter[str] = field(default_factory=Counter[str])
+    missing_by_step: Counter[str] = field(default_factory=Counter[str])
     skipped: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def record(plan: Plan, store: Store, lookup: Lookup, watcher: Watcher) -> Recording:
+def collect_replies(plan: Plan, store: Store, lookup: ReplyLookup, watcher: Watcher) -> RecordedReplies:
     """Go through every conversation of `plan` again with the replies that are kept; nobody is asked.
 
     The free steps that lead to prompts are built for that.
     """
-    found = Recording()
+    found = RecordedReplies()
     models: dict[int, Model] = {}
 
-    def seen(step: str, spec: KindSpec, turn: Turn) -> None:
+    def seen(step: str, spec: KindSpec, turn: TranscriptTurn) -> None:
         if turn.reply is None:
-            found.missing[step] += 1
+            found.missing_by_step[step] += 1
             return
-        model = models.setdefault(id(spec), create("model", spec))
-        found.used[step] += 1
-        found.replies.append(Recorded.of(turn.request, turn.reply, model=model.label))
+        model = models.setdefault(id(spec), create_from_spec("model", spec))
+        found.used_by_step[step] += 1
+        found.replies.append(RecordedReply.from_reply(turn.request, turn.reply, model=model.label))
 
-    asking = frozenset(name for name, node in plan.nodes.items() if node.asks is not None)
+    asking = frozenset(name for name, node in plan.nodes.items() if node.model_spec is not None)
     if asking:
-        archivist = Archivist(lookup, seen)
-        with rehearse(plan, store, archivist, watcher, only=before_prompts(plan), refresh=asking) as done:
+        archivist = JournalDriver(lookup, seen)
+        with open_dry_run(plan, store, archivist, watcher, only=nodes_up_to_prompts(plan), refresh=asking) as done:
             found.skipped = {name: done.skipped[name] for name in sorted(asking) if name in done.skipped}
     return found

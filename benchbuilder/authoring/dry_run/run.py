@@ -13,18 +13,18 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchbuilder.core.errors import Waiting
-from benchbuilder.models.asker import Asker
+from benchbuilder.models.asker import ConversationDriver
 from benchbuilder.pipeline.plan import Node, Plan
 from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.run_node import Chooser, Limits, Workshop, executor_of
-from benchbuilder.pipeline.shards.worker import Worker
+from benchbuilder.pipeline.run_node import NodeRunner, RowChooser, ShardLimits, create_executor
+from benchbuilder.pipeline.shards.worker import ShardWorker
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.steps.base import Stage
+from benchbuilder.steps.base import Step
 
 
 @dataclass
-class Rehearsal:
+class DryRun:
     """A plan whose free steps are built, and whose other steps were rehearsed in `store`, a scratch store.
 
     `manifests` holds both, by node; `skipped` says of each other node why it was left out.
@@ -36,97 +36,99 @@ class Rehearsal:
     skipped: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def free_nodes(plan: Plan) -> set[str]:
+def nodes_without_prompts(plan: Plan) -> set[str]:
     """The nodes that neither put prompts nor hang on one that does, nor on people."""
     free: set[str] = set()
     for name, node in plan.nodes.items():
-        if node.asks is None and not _asks_people(node) and free.issuperset(node.upstream()):
+        if node.model_spec is None and not _depends_on_people(node) and free.issuperset(node.upstream()):
             free.add(name)
     return free
 
 
-def before_prompts(plan: Plan) -> set[str]:
+def nodes_up_to_prompts(plan: Plan) -> set[str]:
     """The nodes that lead to a node that puts prompts, with these themselves."""
     needed: set[str] = set()
     for name, node in reversed(list(plan.nodes.items())):
-        if name in needed or node.asks is not None:
+        if name in needed or node.model_spec is not None:
             needed |= {name, *node.upstream()}
     return needed
 
 
 @contextmanager
-def rehearse(
+def open_dry_run(
     plan: Plan,
     store: Store,
-    asker: Asker,
+    driver: ConversationDriver,
     watcher: Watcher,
     *,
     only: set[str] | None = None,
     rows: int | None = None,
     refresh: frozenset[str] = frozenset(),
-) -> Generator[Rehearsal]:
+) -> Generator[DryRun]:
     """Build the free steps of `plan` in `store`, where a build finds them, and the others in a scratch store.
 
-    The others ask `asker`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only` names
+    The others ask `driver`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only` names
     the nodes that are wanted (with all that they hang on). With `rows`, each step that puts prompts works on that many
     rows, those first that no rule can do, and none is taken from `store`. Steps that wait for people are left out.
     """
     wanted = set(plan.nodes) if only is None else only
-    free = free_nodes(plan)
+    free = nodes_without_prompts(plan)
     recipe = plan.recipe
-    limits = Limits.of(recipe)
-    with store.locked(), store.scratch() as scratch, contextlib.closing(executor_of(recipe.run)) as executor:
-        real = Workshop(store, executor, limits, watcher)
-        mock = Workshop(scratch, executor, replace(limits, tolerated=1.0), watcher, asker, choose=_chooser(rows))
+    limits = ShardLimits.of_recipe(recipe)
+    with store.lock(), store.open_scratch() as scratch, contextlib.closing(create_executor(recipe.run)) as executor:
+        real = NodeRunner(store, executor, limits, watcher)
+        mock = NodeRunner(
+            scratch, executor, replace(limits, tolerated=1.0), watcher, driver, choose_rows=_row_chooser(rows)
+        )
         mock.manifests = real.manifests
-        done = Rehearsal(plan, scratch, real.manifests)
+        done = DryRun(plan, scratch, real.manifests)
         for name, node in plan.nodes.items():
             if name not in wanted:
                 done.skipped[name] = "not asked for"
             elif lacking := [up for up in node.upstream() if up not in done.manifests]:
                 done.skipped[name] = f"hangs on {', '.join(lacking)}"
-            elif name in free or (rows is None and name not in refresh and _sealed(real, node) is not None):
-                manifest = _sealed(real, node)
+            elif name in free or (rows is None and name not in refresh and _completed_manifest(real, node) is not None):
+                manifest = _completed_manifest(real, node)
                 if manifest is None:
-                    manifest = real.make(node)
+                    manifest = real.run(node)
                     watcher.end(name, f"built    {manifest.rows} rows")
                 done.manifests[name] = manifest
-                _link(store.place(name, node.key), scratch.place(name, node.key))
-            elif _asks_people(node):
+                _link_folder(store.step_folder(name, node.key), scratch.step_folder(name, node.key))
+            elif _depends_on_people(node):
                 done.skipped[name] = "people decide"
             else:
                 try:
-                    done.manifests[name] = manifest = mock.make(node)
+                    done.manifests[name] = manifest = mock.run(node)
                     watcher.end(name, f"rehearsed, {manifest.rows} rows")
                 except Waiting as waiting:
                     done.skipped[name] = str(waiting.what)
         yield done
 
 
-def _sealed(shop: Workshop, node: Node) -> Manifest | None:
+def _completed_manifest(runner: NodeRunner, node: Node) -> Manifest | None:
     """What the store has of a node, if a build would reuse it."""
-    manifest = shop.store.manifest(node.name, node.key)
-    fits = manifest is not None and manifest.inputs == shop.digests(node) and manifest.state == "sealed"
+    manifest = runner.store.manifest(node.name, node.key)
+    fits = manifest is not None and manifest.inputs == runner.input_digests(node) and manifest.state == "complete"
     return manifest if fits else None
 
 
-def _asks_people(node: Node) -> bool:
+def _depends_on_people(node: Node) -> bool:
     """Whether what people contribute shapes what it makes."""
-    return isinstance(node.maker, Stage) and type(node.maker).observes is not Stage.observes
+    return isinstance(node.producer, Step) and type(node.producer).external_inputs is not Step.external_inputs
 
 
-def _chooser(rows: int | None) -> Chooser | None:
+def _row_chooser(rows: int | None) -> RowChooser | None:
     if rows is None:
         return None
 
-    def choose(worker: Worker | None, tables: Iterable[pa.Table]) -> list[pa.Table]:
+    def choose(worker: ShardWorker | None, tables: Iterable[pa.Table]) -> list[pa.Table]:
         """The first rows that ask, and others where these are too few, in their order."""
         if worker is None:
-            return _first(tables, rows)
+            return _first_rows(tables, rows)
         asking: list[_Chosen] = []
         others: list[_Chosen] = []
         for number, table in enumerate(tables):
-            for place, conversation in worker.talk(table).conversations():
+            for place, conversation in worker.conversations(table).conversations():
                 asks = next(conversation, None) is not None
                 conversation.close()
                 held = asking if asks else others
@@ -143,7 +145,7 @@ _Chosen = tuple[tuple[int, int], pa.Table]
 """The number of a table, a place in it, and the row that stands there."""
 
 
-def _first(tables: Iterable[pa.Table], rows: int) -> list[pa.Table]:
+def _first_rows(tables: Iterable[pa.Table], rows: int) -> list[pa.Table]:
     """The first rows of all."""
     found: list[pa.Table] = []
     for table in tables:
@@ -154,12 +156,12 @@ def _first(tables: Iterable[pa.Table], rows: int) -> list[pa.Table]:
     return found
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_folder(source: Path, target: Path) -> None:
     """The files of a sealed step under another folder, without copying them where the file system can."""
-    shutil.copytree(source, target, copy_function=_linked)
+    shutil.copytree(source, target, copy_function=_link_file)
 
 
-def _linked(source: str, target: str) -> str:
+def _link_file(source: str, target: str) -> str:
     try:
         os.link(source, target)
     except OSError:

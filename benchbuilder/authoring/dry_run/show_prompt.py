@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from benchbuilder.authoring.dry_run.transcripts import Desk, Lookup, rows_at, unanswered
+from benchbuilder.authoring.dry_run.transcripts import PromptSteps, ReplyLookup, empty_lookup, rows_at_positions
 from benchbuilder.config.spec.base import KindSpec, PairsRef, PromptRef
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.core.records.outcomes import Outcome
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.models.base import Model, Reply, Request, request_key
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.store.folder import Store
@@ -24,7 +24,7 @@ from benchbuilder.steps.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class PromptUse:
     """A prompt file that a step uses: `field` of the step's spec names it."""
 
     step: str
@@ -37,30 +37,30 @@ class Use:
         """The model of the step."""
         return getattr(self.spec, "model", None)
 
-    def called(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         """Whether `name` means it: the step, or the file, with or without its folder and ending."""
         path = PurePosixPath(self.path)
         bare = path.with_suffix("")
         return name in (self.step, str(path), path.name, str(bare), bare.name)
 
 
-def uses(recipe: Recipe) -> list[Use]:
+def prompt_uses(recipe: Recipe) -> list[PromptUse]:
     """Every prompt file that a step of `recipe` names."""
     return [
-        Use(step, field, value.path, spec)
+        PromptUse(step, field, value.path, spec)
         for step, spec in recipe.steps.items()
         for field in type(spec).model_fields
         if isinstance(value := getattr(spec, field), PromptRef) and not isinstance(value, PairsRef)
     ]
 
 
-def steps_called(recipe: Recipe, name: str) -> list[str]:
+def steps_named(recipe: Recipe, name: str) -> list[str]:
     """The steps that `name` means: a step that has prompts, or those that use the prompt file of this name.
 
     RecipeError if there is none.
     """
-    found = uses(recipe)
-    steps = [use.step for use in found if use.step == name] or [use.step for use in found if use.called(name)]
+    found = prompt_uses(recipe)
+    steps = [use.step for use in found if use.step == name] or [use.step for use in found if use.matches(name)]
     if steps:
         return list(dict.fromkeys(steps))
     known = sorted({PurePosixPath(use.path).stem for use in found} | {use.step for use in found})
@@ -75,49 +75,49 @@ def steps_called(recipe: Recipe, name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Sending:
+class PromptRequest:
     """The request about a row, with the model that would get it.
 
-    `fates` are what the row became without any model, ``None`` if a model is asked about it. `request` is ``None``
+    `outcomes` are what the row became without any model, ``None`` if a model is asked about it. `request` is ``None``
     where the step cannot ask about a row that needs no model. `model` is ``None`` if none is set; then there is no
     `key`. `reply` is what the journal holds for the request.
     """
 
     step: str
     row: Row
-    fates: tuple[Fate, ...] | None
+    outcomes: tuple[Outcome, ...] | None
     request: Request | None
     model: Model | None
     key: str = ""
     reply: Reply | None = None
 
 
-def sending(desk: Desk, step: str, row: Row, lookup: Lookup) -> Sending:
+def prompt_request(prompt_steps: PromptSteps, step: str, row: Row, lookup: ReplyLookup) -> PromptRequest:
     """What would be sent about `row`, which is one that `step` works on."""
-    stage = desk.stage(step)
-    transcript = desk.transcript(step, row, unanswered)
+    stage = prompt_steps.open_step(step)
+    transcript = prompt_steps.transcript_of(step, row, empty_lookup)
     request = transcript.turns[0].request if transcript.turns else None
-    spec: Any = getattr(stage.spec, "model", None) if stage.asks is None else stage.asks
-    model: Model | None = None if spec is None or spec.kind == "none" else create("model", spec)
+    spec: Any = getattr(stage.spec, "model", None) if stage.model_spec is None else stage.model_spec
+    model: Model | None = None if spec is None or spec.kind == "none" else create_from_spec("model", spec)
     if request is None and isinstance(stage, Writer) and stage.spec.prompt is not None:
-        asked = stage.ask(row, desk.parents(step, row))
+        asked = stage.ask(row, prompt_steps.parent_rows(step, row))
         request = next(asked)
         asked.close()
     if request is None or model is None:
-        return Sending(step, row, transcript.fates, request, model)
-    return Sending(
-        step, row, transcript.fates, request, model, request_key(model, request), lookup(model.spec, request)
+        return PromptRequest(step, row, transcript.outcomes, request, model)
+    return PromptRequest(
+        step, row, transcript.outcomes, request, model, request_key(model, request), lookup(model.spec, request)
     )
 
 
-def rows_called(desk: Desk, step: str, name: str, built: Store) -> list[Row]:
+def input_rows_named(prompt_steps: PromptSteps, step: str, name: str, store: Store) -> list[Row]:
     """The rows of a step's input that `name` means: a row's id, that of an ancestor or a descendant, or FILE:LINE.
 
-    Descendants are looked for in what was `built`. The first row if `name` is empty. DataError if there is none.
+    Descendants are looked for in what was `store`. The first row if `name` is empty. DataError if there is none.
     """
-    table = desk.each(step)
+    table = prompt_steps.input_rows(step)
     if not name:
-        return rows_at(table, range(min(1, len(table))))
+        return rows_at_positions(table, range(min(1, len(table))))
     file, _, line = name.rpartition(":")
     if file and line.isdigit():
         units = zip(table.column("origin.file"), table.column("origin.line"), strict=True)
@@ -129,28 +129,28 @@ def rows_called(desk: Desk, step: str, name: str, built: Store) -> list[Row]:
             place for place, (_, parents) in enumerate(lineages) if name in parents
         ]
         if not places:
-            above = set(_ancestors(desk.plan, built, name))
+            above = set(_ancestors(prompt_steps.plan, store, name))
             places = [place for place, row in enumerate(ids) if row in above]
     if not places:
-        raise _no_row(desk, step, name, table.ids())
-    return rows_at(table, places)
+        raise _unknown_row(prompt_steps, step, name, table.ids())
+    return rows_at_positions(table, places)
 
 
-def _ancestors(plan: Plan, built: Store, name: str) -> list[str]:
+def _ancestors(plan: Plan, store: Store, name: str) -> list[str]:
     """The ancestors of the row with this id, in whichever step it stands."""
     for node in plan.nodes.values():
-        manifest = built.manifest(node.name, node.key)
+        manifest = store.manifest(node.name, node.key)
         if manifest is None:
             continue
-        table = built.rows(manifest)
+        table = store.rows(manifest)
         place = pc.index(table.arrow.column("id"), name).as_py()
         if place >= 0:
             return list(table.arrow.column("parents")[place].as_py())
     return []
 
 
-def _no_row(desk: Desk, step: str, name: str, ids: Sequence[str]) -> DataError:
-    inputs = ", ".join(desk.plan.nodes[step].inputs["each"])
+def _unknown_row(prompt_steps: PromptSteps, step: str, name: str, ids: Sequence[str]) -> DataError:
+    inputs = ", ".join(prompt_steps.plan.nodes[step].inputs["each"])
     return DataError(
         f"{name!r} is no row that step {step!r} works on",
         why=f"it works on {len(ids)} rows of {inputs}" + (f", the first is {ids[0]}" if ids else ""),

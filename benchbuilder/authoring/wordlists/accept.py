@@ -11,32 +11,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.authoring.wordlists.sheet import Decided, Shown
+from benchbuilder.authoring.wordlists.sheet import SheetContent, WordDecision
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.cells import escape
-from benchbuilder.core.text.normalise import compose, tidy_space
+from benchbuilder.core.text.cells import escape_cell
+from benchbuilder.core.text.normalise import compose_characters, normalise_space
 
-HEAD = "# Word list, reviewed: "
+GENERATED_HEADER = "# Word list, reviewed: "
 """How a list begins that was written here, and may be written again."""
 _COLUMNS = ("word", "decision", "shown_as", "lists", "original", "translated_by", "hits", "decided_by", "comment")
 
 
 @dataclass(frozen=True)
-class Written:
+class AcceptedList:
     """The files, and how many words were kept, corrected and dropped."""
 
     files: tuple[Path, ...]
-    kept: int
-    corrected: int
-    dropped: int
+    kept_count: int
+    corrected_count: int
+    dropped_count: int
 
 
-def write_list(shown: Shown, decided: Mapping[str, Decided], sheet: Path, path: Path) -> Written:
+def write_word_list(
+    sheet_content: SheetContent, decisions: Mapping[str, WordDecision], sheet: Path, path: Path
+) -> AcceptedList:
     """Write the words that are kept to `path`, and their provenance beside it.
 
     DataError if `path` holds something that was not written here, or no word is kept.
     """
-    entries = [_entry(row, decided[row["word"]]) for row in shown.rows]
+    entries = [_provenance_entry(row, decisions[row["word"]]) for row in sheet_content.rows]
     words = sorted({entry["word"] for entry in entries if entry["decision"] == "keep"})
     if not words:
         raise DataError("no word is kept", where=str(sheet), next="keep some words")
@@ -44,36 +46,40 @@ def write_list(shown: Shown, decided: Mapping[str, Decided], sheet: Path, path: 
         raise DataError(f"a word cannot begin with #: {odd[0]}", where=str(sheet), next="correct it")
     stem = path.name.removesuffix(path.suffix)
     records, table = (path.with_name(f"{stem}.provenance.{suffix}") for suffix in ("json", "tsv"))
-    text = "\n".join([*_header(shown, len(words), records.name), "", *words]) + "\n"
-    _write(path, text.encode())
-    facts = {**shown.facts, "collection": shown.digest,
+    text = "\n".join([*_header(sheet_content, len(words), records.name), "", *words]) + "\n"
+    _write_generated(path, text.encode())
+    facts = {**sheet_content.facts, "collection": sheet_content.digest,
              "sheet": {"file": sheet.name, "sha256": hashlib.sha256(sheet.read_bytes()).hexdigest()},
              "decided_by": sorted({entry["decided_by"] for entry in entries if entry["decided_by"]}),
-             "words": _by_word(entries, "keep"), "dropped": _by_word(entries, "drop")}  # fmt: skip
+             "words": _entries_by_word(entries, "keep"), "dropped": _entries_by_word(entries, "drop")}  # fmt: skip
     records.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    table.write_bytes(_table(entries))
+    table.write_bytes(_provenance_table(entries))
     corrected = sum(entry["decision"] == "keep" and entry["word"] != entry["shown_as"] for entry in entries)
     dropped = sum(entry["decision"] == "drop" for entry in entries)
-    return Written((path, records, table), len(words), corrected, dropped)
+    return AcceptedList((path, records, table), len(words), corrected, dropped)
 
 
-def _entry(row: Mapping[str, str], said: Decided) -> dict[str, Any]:
+def _provenance_entry(row: Mapping[str, str], decision: WordDecision) -> dict[str, Any]:
     """What is known of one word that was shown."""
-    word = compose(tidy_space(said.correction)) if said.correction and said.decision == "keep" else row["word"]
+    word = (
+        compose_characters(normalise_space(decision.correction))
+        if decision.correction and decision.decision == "keep"
+        else row["word"]
+    )
     hits = {name.removeprefix("hits "): int(cell) for name, cell in row.items() if name.startswith("hits ")}
     return {
-        "word": word, "decision": said.decision, "shown_as": row["word"], "lists": _parts(row["lists"]),
-        "original": _parts(row["original"]), "translated_by": _parts(row["translated_by"]),
-        "hits": {"all": int(row["hits"]), **hits, "alone": int(row["alone"])}, "decided_by": said.by,
-        "comment": said.comment,
+        "word": word, "decision": decision.decision, "shown_as": row["word"], "lists": _split_cell(row["lists"]),
+        "original": _split_cell(row["original"]), "translated_by": _split_cell(row["translated_by"]),
+        "hits": {"all": int(row["hits"]), **hits, "alone": int(row["alone"])}, "decided_by": decision.reviewer,
+        "comment": decision.comment,
     }  # fmt: skip
 
 
-def _parts(cell: str) -> list[str]:
+def _split_cell(cell: str) -> list[str]:
     return cell.split(" | ") if cell else []
 
 
-def _by_word(entries: Iterable[Mapping[str, Any]], decision: str) -> dict[str, list[dict[str, Any]]]:
+def _entries_by_word(entries: Iterable[Mapping[str, Any]], decision: str) -> dict[str, list[dict[str, Any]]]:
     """The entries of each word: several, where corrections made one word of several."""
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in sorted(entries, key=lambda entry: (entry["word"], entry["shown_as"])):
@@ -84,10 +90,10 @@ def _by_word(entries: Iterable[Mapping[str, Any]], decision: str) -> dict[str, l
     return found
 
 
-def _header(shown: Shown, count: int, records: str) -> list[str]:
+def _header(content: SheetContent, count: int, records: str) -> list[str]:
     """The comment at the head of a list."""
-    facts = shown.facts
-    lines = [f"{HEAD}{count} words ({facts['language']}) of {len(facts['lists'])} lists."]
+    facts = content.facts
+    lines = [f"{GENERATED_HEADER}{count} words ({facts['language']}) of {len(facts['lists'])} lists."]
     for name, one in facts["lists"].items():
         lines.append(f"#   {name}: {one['file']} ({one['language']}), sha256 {one['sha256'][:16]}")
     if by := facts.get("translation"):
@@ -95,24 +101,24 @@ def _header(shown: Shown, count: int, records: str) -> list[str]:
     return [*lines, f"# Where each word comes from, and who decided on it: {records}"]
 
 
-def _table(entries: Iterable[Mapping[str, Any]]) -> bytes:
+def _provenance_table(entries: Iterable[Mapping[str, Any]]) -> bytes:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None)
     writer.writerow(_COLUMNS)
     for entry in sorted(entries, key=lambda entry: (entry["word"], entry["shown_as"])):
-        writer.writerow([escape(_flat(entry[name])) for name in _COLUMNS])
+        writer.writerow([escape_cell(_cell_text(entry[name])) for name in _COLUMNS])
     return stream.getvalue().encode()
 
 
-def _flat(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, dict):
         return str(value["all"])
     return " | ".join(value) if isinstance(value, list) else str(value)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write_generated(path: Path, data: bytes) -> None:
     """Write a list, but not over one that somebody made by hand."""
-    if path.exists() and not path.read_bytes().startswith(HEAD.encode()):
+    if path.exists() and not path.read_bytes().startswith(GENERATED_HEADER.encode()):
         raise DataError(
             f"{path} is there already", where=str(path), why="it was not written by this command",
             next="name another file with --output, or move this one away",

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.authoring.wordlists.lists import Settings, free_name, step_specs
-from benchbuilder.config.load import Loaded
+from benchbuilder.authoring.wordlists.lists import WordListSettings, unused_name, word_list_steps
+from benchbuilder.config.load import LoadedRecipe
 from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.registry import find
+from benchbuilder.core.registry import find_kind
 from benchbuilder.core.text.languages import same_language
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.wiring import expand
+from benchbuilder.pipeline.wiring import expand_wiring
 from benchbuilder.sources.terms import TermsSpec
 from benchbuilder.steps.topic import Topic, TopicSpec
 
-FOLDER = "words"
+WORD_LIST_FOLDER = "words"
 """Where word lists are made, in the folder of the build."""
 
 
 @dataclass(frozen=True)
-class Searched:
+class TopicStep:
     """A step `topic` of the recipe: its spec, and the nodes whose rows enter it."""
 
     step: str
@@ -33,49 +33,53 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class Making:
-    """A planned word list: `lists` are its sources, `words` the node of its words ("" without lists), `searched` the
+class WordListPlan:
+    """A planned word list: `lists` are its sources, `words_node` the node of its words ("" without lists), `topic_steps` the
     steps whose rows its words are looked for in.
     """
 
     plan: Plan
     store: Store
     lists: Mapping[str, TermsSpec]
-    words: str
-    searched: tuple[Searched, ...]
+    words_node: str
+    topic_steps: tuple[TopicStep, ...]
 
 
-def plan_words(loaded: Loaded, lists: Mapping[str, TermsSpec], settings: Settings | None, cwd: Path) -> Making | None:
+def plan_word_list(
+    loaded: LoadedRecipe, lists: Mapping[str, TermsSpec], settings: WordListSettings | None, cwd: Path
+) -> WordListPlan | None:
     """The plan of making a list of `lists`, in its place beside the build; ``None`` if there would be nothing to do:
     no lists, and no step that looks for words.
 
     Only what leads to the recipe's `topic` steps is in it. Nothing is run.
     """
     recipe = loaded.recipe
-    wired = expand(recipe)
-    topics = {name: spec for name, spec in recipe.steps.items() if issubclass(find("stage", spec.kind).load(), Topic)}
+    wired = expand_wiring(recipe)
+    topics = {
+        name: spec for name, spec in recipe.steps.items() if issubclass(find_kind("step", spec.kind).load(), Topic)
+    }
     needed = _leading_to(wired, [up for name in topics for up in wired[name].get("each", ())])
     sources = {name: spec for name, spec in recipe.sources.items() if name in needed}
     steps = {name: spec for name, spec in recipe.steps.items() if name in needed}
     words = ""
     if lists and settings is not None:
-        own, words = _making(loaded, lists, settings)
+        own, words = _list_steps(loaded, lists, settings)
         steps |= own
     first = words or next(iter(sources), "")
     if not first:
         return None
-    store = Store(recipe.folder(cwd) / FOLDER)
+    store = Store(recipe.build_folder(cwd) / WORD_LIST_FOLDER)
     checksums = Checksums(store.checksums)
-    plan = make_plan(_with(recipe, {**sources, **lists}, steps, first), store, checksums.of)
+    plan = make_plan(_reduced_recipe(recipe, {**sources, **lists}, steps, first), store, checksums.sha256_of)
     checksums.save()
     searched = [
-        Searched(name, spec, tuple(up for up in wired[name].get("each", ()) if up in plan.nodes))
+        TopicStep(name, spec, tuple(up for up in wired[name].get("each", ()) if up in plan.nodes))
         for name, spec in topics.items()
     ]
-    return Making(plan, store, lists, words, tuple(one for one in searched if one.nodes))
+    return WordListPlan(plan, store, lists, words, tuple(one for one in searched if one.nodes))
 
 
-def _with(recipe: Recipe, sources: Mapping[str, Any], steps: Mapping[str, Any], items: str) -> Recipe:
+def _reduced_recipe(recipe: Recipe, sources: Mapping[str, Any], steps: Mapping[str, Any], items: str) -> Recipe:
     """The recipe with these sources and steps alone."""
     return recipe.model_copy(update={
         "sources": dict(sources), "steps": dict(steps), "items": items, "tasks": {}, "reviews": {}, "outputs": {},
@@ -83,7 +87,9 @@ def _with(recipe: Recipe, sources: Mapping[str, Any], steps: Mapping[str, Any], 
     })  # fmt: skip
 
 
-def _making(loaded: Loaded, lists: Mapping[str, TermsSpec], settings: Settings) -> tuple[dict[str, Any], str]:
+def _list_steps(
+    loaded: LoadedRecipe, lists: Mapping[str, TermsSpec], settings: WordListSettings
+) -> tuple[dict[str, Any], str]:
     """The steps that make the list, and the last of them."""
     language = loaded.recipe.language
     foreign = [
@@ -91,18 +97,18 @@ def _making(loaded: Loaded, lists: Mapping[str, TermsSpec], settings: Settings) 
     ]
     own = [f"sources.{name}" for name in lists if f"sources.{name}" not in foreign]
     taken = {*loaded.recipe.sources, *loaded.recipe.steps, *lists}
-    names = {name: free_name(f"words_{name}", taken) for name in ("translate", "tidy", "merge")}
+    names = {name: unused_name(f"words_{name}", taken) for name in ("translate", "tidy", "merge")}
     entering = [*own, names["translate"]] if foreign else own
     wired: dict[str, Sequence[str]] = {"translate": foreign, "tidy": entering, "merge": [names["tidy"]]}
-    made = step_specs(loaded, settings, wired)
+    made = word_list_steps(loaded, settings, wired)
     return {names[name]: spec for name, spec in made.items()}, names["merge"]
 
 
-def _leading_to(wired: Mapping[str, Mapping[str, Sequence[str]]], names: Sequence[str]) -> set[str]:
+def _leading_to(inputs: Mapping[str, Mapping[str, Sequence[str]]], names: Sequence[str]) -> set[str]:
     needed, todo = set[str](), list(names)
     while todo:
         name = todo.pop()
         if name not in needed:
             needed.add(name)
-            todo += [up for ups in wired.get(name, {}).values() for up in ups]
+            todo += [up for ups in inputs.get(name, {}).values() for up in ups]
     return needed

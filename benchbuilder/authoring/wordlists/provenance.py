@@ -6,46 +6,46 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from benchbuilder.authoring.wordlists.plan import Making
+from benchbuilder.authoring.wordlists.plan import WordListPlan
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core.records.payloads import Term
-from benchbuilder.core.registry import create
-from benchbuilder.core.text.paths import public_name
+from benchbuilder.core.registry import create_from_spec
+from benchbuilder.core.text.paths import public_path
 from benchbuilder.models.base import Model
-from benchbuilder.pipeline.cache_key import spec_parts
+from benchbuilder.pipeline.cache_key import spec_key_inputs
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.sources.terms import Terms
 
 
-def made_terms(making: Making) -> list[Term]:
+def planned_terms(plan: WordListPlan) -> list[Term]:
     """The words that were made, in the order of the lists."""
-    manifest = making.store.manifest(making.words, making.plan.nodes[making.words].key)
-    return [] if manifest is None else [row.payload for row in making.store.rows(manifest)]
+    manifest = plan.store.manifest(plan.words_node, plan.plan.nodes[plan.words_node].key)
+    return [] if manifest is None else [row.payload for row in plan.store.rows(manifest)]
 
 
-def facts_of(making: Making, recipe: Recipe) -> dict[str, Any]:
+def list_provenance(plan: WordListPlan, recipe: Recipe) -> dict[str, Any]:
     """The recipe, the lists with their checksums, who translated, and the settings: plain JSON data."""
-    checksums = Checksums(making.store.checksums)
+    checksums = Checksums(plan.store.checksums)
     lists: dict[str, Any] = {}
-    for name, spec in making.lists.items():
-        files = {ref.path: checksums.of(ref.file) for ref in Terms(spec, name, recipe.language).files()}
+    for name, spec in plan.lists.items():
+        files = {ref.path: checksums.sha256_of(ref.file) for ref in Terms(spec, name, recipe.language).files()}
         described = {key: value for key in ("title", "licence", "url", "citation") if (value := getattr(spec, key))}
         lists[name] = {
-            "file": public_name(spec.path.path), "language": spec.language or recipe.language,
-            "sha256": checksums.of(spec.path.file), **({"files": files} if len(files) > 1 else {}), **described,
+            "file": public_path(spec.path.path), "language": spec.language or recipe.language,
+            "sha256": checksums.sha256_of(spec.path.file), **({"files": files} if len(files) > 1 else {}), **described,
         }  # fmt: skip
-    steps = {name: spec for name, spec in making.plan.recipe.steps.items()
+    steps = {name: spec for name, spec in plan.plan.recipe.steps.items()
              if spec.kind in ("translate", "tidy_term", "merge_terms")}  # fmt: skip
     translation = [
         part for spec in steps.values() if spec.kind == "translate" for part in _translation(spec, checksums)
     ]
-    settings = {spec.kind: _told(spec_parts(spec, checksums.of)) for spec in steps.values()}
-    return {"recipe": recipe.benchmark, "language": recipe.language, "lists": lists, "translation": translation,
+    settings = {spec.kind: _explicit_settings(spec_key_inputs(spec, checksums.sha256_of)) for spec in steps.values()}
+    return {"recipe": recipe.benchmark_name, "language": recipe.language, "lists": lists, "translation": translation,
             "settings": settings}  # fmt: skip
 
 
-def _told(parts: Mapping[str, str]) -> dict[str, Any]:
+def _explicit_settings(parts: Mapping[str, str]) -> dict[str, Any]:
     """The settings of a step that are set, but for files and the model, which are told elsewhere."""
     read = {key: json.loads(part) for key, part in parts.items() if not key.startswith(("file ", "model"))}
     return {key: value for key, value in read.items() if value not in (None, [], "") and not key.endswith(" (order)")}
@@ -55,13 +55,15 @@ def _translation(spec: Any, checksums: Checksums) -> list[Mapping[str, str]]:
     """The dictionary and the model of a translation, with the hashes of what they were given."""
     found: list[Mapping[str, str]] = []
     if spec.dictionary is not None and spec.strategy != "model":
-        found.append({"name": _file_name(spec.dictionary), "sha256": checksums.of(spec.dictionary.file)})
+        found.append({"name": _file_name(spec.dictionary), "sha256": checksums.sha256_of(spec.dictionary.file)})
     if spec.strategy != "rules" and spec.model is not None and spec.model.kind != "none":
-        model: Model = create("model", spec.model)
-        prompt = {"prompt": spec.prompt.path, "prompt_sha256": checksums.of(spec.prompt.file)} if spec.prompt else {}
+        model: Model = create_from_spec("model", spec.model)
+        prompt = (
+            {"prompt": spec.prompt.path, "prompt_sha256": checksums.sha256_of(spec.prompt.file)} if spec.prompt else {}
+        )
         found.append({"name": model.label, **prompt})
     return found
 
 
 def _file_name(ref: FileRef) -> str:
-    return public_name(ref.path)
+    return public_path(ref.path)

@@ -19,17 +19,17 @@ from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Font
 
-from benchbuilder.annotation.sheets.cells import escape, folded, unescape
+from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace, unescape_formula
 from benchbuilder.annotation.sheets.sheets import csv_bytes
-from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, without_dates
-from benchbuilder.authoring.wordlists.count_hits import SAMPLES, Hits
-from benchbuilder.core.display import clipped
+from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, strip_archive_dates
+from benchbuilder.authoring.wordlists.count_hits import SAMPLES, MatchCounts
+from benchbuilder.core.display import head_excerpt
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Term
-from benchbuilder.core.text.tables import csv_lines
+from benchbuilder.core.text.tables import csv_rows
 
-Decision = Literal["keep", "drop"]
-OWN = ("keep", "word", "correction", "comment", "by")
+WordDecisionValue = Literal["keep", "drop"]
+DECISION_COLUMNS = ("keep", "word", "correction", "comment", "by")
 """The first columns: all but `word` are for people to fill in."""
 _YES, _NO = {"keep", "yes", "y", "1", "true", "x"}, {"drop", "no", "n", "0", "false"}
 _OTHERS_TOO = " [others too]"
@@ -37,77 +37,81 @@ _MOST_PROBLEMS = 10
 
 
 @dataclass(frozen=True)
-class Shown:
+class SheetContent:
     """What a sheet shows: rows of cells by column, and their digest, which is its name."""
 
     rows: tuple[Mapping[str, str], ...]
     facts: Mapping[str, Any]
     digest: str
 
-    def keys(self) -> dict[str, Mapping[str, str]]:
+    def rows_by_key(self) -> dict[str, Mapping[str, str]]:
         """The rows by their keys."""
         return {f"{self.digest[:12]}-{_digest(row)[:12]}": row for row in self.rows}
 
 
 @dataclass
-class Decided:
+class WordDecision:
     """What people said of a word: what becomes of it, as which word, and who said so."""
 
     word: str
-    decision: Decision | None = None
+    decision: WordDecisionValue | None = None
     correction: str = ""
     comment: str = ""
-    by: str = ""
-    where: str = ""
+    reviewer: str = ""
+    location: str = ""
 
 
 @dataclass
-class Answers:
+class FilledSheet:
     """A filled sheet: the digest of what it showed, and what was decided by key; `problems` says what is wrong."""
 
     digest: str = ""
-    rows: dict[str, Decided] = field(default_factory=dict[str, Decided])
+    rows: dict[str, WordDecision] = field(default_factory=dict[str, WordDecision])
     problems: list[str] = field(default_factory=list[str])
 
 
-def shown_rows(terms: Sequence[Term], hits: Hits, facts: Mapping[str, Any], least: int = 0) -> Shown:
-    """What a sheet shows of `terms` and their `hits`: those first that hit most. `facts` say how they were made.
+def sheet_content(
+    terms: Sequence[Term], match_counts: MatchCounts, facts: Mapping[str, Any], min_matches: int = 0
+) -> SheetContent:
+    """What a sheet shows of `terms` and their `match_counts`: those first that hit most. `facts` say how they were made.
 
-    Words that hit fewer than `least` rows are not shown, and named in the facts.
+    Words that hit fewer than `min_matches` rows are not shown, and named in the facts.
     """
-    totals: list[int] = hits.in_all().tolist()
-    if least:
-        left_out = sorted(term.text for term, total in zip(terms, totals, strict=True) if total < least)
-        facts = {**facts, "least_hits": least, "left_out": left_out}
+    totals: list[int] = match_counts.totals().tolist()
+    if min_matches:
+        left_out = sorted(term.text for term, total in zip(terms, totals, strict=True) if total < min_matches)
+        facts = {**facts, "least_hits": min_matches, "left_out": left_out}
     order = sorted(range(len(terms)), key=lambda at: (-totals[at], terms[at].text))
     rows: list[dict[str, str]] = []
-    for at in (at for at in order if totals[at] >= least):
-        flat = terms[at].flat()
+    for at in (at for at in order if totals[at] >= min_matches):
+        flat = terms[at].flat_cells()
         row = {"word": flat.pop("text"), **flat, "hits": str(totals[at])}
-        row |= {f"hits {name}": str(int(counts[at])) for name, counts in hits.counts.items()}
-        row["alone"] = str(int(hits.alone[at]))
-        samples = hits.samples[at]
+        row |= {f"hits {name}": str(int(counts[at])) for name, counts in match_counts.counts.items()}
+        row["alone"] = str(int(match_counts.only_match_counts[at]))
+        samples = match_counts.samples[at]
         for number in range(SAMPLES):
             row[f"sample_{number + 1}"] = _sample(samples[number]) if number < len(samples) else ""
         rows.append(row)
-    return Shown(tuple(rows), dict(facts), _digest([rows, facts]))
+    return SheetContent(tuple(rows), dict(facts), _digest([rows, facts]))
 
 
 def _sample(sample: Any) -> str:
-    return f"{sample.text} [{sample.where}]" + ("" if sample.alone else _OTHERS_TOO)
+    return f"{sample.text} [{sample.location}]" + ("" if sample.alone else _OTHERS_TOO)
 
 
-def sheet_bytes(shown: Shown, xlsx: bool, former: Mapping[str, Decided] | None = None) -> bytes:
-    """The sheet, as CSV or as XLSX; what was decided before of the same word (`former`) stands in it."""
-    keyed = shown.keys()
+def render_word_sheet(
+    content: SheetContent, xlsx: bool, earlier_decisions: Mapping[str, WordDecision] | None = None
+) -> bytes:
+    """The sheet, as CSV or as XLSX; what was decided before of the same word (`earlier_decisions`) stands in it."""
+    keyed = content.rows_by_key()
     names = list(next(iter(keyed.values()), {"word": ""}))
-    header = [*OWN, *(name for name in names if name != "word"), "key"]
+    header = [*DECISION_COLUMNS, *(name for name in names if name != "word"), "key"]
     lines = [header]
     for key, row in keyed.items():
-        said = (former or {}).get(row["word"], Decided(row["word"]))
+        said = (earlier_decisions or {}).get(row["word"], WordDecision(row["word"]))
         cells = {**row, "key": key, "keep": said.decision or "", "correction": said.correction,
-                 "comment": said.comment, "by": said.by}  # fmt: skip
-        lines.append([escape(cells.get(name, "")) for name in header])
+                 "comment": said.comment, "by": said.reviewer}  # fmt: skip
+        lines.append([escape_formula(cells.get(name, "")) for name in header])
     return _workbook(lines) if xlsx else csv_bytes(lines)
 
 
@@ -125,7 +129,7 @@ def _workbook(lines: Sequence[Sequence[str]]) -> bytes:
         sheet.append(cells)
     stream = io.BytesIO()
     book.save(stream)
-    return without_dates(stream.getvalue())
+    return strip_archive_dates(stream.getvalue())
 
 
 def _cell(sheet: Any, text: str) -> Any:
@@ -136,14 +140,14 @@ def _cell(sheet: Any, text: str) -> Any:
     return cell
 
 
-def read_sheet(path: Path) -> Answers:
+def read_word_sheet(path: Path) -> FilledSheet:
     """What people wrote into a sheet; DataError if it is none."""
     lines = _lines(path)
-    header = [folded(cell).lower() for cell in lines[0]]
-    places = {name: header.index(name) for name in (*OWN, "key") if name in header}
-    answers = Answers()
+    header = [fold_whitespace(cell).lower() for cell in lines[0]]
+    places = {name: header.index(name) for name in (*DECISION_COLUMNS, "key") if name in header}
+    answers = FilledSheet()
     for number, line in enumerate(lines[1:], start=2):
-        cells = {name: unescape(line[at].strip()) if at < len(line) else "" for name, at in places.items()}
+        cells = {name: unescape_formula(line[at].strip()) if at < len(line) else "" for name, at in places.items()}
         if not any(cell.strip() for cell in line):
             continue
         where = f"{path.name}:{number}"
@@ -154,31 +158,33 @@ def read_sheet(path: Path) -> Answers:
     return answers
 
 
-def _read(cells: Mapping[str, str], where: str, answers: Answers) -> None:
+def _read(cells: Mapping[str, str], where: str, filled_sheet: FilledSheet) -> None:
     digest = cells["key"].partition("-")[0]
-    answers.digest = answers.digest or digest
-    if digest != answers.digest:
-        answers.problems.append(f"{where}: the row is of another sheet")
-    elif cells["key"] in answers.rows:
-        answers.problems.append(f"{where}: the same row stands at {answers.rows[cells['key']].where} too")
+    filled_sheet.digest = filled_sheet.digest or digest
+    if digest != filled_sheet.digest:
+        filled_sheet.problems.append(f"{where}: the row is of another sheet")
+    elif cells["key"] in filled_sheet.rows:
+        filled_sheet.problems.append(f"{where}: the same row stands at {filled_sheet.rows[cells['key']].location} too")
     else:
         said = unicodedata.normalize("NFKC", cells.get("keep", "")).strip().casefold()
-        decision: Decision | None = "keep" if said in _YES else "drop" if said in _NO else None
+        decision: WordDecisionValue | None = "keep" if said in _YES else "drop" if said in _NO else None
         if said and decision is None:
-            answers.problems.append(f"{where}: {clipped(said, 20)!r} in the column keep is neither keep nor drop")
-        correction = folded(cells.get("correction", ""))
+            filled_sheet.problems.append(
+                f"{where}: {head_excerpt(said, 20)!r} in the column keep is neither keep nor drop"
+            )
+        correction = fold_whitespace(cells.get("correction", ""))
         if correction and decision == "drop":
-            answers.problems.append(f"{where}: the word is dropped and corrected at once")
-        answers.rows[cells["key"]] = Decided(
+            filled_sheet.problems.append(f"{where}: the word is dropped and corrected at once")
+        filled_sheet.rows[cells["key"]] = WordDecision(
             cells.get("word", ""), decision or ("keep" if correction and not said else None), correction,
-            folded(cells.get("comment", "")), folded(cells.get("by", "")), where,
+            fold_whitespace(cells.get("comment", "")), fold_whitespace(cells.get("by", "")), where,
         )  # fmt: skip
 
 
 def _lines(path: Path) -> list[list[str]]:
     try:
         data = path.read_bytes()
-        sheets = [csv_lines(data, _is_header)] if path.suffix.lower() != ".xlsx" else list(read_workbook(data).values())
+        sheets = [csv_rows(data, _is_header)] if path.suffix.lower() != ".xlsx" else list(read_workbook(data).values())
     except (OSError, UnreadableWorkbookError) as error:
         raise DataError("the sheet cannot be read", where=str(path), why=str(error), next="name the sheet") from error
     found = next((lines for lines in sheets if lines and _is_header(lines[0])), None)
@@ -191,28 +197,34 @@ def _lines(path: Path) -> list[list[str]]:
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    return {"keep", "word", "key"} <= {folded(cell).lower() for cell in cells}
+    return {"keep", "word", "key"} <= {fold_whitespace(cell).lower() for cell in cells}
 
 
-def decisions(shown: Shown, answers: Answers, undecided: Decision | None, by: str, path: Path) -> dict[str, Decided]:
+def decisions_by_word(
+    content: SheetContent, filled_sheet: FilledSheet, undecided: WordDecisionValue | None, reviewer: str, path: Path
+) -> dict[str, WordDecision]:
     """What was decided of every word that was shown, by word; DataError if something is wrong or open.
 
-    `undecided` is what becomes of words that nobody decided on, `by` who decided where a row does not say it.
+    `undecided` is what becomes of words that nobody decided on, `reviewer` who decided where a row does not say it.
     """
-    problems = list(answers.problems)
-    rows = shown.keys()
-    problems += [f"{said.where}: this row was not shown" for key, said in answers.rows.items() if key not in rows]
-    found: dict[str, Decided] = {}
+    problems = list(filled_sheet.problems)
+    rows = content.rows_by_key()
+    problems += [
+        f"{said.location}: this row was not shown" for key, said in filled_sheet.rows.items() if key not in rows
+    ]
+    found: dict[str, WordDecision] = {}
     open_words: list[str] = []
     for key, row in rows.items():
-        said = answers.rows.get(key, Decided(row["word"]))
-        if folded(said.word) != folded(row["word"]):
-            problems.append(f"{said.where}: the word was {row['word']!r}: write another one into the column correction")
+        said = filled_sheet.rows.get(key, WordDecision(row["word"]))
+        if fold_whitespace(said.word) != fold_whitespace(row["word"]):
+            problems.append(
+                f"{said.location}: the word was {row['word']!r}: write another one into the column correction"
+            )
         if said.decision is None and undecided is None:
             open_words.append(row["word"])
-        found[row["word"]] = Decided(
+        found[row["word"]] = WordDecision(
             row["word"], said.decision or undecided, said.correction, said.comment,
-            (said.by or by) if said.decision else "", said.where,
+            (said.reviewer or reviewer) if said.decision else "", said.location,
         )  # fmt: skip
     if open_words:
         few = ", ".join(open_words[:5]) + (", ..." if len(open_words) > 5 else "")
@@ -226,20 +238,20 @@ def decisions(shown: Shown, answers: Answers, undecided: Decision | None, by: st
     return found
 
 
-def keep_shown(shown: Shown, folder: Path) -> Path:
+def save_sheet_content(content: SheetContent, folder: Path) -> Path:
     """Keep what a sheet shows, so that the sheet can be taken back; the file."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{shown.digest[:12]}.json"
-    text = json.dumps({"facts": shown.facts, "rows": shown.rows}, ensure_ascii=False, indent=1)
+    path = folder / f"{content.digest[:12]}.json"
+    text = json.dumps({"facts": content.facts, "rows": content.rows}, ensure_ascii=False, indent=1)
     draft = path.with_suffix(".tmp")
     draft.write_text(text + "\n", encoding="utf-8")
     draft.replace(path)
     return path
 
 
-def find_shown(answers: Answers, folder: Path, path: Path) -> Shown:
+def find_sheet_content(filled_sheet: FilledSheet, folder: Path, path: Path) -> SheetContent:
     """What the sheet showed; DataError if it is not known here, or was changed."""
-    file = folder / f"{answers.digest}.json"
+    file = folder / f"{filled_sheet.digest}.json"
     try:
         data: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -247,8 +259,8 @@ def find_shown(answers: Answers, folder: Path, path: Path) -> Shown:
             "nobody here knows what this sheet showed", where=str(path), why=f"there is no {file}",
             next="give the words by which it was written, or write it again: benchbuild words collect",
         ) from error  # fmt: skip
-    shown = Shown(tuple(data["rows"]), data["facts"], _digest([data["rows"], data["facts"]]))
-    if not shown.digest.startswith(answers.digest):
+    shown = SheetContent(tuple(data["rows"]), data["facts"], _digest([data["rows"], data["facts"]]))
+    if not shown.digest.startswith(filled_sheet.digest):
         raise DataError("what the sheet showed was changed", where=str(file), next="write the sheet again")
     return shown
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, Knob, Spec
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
@@ -37,7 +37,7 @@ class GuidingQuestion(Spec):
       lie further apart than `tolerance`, or on different sides of `threshold` (on or above it, and below it)
     - ``text``: free text of at most `max_chars` characters in a field of `lines` lines; never in dispute
 
-    A question that is not `required` may be left empty.
+    A question that is not `gating_questions` may be left empty.
     """
 
     order: int
@@ -52,10 +52,10 @@ class GuidingQuestion(Spec):
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.25
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     max_chars: Annotated[int, Field(ge=1, le=100_000)] = 4000
-    lines: Annotated[int, Knob(), Field(ge=1, le=40)] = 3
+    lines: Annotated[int, RuntimeOption(), Field(ge=1, le=40)] = 3
 
     @model_validator(mode="after")
-    def _fits(self) -> GuidingQuestion:
+    def _check_consistency(self) -> GuidingQuestion:
         if self.answer == "scale" and len(self.options) < 2:
             raise ValueError("options: a scale needs at least two, each a whole number with what it means")
         if self.answer != "scale" and self.options:
@@ -79,7 +79,7 @@ class BootstrapSpec(Spec):
     seed: Annotated[int, Field(ge=0)]
 
 
-class JudgingSpec(KindSpec, ABC):
+class AnnotationSpec(KindSpec, ABC):
     """Who judges what, and what is kept.
 
     `keep` maps guiding questions to the decision that they must have: just that one if the answer is binary, that or
@@ -102,8 +102,8 @@ class JudgingSpec(KindSpec, ABC):
     bootstrap: BootstrapSpec
 
     @model_validator(mode="after")
-    def _asks(self) -> JudgingSpec:
-        asked = self.asked()
+    def _check_questions(self) -> AnnotationSpec:
+        asked = self.questions_about()
         if not asked:
             raise ValueError("questions: at least one guiding question must be asked")
         for what, values in (("order", [q.order for q in asked.values()]), ("text", [q.text for q in asked.values()])):
@@ -111,31 +111,31 @@ class JudgingSpec(KindSpec, ABC):
                 raise ValueError(f"questions: two guiding questions have the same {what}")
         if unknown := sorted(set(self.keep) - set(self.questions)):
             raise ValueError(f"keep: there is no question {', '.join(unknown)} (questions: {', '.join(asked)})")
-        for name, value in (self.required("claim") | self.required("evidence")).items():
+        for name, value in (self.gating_questions("claim") | self.gating_questions("evidence")).items():
             question = asked[name]
             allowed = {"binary": {0.0, 1.0}, "scale": {float(option) for option in question.options}}
             if not question.required:
                 raise ValueError(f"keep: {name} cannot be a gate, as it may be left empty (required: false)")
             if question.answer == "text" or value not in allowed.get(question.answer, {value}):
                 raise ValueError(f"keep: {name} cannot be {value:g}: its answer is {question.answer}")
-        if self.rule == "adjudicate" and self.votes_each() < 2 and any(q.answer != "text" for q in asked.values()):
+        if self.rule == "adjudicate" and self.votes_per_task() < 2 and any(q.answer != "text" for q in asked.values()):
             raise ValueError("rule: adjudicate needs at least two annotators a thing; with one, write rule: mean")
         return self
 
     @abstractmethod
-    def votes_each(self) -> int:
+    def votes_per_task(self) -> int:
         """How many annotators judge each thing."""
 
-    def shown(self) -> dict[str, str]:
+    def display_fields(self) -> dict[str, str]:
         """Names of the fields that people are shown, with their labels, in order."""
         return {name: label for name, label in self.fields.items() if label is not None}
 
-    def asked(self, subject: str = "") -> dict[str, GuidingQuestion]:
+    def questions_about(self, subject: str = "") -> dict[str, GuidingQuestion]:
         """The guiding questions that are asked (about `subject`, if given), in their order."""
         found = [(name, q) for name, q in self.questions.items() if q is not None and subject in ("", q.subject)]
         return dict(sorted(found, key=lambda pair: pair[1].order))
 
-    def required(self, subject: str) -> dict[str, float]:
+    def gating_questions(self, subject: str) -> dict[str, float]:
         """The gating questions about `subject` in their order, with the decision that keeps."""
-        pairs: list[tuple[str, Any]] = [(name, self.keep.get(name)) for name in self.asked(subject)]
+        pairs: list[tuple[str, Any]] = [(name, self.keep.get(name)) for name in self.questions_about(subject)]
         return {name: value for name, value in pairs if value is not None}

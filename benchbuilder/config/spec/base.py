@@ -17,12 +17,12 @@ class Spec(BaseModel):
 
 
 @dataclass(frozen=True)
-class Knob:
+class RuntimeOption:
     """Marks a field that changes how a step runs but not what it writes; knobs are left out of keys."""
 
 
 @dataclass(frozen=True)
-class Label(Knob):
+class DescriptiveField(RuntimeOption):
     """Marks a field that only describes (title, licence): left out of keys too, but part of the resolved recipe."""
 
 
@@ -35,14 +35,14 @@ class Slot:
 
 
 class FileRef(Spec):
-    """A file or folder that a recipe refers to: `path` as written, `at` where it was found (absolute).
+    """A file or folder that a recipe refers to: `path` as written, `resolved_path` where it was found (absolute).
 
-    A plain string in YAML is a path. The loader fills `at` by resolving the path against the file that wrote it;
-    in Python, `at` is taken from `path`.
+    A plain string in YAML is a path. The loader fills `resolved_path` by resolving the path against the file that wrote it;
+    in Python, `resolved_path` is taken from `path`.
     """
 
     path: str
-    at: str = ""
+    resolved_path: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -52,7 +52,7 @@ class FileRef(Spec):
     @property
     def file(self) -> Path:
         """Where the file is on this machine."""
-        return Path(self.at or self.path)
+        return Path(self.resolved_path or self.path)
 
 
 class PromptRef(FileRef):
@@ -98,7 +98,7 @@ class StepSpec(KindSpec):
         return data
 
 
-def file_refs(spec: BaseModel) -> Iterator[FileRef]:
+def list_file_refs(spec: BaseModel) -> Iterator[FileRef]:
     """Every file that a spec refers to."""
     for name in type(spec).model_fields:
         yield from _refs(getattr(spec, name))
@@ -108,7 +108,7 @@ def _refs(value: Any) -> Iterator[FileRef]:
     if isinstance(value, FileRef):
         yield value
     elif isinstance(value, BaseModel):
-        yield from file_refs(value)
+        yield from list_file_refs(value)
     elif isinstance(value, Mapping):
         for inner in value.values():
             yield from _refs(inner)

@@ -27,6 +27,6 @@ def open_casing(spec: CasingSpec | None) -> Casing | None:
     return Casing(load_words(spec.names.file) if spec.names is not None else (), spec.keep)
 
 
-def open_forms(files: Sequence[FileRef], parts: Mapping[str, str] | None = None) -> WordForms:
+def open_word_forms(files: Sequence[FileRef], parts: Mapping[str, str] | None = None) -> WordForms:
     """The word forms in `files`, beside `parts` of patterns; DataError if one cannot be read."""
     return WordForms.read([ref.file for ref in files], parts)

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from benchbuilder.config.spec.annotation import BootstrapSpec, Name
-from benchbuilder.config.spec.base import FileRef, Knob, PromptRef, Slot, Spec
+from benchbuilder.config.spec.base import FileRef, PromptRef, RuntimeOption, Slot, Spec
 from benchbuilder.config.spec.model import Sampling
 
-Share = Annotated[float, Field(gt=0, lt=1)]
+Proportion = Annotated[float, Field(gt=0, lt=1)]
 
 
 class TrainingSpec(Spec):
@@ -28,7 +28,7 @@ class TrainingSpec(Spec):
     scorer: Name
     split: Literal["by_model", "by_question", "both"] = "both"
     models: tuple[str, ...] = ()
-    held_out: Share
+    held_out: Proportion
     near: Annotated[float, Field(gt=0, le=1)]
     synthetic: tuple[Name, ...] = ()
     synthetic_weight: Annotated[float, Field(gt=0, le=1)]
@@ -67,11 +67,11 @@ class EvaluationSpec(Spec):
     """Whether judges score although they were made for another rubric or another language."""
     published: FileRef | None = None
     """Figures that others published, shown beside ours and marked as theirs."""
-    published_judges: Annotated[FileRef | None, Knob()] = None
+    published_judges: Annotated[FileRef | None, RuntimeOption()] = None
     """The same of judges."""
-    probes: Annotated[FileRef | None, Knob()] = None
+    probes: Annotated[FileRef | None, RuntimeOption()] = None
     """By what texts judges are probed for bias."""
     outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
     bootstrap: BootstrapSpec
-    dir: Annotated[str | None, Knob()] = None
+    dir: Annotated[str | None, RuntimeOption()] = None
     """Folder of the evaluation; default ``evaluation`` in the folder of the build."""

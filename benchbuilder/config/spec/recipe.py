@@ -12,42 +12,42 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, Knob, Slot, Spec, StepSpec
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.config.spec.review_project import ReviewSpec
+from benchbuilder.config.spec.review_project import ReviewProjectSpec
 from benchbuilder.core.errors import Problem, RecipeError
 
 
 class RunSpec(Spec):
     """How a build runs here: all knobs, none of them changes what is written."""
 
-    dir: Annotated[str | None, Knob()] = None
+    dir: Annotated[str | None, RuntimeOption()] = None
     """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
-    workers: Annotated[int | None, Knob(), Field(ge=1, le=4096)] = None
+    workers: Annotated[int | None, RuntimeOption(), Field(ge=1, le=4096)] = None
     """How many shards are made at the same time; ``null``: as many as there are cores."""
-    shard_rows: Annotated[int, Knob(), Field(ge=1)] = 50_000
+    shard_rows: Annotated[int, RuntimeOption(), Field(ge=1)] = 50_000
     """Rows per shard; a step commits shard by shard."""
-    memory_mb: Annotated[int, Knob(), Field(ge=100)] = 1_000
+    memory_mb: Annotated[int, RuntimeOption(), Field(ge=100)] = 1_000
     """Megabytes that the shards at work may take together, on top of what Python and its libraries take in each
     process. Shards whose rows are long are cut smaller, so that they fit."""
-    executor: Annotated[Any, Knob(), Slot("executor")] = KindSpec(kind="local")
+    executor: Annotated[Any, RuntimeOption(), Slot("executor")] = KindSpec(kind="local")
     """Who makes the shards, and where."""
 
 
-class Budget(Spec):
+class BudgetSpec(Spec):
     """Hard caps on what model calls may cost, over all runs of this build: knobs, they stop a build and shape none."""
 
-    usd: Annotated[float | None, Knob(), Field(gt=0)] = None
+    usd: Annotated[float | None, RuntimeOption(), Field(gt=0)] = None
     """US dollars, by the table of prices of each model; needs a price for every model that is called."""
-    tokens: Annotated[int | None, Knob(), Field(gt=0)] = None
+    tokens: Annotated[int | None, RuntimeOption(), Field(gt=0)] = None
     """Tokens of prompts and replies together."""
 
 
-class Threshold(Spec):
+class ToleranceSpec(Spec):
     """Limits that the recipe sets on its own results."""
 
     failed_rows: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Share of a step's tickets that may fail before the build stops with exit code 5."""
+    """Share of a step's branches that may fail before the build stops with exit code 5."""
 
 
 class CardSpec(Spec):
@@ -110,19 +110,19 @@ class Recipe(Spec):
     tokenizer: Annotated[Any, Slot("tokenizer")]
     model: Annotated[Any, Slot("model")]
     retriever: Annotated[Any, Slot("retriever")]
-    annotation: Annotated[Any, Slot("votes")]
-    steps: Annotated[dict[str, Any], Slot("stage")]
+    annotation: Annotated[Any, Slot("annotation")]
+    steps: Annotated[dict[str, Any], Slot("step")]
     items: str = ""
     """The step whose rows are the benchmark."""
     tasks: dict[Name, TaskSpec] = {}
     """Instead of `items`: the tasks that the benchmark is made of, by name."""
-    reviews: dict[Name, ReviewSpec] = {}
+    reviews: dict[Name, ReviewProjectSpec] = {}
     """Further work for people in the review app, by name; no step depends on it."""
     evaluation: EvaluationSpec | None = None
     """How models are evaluated on the items; no step of the build depends on it."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]
-    tolerate: Threshold = Threshold()
-    budget: Budget = Budget()
+    tolerate: ToleranceSpec = ToleranceSpec()
+    budget: BudgetSpec = BudgetSpec()
     card: CardSpec
     run: RunSpec = RunSpec()
 
@@ -144,7 +144,7 @@ class Recipe(Spec):
         """The recipe of one task alone: its items, evaluation and outputs; RecipeError if there is no such task."""
         if name not in self.tasks:
             allowed = ", ".join(self.tasks) or "none: this recipe has one benchmark"
-            raise RecipeError([Problem("there is no such task", key="tasks", found=name, allowed=allowed)])
+            raise RecipeError([Problem("there is no such task", key="tasks", actual=name, allowed=allowed)])
         task = self.tasks[name]
         outputs = {name: spec for name, spec in {**self.outputs, **task.outputs}.items() if spec is not None}
         card = self.card.model_copy(update={"title": f"{self.card.title}: {task.title or name}"})
@@ -156,21 +156,21 @@ class Recipe(Spec):
         """The recipe of each task by name; of a recipe without tasks itself, under an empty name."""
         return {name: self.for_task(name) for name in self.tasks} or {"": self}
 
-    def node(self, name: str) -> KindSpec:
+    def node_spec(self, name: str) -> KindSpec:
         """The spec of source or step `name`."""
         return self.sources[name] if name in self.sources else self.steps[name]
 
-    def wired(self, name: str) -> StepSpec:
+    def step_spec(self, name: str) -> StepSpec:
         """The spec of step `name`."""
         return self.steps[name]
 
     @property
-    def benchmark(self) -> str:
+    def benchmark_name(self) -> str:
         """What it builds: its name, and its variant."""
         return f"{self.name}-{self.variant}" if self.variant else self.name
 
-    def folder(self, cwd: Path) -> Path:
+    def build_folder(self, cwd: Path) -> Path:
         """The folder of the build."""
         if self.run.dir is not None:
             return cwd / self.run.dir
-        return cwd / "builds" / self.benchmark
+        return cwd / "builds" / self.benchmark_name

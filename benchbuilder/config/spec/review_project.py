@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from benchbuilder.config.spec.annotation import JudgingSpec, Name
-from benchbuilder.config.spec.base import FileRef, Knob, Spec
+from benchbuilder.config.spec.annotation import AnnotationSpec, Name
+from benchbuilder.config.spec.base import FileRef, RuntimeOption, Spec
 
 
 class GoldSpec(Spec):
@@ -22,7 +22,7 @@ class GoldSpec(Spec):
     every: Annotated[int, Field(ge=1)] = 10
 
 
-class ProjectSpec(JudgingSpec):
+class ProjectSpec(AnnotationSpec):
     """One body of work in the app: what is shown, what is asked, of how many people.
 
     `heading` and `paragraph` are the words for the task and for a paragraph. `guideline` is a Markdown file that stands
@@ -36,11 +36,11 @@ class ProjectSpec(JudgingSpec):
     paragraph: str
     per_task: Annotated[int, Field(ge=1, le=20)]
     guideline: FileRef | None = None
-    suggested_seconds: Annotated[int | None, Knob(), Field(ge=1)] = None
-    min_seconds: Annotated[int | None, Knob(), Field(ge=0)] = None
+    suggested_seconds: Annotated[int | None, RuntimeOption(), Field(ge=1)] = None
+    min_seconds: Annotated[int | None, RuntimeOption(), Field(ge=0)] = None
     gold: GoldSpec | None = None
 
-    def votes_each(self) -> int:
+    def votes_per_task(self) -> int:
         """How many annotators judge each task."""
         return self.per_task
 
@@ -66,7 +66,7 @@ class TaskRowsSpec(Spec):
     by: str | None = None
 
 
-class ReviewSpec(ProjectSpec):
+class ReviewProjectSpec(ProjectSpec):
     """A body of work that is not the annotation of candidates: ratings of answers, forms, free-text answers."""
 
     kind: str = "review"

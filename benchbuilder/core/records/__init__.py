@@ -1,1 +1,1 @@
-"""What flows between steps: the envelope, the roles in flow order, payloads, fates and tables."""
+"""What flows between steps: the envelope, the roles in flow order, payloads, outcomes and tables."""

@@ -1,4 +1,4 @@
-"""Fates: what becomes of a ticket. Each ticket (row, slot) has exactly one."""
+"""Fates: what becomes of a branch. Each branch (row, slot) has exactly one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchbuilder.core.records.row import Row
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The ticket became `row`."""
+    """The branch became `row`."""
 
     row: Row
     slot: str = ""
@@ -22,7 +22,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The ticket was dropped for a `reason` of the stage's closed list; `detail` says what was seen."""
+    """The branch was dropped for a `reason` of the stage's closed list; `detail` says what was seen."""
 
     reason: str
     detail: str = ""
@@ -39,17 +39,17 @@ class NotApplicable:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something went wrong that may go right next time; the next run retries the ticket."""
+    """Something went wrong that may go right next time; the next run retries the branch."""
 
     error: str
     slot: str = ""
 
 
-Fate = Kept | Dropped | NotApplicable | Failed
+Outcome = Kept | Dropped | NotApplicable | Failed
 
 
 @dataclass(slots=True)
-class Screened:
+class FilterResult:
     """What a filter says of a table: for each row ``None`` (kept) or a reason, and a detail ("" where kept).
 
     Both may be lists or Arrow arrays of strings (null for ``None``), plain or by a dictionary.
@@ -63,31 +63,31 @@ class Screened:
 
 
 @dataclass(slots=True)
-class Gathered:
-    """What a gather made: for each row id of its `each` port its fates, for the other ports what it did not use.
+class GatherResult:
+    """What a gather made: for each row id of its `each` port its outcomes, for the other ports what it did not use.
 
     A row of a `whole` port that stands in no output's `parents` must be in ``unused[port]`` with a reason.
     `notes` is plain JSON data about the step as a whole (agreement, survivors), stored in its manifest.
     """
 
-    fates: list[tuple[str, list[Fate]]]
+    outcomes: list[tuple[str, list[Outcome]]]
     unused: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SourceUnit:
     """One unit of a source file: what was read from it. `file` is the file as the recipe names it, `line` from 1."""
 
     file: str
     line: int
-    fate: Kept | Dropped
+    outcome: Kept | Dropped
 
 
 @dataclass(frozen=True, slots=True)
 class EndOfFile:
     """A source file was read to its end. `units` counts its units; `used` how many of an auxiliary file's rows were
-    used (auxiliary files are joined into the driving one, and their rows make no tickets of their own)."""
+    used (auxiliary files are joined into the driving one, and their rows make no branches of their own)."""
 
     file: str
     units: int

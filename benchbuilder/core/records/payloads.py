@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from benchbuilder.core.records.row import Frozen, Row
+from benchbuilder.core.records.row import FrozenModel, Row
 
 
-class Payload(Frozen):
+class Payload(FrozenModel):
     """Domain data inside a Fact or an Item; a frozen model registered as a kind of the slot `payload`.
 
     All fields must be strings, numbers, booleans, nested frozen models or tuples of these, with defaults only for
@@ -30,10 +30,10 @@ class Payload(Frozen):
         """The same payload with `convert` applied to every natural-language text."""
 
     @abstractmethod
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column of a TSV or CSV."""
 
-    def asked(self) -> dict[str, Any]:
+    def prompt_fields(self) -> dict[str, Any]:
         """What a model that answers an item of this payload may be shown: plain data for prompts, never the answer.
 
         The same keys for every row: they are the variables that a prompt may use.
@@ -42,7 +42,7 @@ class Payload(Frozen):
         question = "".join((*texts.get("context", ()), *texts.get("question", ())))
         return {"question": question, "type": str(getattr(self, "type", ""))}
 
-    def shown(self) -> tuple[tuple[str, str], ...]:
+    def display_fields(self) -> tuple[tuple[str, str], ...]:
         """What people who judge a row see of it: names of fields and their texts, the first is what it is about."""
         fields = ((name, "\n".join(filter(None, parts))) for name, parts in self.texts().items())
         return tuple((name, text) for name, text in fields if text)
@@ -103,7 +103,7 @@ class Triple(Payload):
             }
         )
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "head": self.head,
@@ -123,7 +123,7 @@ class Triple(Payload):
         )  # fmt: skip
 
 
-class Option(Frozen):
+class Option(FrozenModel):
     """One option of a multiple-choice question."""
 
     key: str
@@ -168,7 +168,7 @@ class Choice(Payload):
             }
         )
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "context": self.context,
@@ -187,7 +187,7 @@ class Choice(Payload):
         )
 
 
-class SeveralChoice(Payload):
+class MultipleAnswerChoice(Payload):
     """A multiple-choice question with one right option or more; `answer_keys` are theirs, in the order of the options.
 
     `context` stands before the question.
@@ -220,7 +220,7 @@ class SeveralChoice(Payload):
             }
         )
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "context": self.context,
@@ -262,7 +262,7 @@ class Term(Payload):
         """The payload with its word converted; what the lists say stays as it is."""
         return self.model_copy(update={"text": convert(self.text)})
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "text": self.text, "original": " | ".join(self.original), "lists": " | ".join(self.lists),
@@ -290,7 +290,7 @@ class Item(Row, Generic[P]):
     reviewed: bool
 
 
-class Support(Frozen):
+class Support(FrozenModel):
     """A paragraph that supports an item's answer."""
 
     passage: str
@@ -334,7 +334,7 @@ class Claim(Payload):
             }
         )
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "q-type": self.type.upper(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.row import Frozen, MadeBy, Row, Span
+from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row, Span
 
 
 class Statement(Row):
@@ -49,11 +49,13 @@ class Question(Row):
     checks: tuple[str, ...] = ()
 
     @classmethod
-    def true_or_false(cls, statement: Statement, *, made_by: MadeBy, text: str, checks: tuple[str, ...]) -> Self:
+    def true_or_false(
+        cls, statement: Statement, *, produced_by: ProducedBy, text: str, checks: tuple[str, ...]
+    ) -> Self:
         """A tf question about `statement`; its polarity is the expected verdict."""
         return cls.child(
             statement,
-            made_by=made_by,
+            produced_by=produced_by,
             type="tf",
             text=text,
             context=statement.context,
@@ -126,7 +128,7 @@ class Answer(Row):
     text: str
     outcome: AnswerOutcome = "complete"
 
-    def item_among(self, items: Mapping[str, Item[Any]]) -> Item[Any]:
+    def find_item(self, items: Mapping[str, Item[Any]]) -> Item[Any]:
         """The item of `items` (by id) that it answers; KeyError if it is not among them."""
         for parent in self.parents:
             if parent in items:
@@ -134,7 +136,7 @@ class Answer(Row):
         raise KeyError(self.id)
 
 
-class Rating(Frozen):
+class Rating(FrozenModel):
     """What one person said of an answer, from 0 to 1."""
 
     rater: str

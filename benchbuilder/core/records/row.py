@@ -11,33 +11,33 @@ from pydantic import BaseModel, ConfigDict
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
-class Frozen(BaseModel):
+class FrozenModel(BaseModel):
     """Frozen data that refuses fields it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
-class Origin(Frozen):
+class Origin(FrozenModel):
     """Where a row comes from: a source file (as the recipe names it) and its unit there, counted from 1."""
 
     file: str
     line: int
 
 
-class MadeBy(Frozen):
+class ProducedBy(FrozenModel):
     """What made a row: the rule, prompt or reader, and its version."""
 
     rule: str
     version: str = "1"
 
 
-class Span(Frozen):
+class Span(FrozenModel):
     """Half-open character range ``[start, end)`` of a text, in Unicode code points."""
 
     start: int
     end: int
 
-    def of(self, text: str) -> str:
+    def slice_of(self, text: str) -> str:
         """The text inside the span.
 
         >>> Span(start=1, end=3).of("abcd")
@@ -56,10 +56,10 @@ def content_id(name: str, identity: object, parent: str) -> str:
     return f"{name}-{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
 
 
-class Row(Frozen):
+class Row(FrozenModel):
     """The envelope. Roles add fields; the engine reads nothing else.
 
-    `of` is the driving parent (empty for a source row), `parents` every ancestor, nearest first, `slot` which of
+    `slice_of` is the driving parent (empty for a source row), `parents` every ancestor, nearest first, `slot` which of
     several outputs of one parent this is, `partition` the source that the row counts under.
     """
 
@@ -71,7 +71,7 @@ class Row(Frozen):
     parents: tuple[str, ...] = ()
     slot: str = ""
     origin: Origin
-    made_by: MadeBy
+    produced_by: ProducedBy
     language: str
     partition: str
 
@@ -84,7 +84,7 @@ class Row(Frozen):
         return row.model_copy(update={"id": content_id(cls.name, identity, row.of)})
 
     @classmethod
-    def child(cls, parent: Row, *others: Row, made_by: MadeBy, slot: str = "", **fields: Any) -> Self:
+    def child(cls, parent: Row, *others: Row, produced_by: ProducedBy, slot: str = "", **fields: Any) -> Self:
         """A row made from `parent` (which drives it) and `others`: origin, language and partition carry over."""
         lineage = dict.fromkeys(
             [*(row.id for row in (parent, *others)), *parent.parents, *(i for row in others for i in row.parents)]
@@ -94,7 +94,7 @@ class Row(Frozen):
             "parents": tuple(lineage),
             "slot": slot,
             "origin": parent.origin,
-            "made_by": made_by,
+            "produced_by": produced_by,
             "language": parent.language,
             "partition": parent.partition,
         }

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.core.errors import InstallationError
-from benchbuilder.core.stats.student_t import below
+from benchbuilder.core.stats.student_t import probability_below
 from benchbuilder.core.stats.weighted import Bools, Floats
 
 Metric = Literal["neg_rmse", "accuracy"]
-Given = Mapping[str, float | str | None]
+RatingsByItem = Mapping[str, float | str | None]
 """Values by item: numbers, or for ``accuracy`` categories; ``None`` and nan are missing."""
 
 LEAST_ITEMS = 30
@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Opponent:
+class LeftOutAnnotator:
     """A person who was left out: `items` compared, and the shares where each was as near to the others or nearer.
 
     `judge_advantage` and `human_advantage` both count ties. `p` is of the hypothesis that the person's share exceeds
@@ -49,14 +49,14 @@ class Opponent:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AlternativeTestResult:
     """The outcome: the share of people the judge wins against, and how often it is as good as one of them.
 
     `advantage` is the mean over people of `judge_advantage`; it is the figure to compare judges by. ``None`` where
     nobody could be compared, with `why`. `warnings` say what the outcome should not be trusted for.
     """
 
-    opponents: tuple[Opponent, ...]
+    opponents: tuple[LeftOutAnnotator, ...]
     winning_rate: float | None
     advantage: float | None
     passes: bool | None
@@ -67,13 +67,13 @@ class Verdict:
 
 
 def alternative_annotator_test(
-    humans: Mapping[str, Given],
-    judge: Given,
+    humans: Mapping[str, RatingsByItem],
+    judge: RatingsByItem,
     *,
     epsilon: float,
     q: float = 0.05,
     metric: Metric = "neg_rmse",
-) -> Verdict:
+) -> AlternativeTestResult:
     """The test of `judge` (item to value) against `humans` (person to item to value).
 
     With ``neg_rmse`` nearness is the root of the mean squared distance to the others, with ``accuracy`` the share of
@@ -88,18 +88,18 @@ def alternative_annotator_test(
     if metric != "accuracy" and any(isinstance(value, str) for value in everything):
         raise ValueError(f"{metric} is of numbers: compare categories by accuracy")
     table, said = _table(humans, judge)
-    found = [_compared(name, row, np.delete(table, at, axis=0), said, epsilon, metric)
+    found = [_compare_annotator(name, row, np.delete(table, at, axis=0), said, epsilon, metric)
              for at, (name, row) in enumerate(zip(humans, table, strict=True))]  # fmt: skip
     met = [opponent for opponent in found if opponent is not None]
     warnings = _warnings(met, [name for name, opponent in zip(humans, found, strict=True) if opponent is None])
     if not met:
         why = "no item was rated by the judge and by at least two people"
-        return Verdict((), None, None, None, epsilon, q, warnings, why)
+        return AlternativeTestResult((), None, None, None, epsilon, q, warnings, why)
     won = benjamini_yekutieli([opponent.p for opponent in met], q)
     opponents = tuple(replace(opponent, wins=bool(wins)) for opponent, wins in zip(met, won, strict=True))
     rate = float(won.mean())
     advantage = float(np.mean([opponent.judge_advantage for opponent in met]))
-    return Verdict(opponents, rate, advantage, rate >= 0.5, epsilon, q, warnings)
+    return AlternativeTestResult(opponents, rate, advantage, rate >= 0.5, epsilon, q, warnings)
 
 
 def benjamini_yekutieli(p: Sequence[float], q: float) -> Bools:
@@ -117,7 +117,7 @@ def benjamini_yekutieli(p: Sequence[float], q: float) -> Bools:
     return rejected
 
 
-def _table(humans: Mapping[str, Given], judge: Given) -> tuple[Floats, Floats]:
+def _table(humans: Mapping[str, RatingsByItem], judge: RatingsByItem) -> tuple[Floats, Floats]:
     """The values by person and item, and those of the judge; nan is missing, categories are numbered."""
     items = sorted({item for values in humans.values() for item in values} & set(judge))
     codes: dict[str, float] = {}
@@ -132,18 +132,20 @@ def _table(humans: Mapping[str, Given], judge: Given) -> tuple[Floats, Floats]:
     return table, np.array([number(judge[item]) for item in items], np.float64)
 
 
-def _compared(name: str, own: Floats, others: Floats, said: Floats, epsilon: float, metric: Metric) -> Opponent | None:
+def _compare_annotator(
+    name: str, own: Floats, others: Floats, judge_values: Floats, epsilon: float, metric: Metric
+) -> LeftOutAnnotator | None:
     counts = (~np.isnan(others)).sum(0)
-    rows = ~np.isnan(own) & ~np.isnan(said) & (counts > 0)
+    rows = ~np.isnan(own) & ~np.isnan(judge_values) & (counts > 0)
     if not rows.any():
         return None
     human = _nearness(own[rows], others[:, rows], counts[rows], metric)
-    judge = _nearness(said[rows], others[:, rows], counts[rows], metric)
+    judge = _nearness(judge_values[rows], others[:, rows], counts[rows], metric)
     judge_near, human_near = judge >= human - _ROUNDING, human >= judge - _ROUNDING
     ahead = human_near.astype(np.float64) - judge_near
     test: Literal["t", "wilcoxon"] = "t" if len(ahead) >= LEAST_ITEMS else "wilcoxon"
     p = _p(ahead, epsilon, test)
-    return Opponent(name, len(ahead), float(judge_near.mean()), float(human_near.mean()), p, False, test)
+    return LeftOutAnnotator(name, len(ahead), float(judge_near.mean()), float(human_near.mean()), p, False, test)
 
 
 def _nearness(values: Floats, others: Floats, counts: NDArray[np.int64], metric: Metric) -> Floats:
@@ -158,14 +160,14 @@ def _p(ahead: Floats, epsilon: float, test: Literal["t", "wilcoxon"]) -> float:
         return 0.0 if ahead[0] < epsilon else 1.0
     if test == "t":
         error = ahead.std(ddof=1) / sqrt(len(ahead))
-        return below(float((ahead.mean() - epsilon) / error), len(ahead) - 1)
+        return probability_below(float((ahead.mean() - epsilon) / error), len(ahead) - 1)
     shifted = ahead - epsilon
     if not shifted.any():
         return 1.0
     return float(_scipy_stats().wilcoxon(shifted, alternative="less", method="asymptotic").pvalue)
 
 
-def _warnings(met: Sequence[Opponent], unmet: Sequence[str]) -> tuple[str, ...]:
+def _warnings(met: Sequence[LeftOutAnnotator], unmet: Sequence[str]) -> tuple[str, ...]:
     found = [f"{name} shares no item with the judge and another person, and is left out" for name in unmet]
     found += [
         f"{opponent.name} rated {opponent.items} items; a t test needs {LEAST_ITEMS}, so signed ranks are used"

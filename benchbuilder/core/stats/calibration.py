@@ -7,15 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.accuracy import NO_VALUE, THRESHOLD, cast
-from benchbuilder.core.stats.ranks import Ties
-from benchbuilder.core.stats.weighted import Floats, Statistic, Values, of_mean, of_sums, pairs, ratio
+from benchbuilder.core.stats.accuracy import DEFAULT_THRESHOLD, WHY_NO_VALUE, apply_threshold
+from benchbuilder.core.stats.ranks import TieGroups
+from benchbuilder.core.stats.weighted import (
+    Floats,
+    OptionalValues,
+    Statistic,
+    complete_pairs,
+    mean_statistic,
+    safe_ratio,
+    statistic_of_sums,
+)
 
-BINS = 10
+CALIBRATION_BINS = 10
 
 
 @dataclass(frozen=True)
-class Bin:
+class ReliabilityBin:
     """The `n` rows whose predictions lie from `low` to `high`, and what was the case there, in the mean."""
 
     low: float
@@ -26,26 +34,36 @@ class Bin:
     mean_target: float
 
 
-def ece(predicted: Values, targets: Values, bins: int = BINS, threshold: float = THRESHOLD) -> float:
+def ece(
+    predicted: OptionalValues,
+    targets: OptionalValues,
+    bins: int = CALIBRATION_BINS,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> float:
     """Expected calibration error: the distance of the mean prediction from the share of positives, mean over rows.
 
     Bins have the same number of rows, as nearly as equal predictions, which stay together, allow. nan of no rows.
     """
-    return of_ece(predicted, targets, bins, threshold).value()
+    return ece_statistic(predicted, targets, bins, threshold).value()
 
 
-def brier(predicted: Values, targets: Values, threshold: float = THRESHOLD) -> float:
+def brier(predicted: OptionalValues, targets: OptionalValues, threshold: float = DEFAULT_THRESHOLD) -> float:
     """The Brier score: mean squared distance of the prediction from 1 for positive and 0 for other targets."""
-    return of_brier(predicted, targets, threshold).value()
+    return brier_statistic(predicted, targets, threshold).value()
 
 
-def reliability(predicted: Values, targets: Values, bins: int = BINS, threshold: float = THRESHOLD) -> list[Bin]:
+def reliability_bins(
+    predicted: OptionalValues,
+    targets: OptionalValues,
+    bins: int = CALIBRATION_BINS,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> list[ReliabilityBin]:
     """The bins of :func:`ece` that have rows, from the lowest predictions to the highest."""
-    one, other, _ = pairs(predicted, targets)
-    place, positive = _places(one, bins), cast(other, threshold)
+    one, other, _ = complete_pairs(predicted, targets)
+    place, positive = _bin_numbers(one, bins), apply_threshold(other, threshold)
     found = [place == number for number in range(bins)]
     return [
-        Bin(
+        ReliabilityBin(
             low=float(one[rows].min()),
             high=float(one[rows].max()),
             n=int(rows.sum()),
@@ -58,33 +76,40 @@ def reliability(predicted: Values, targets: Values, bins: int = BINS, threshold:
     ]
 
 
-def of_ece(predicted: Values, targets: Values, bins: int = BINS, threshold: float = THRESHOLD) -> Statistic:
+def ece_statistic(
+    predicted: OptionalValues,
+    targets: OptionalValues,
+    bins: int = CALIBRATION_BINS,
+    threshold: float = DEFAULT_THRESHOLD,
+) -> Statistic:
     """ECE of weighted rows, whose bins are those of all rows with weight 1.
 
     It cannot fall below zero, so chance alone puts it above: few rows in a bin look badly calibrated.
     """
-    one, other, present = pairs(predicted, targets)
-    inside = np.eye(bins)[_places(one, bins)].T
-    gaps = one - cast(other, threshold)
-    return of_sums(
+    one, other, present = complete_pairs(predicted, targets)
+    inside = np.eye(bins)[_bin_numbers(one, bins)].T
+    gaps = one - apply_threshold(other, threshold)
+    return statistic_of_sums(
         [np.ones(len(one)), *(inside * gaps)],
-        lambda sums: ratio(np.abs(sums[:, 1:]).sum(1), sums[:, 0]),
+        lambda sums: safe_ratio(np.abs(sums[:, 1:]).sum(1), sums[:, 0]),
         present,
-        NO_VALUE,
+        WHY_NO_VALUE,
     )
 
 
-def of_brier(predicted: Values, targets: Values, threshold: float = THRESHOLD) -> Statistic:
+def brier_statistic(
+    predicted: OptionalValues, targets: OptionalValues, threshold: float = DEFAULT_THRESHOLD
+) -> Statistic:
     """The Brier score of weighted rows."""
-    one, other, present = pairs(predicted, targets)
+    one, other, present = complete_pairs(predicted, targets)
     squares = np.full(len(present), np.nan)
-    squares[present] = (one - cast(other, threshold)) ** 2
-    return of_mean(squares, NO_VALUE)
+    squares[present] = (one - apply_threshold(other, threshold)) ** 2
+    return mean_statistic(squares, WHY_NO_VALUE)
 
 
-def _places(predicted: Floats, bins: int) -> NDArray[np.int64]:
+def _bin_numbers(predicted: Floats, bins: int) -> NDArray[np.int64]:
     """The bin of each row, by the middle of the ranks that equal predictions share."""
     if not len(predicted):
         return np.zeros(0, np.int64)
-    ranks = Ties(predicted).mid_ranks(np.ones((1, len(predicted))))[0]
+    ranks = TieGroups(predicted).mid_ranks(np.ones((1, len(predicted))))[0]
     return np.floor((ranks - 0.5) * bins / len(predicted)).astype(np.int64)

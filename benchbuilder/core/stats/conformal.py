@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from benchbuilder.core.stats.weighted import Values, numbers, of_mean, pairs
+from benchbuilder.core.stats.weighted import OptionalValues, complete_pairs, float_array, mean_statistic
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class HalfWidth:
     why: str = ""
 
 
-def half_width(residuals: Values, level: float) -> HalfWidth:
+def conformal_half_width(residuals: OptionalValues, level: float) -> HalfWidth:
     """The ceil((n + 1) * `level`)-th smallest of the n absolute `residuals` that are not missing."""
-    found = np.abs(numbers(residuals))
+    found = np.abs(float_array(residuals))
     sizes = np.sort(found[~np.isnan(found)])
     n = len(sizes)
     place = ceil((n + 1) * level - 1e-9)
@@ -39,14 +39,14 @@ def half_width(residuals: Values, level: float) -> HalfWidth:
     return HalfWidth(float(sizes[max(place, 1) - 1]), level, n)
 
 
-def interval(score: float, half: float) -> tuple[float, float]:
+def conformal_interval(score: float, half: float) -> tuple[float, float]:
     """The interval of a `score`, clipped to 0 to 1."""
     return min(max(score - half, 0.0), 1.0), max(min(score + half, 1.0), 0.0)
 
 
-def coverage(predicted: Values, targets: Values, half: float) -> float:
+def interval_coverage(predicted: OptionalValues, targets: OptionalValues, half: float) -> float:
     """Share of the rows whose target lies in the interval of the prediction; nan of no rows."""
-    one, other, _ = pairs(predicted, targets)
+    one, other, _ = complete_pairs(predicted, targets)
     low, high = np.clip(one - half, 0, 1), np.clip(one + half, 0, 1)
     inside = (low - 1e-12 <= other) & (other <= high + 1e-12)
-    return of_mean(inside.astype(np.float64)).value()
+    return mean_statistic(inside.astype(np.float64)).value()

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchbuilder.core.stats.correlation import pearson
-from benchbuilder.core.stats.weighted import Values, centred, pairs
+from benchbuilder.core.stats.weighted import OptionalValues, centre_values, complete_pairs
 
 LEAST_SD = 0.02
 
 
 @dataclass(frozen=True)
-class Alarm:
+class ConstantPredictor:
     """The predictions are (nearly) constant: their standard deviation `sd` over `n` rows, and `why` in words."""
 
     sd: float
@@ -21,21 +21,23 @@ class Alarm:
     why: str
 
 
-def constant_predictor(predicted: Values, targets: Values, least_sd: float = LEAST_SD) -> Alarm | None:
+def check_constant_predictor(
+    predicted: OptionalValues, targets: OptionalValues, least_sd: float = LEAST_SD
+) -> ConstantPredictor | None:
     """An alarm if the predictions vary by less than `least_sd` (divisor n), or cannot be correlated with the targets.
 
     ``None`` if all is well, or nothing was predicted. Rows where a value is missing are left out.
     """
-    one, other, _ = pairs(predicted, targets)
+    one, other, _ = complete_pairs(predicted, targets)
     if not len(one):
         return None
-    sd = float(centred(one).std())
+    sd = float(centre_values(one).std())
     if one.min() == one.max():
-        return Alarm(sd, len(one), f"every prediction is {one[0]:.3f}")
+        return ConstantPredictor(sd, len(one), f"every prediction is {one[0]:.3f}")
     if sd < least_sd:
-        return Alarm(
+        return ConstantPredictor(
             sd, len(one), f"the predictions hardly vary: their standard deviation {sd:.4f} is below {least_sd:g}"
         )
     if np.isnan(pearson(one, other)):
-        return Alarm(sd, len(one), "there is no correlation: every target is the same")
+        return ConstantPredictor(sd, len(one), "there is no correlation: every target is the same")
     return None

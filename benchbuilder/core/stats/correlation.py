@@ -10,62 +10,62 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchbuilder.core.stats.ranks import Ties, discordant
+from benchbuilder.core.stats.ranks import TieGroups, discordant_pairs
 from benchbuilder.core.stats.weighted import (
     Floats,
+    OptionalValues,
     Statistic,
-    Values,
-    centred,
-    numbers,
-    of_sums,
-    pairs,
-    ratio,
-    spread,
+    centre_values,
+    complete_pairs,
+    float_array,
+    safe_ratio,
+    statistic_of_sums,
+    sum_of_squares,
 )
 
-WHY = "one side of the correlation does not vary"
+WHY_NO_CORRELATION = "one side of the correlation does not vary"
 
 
-def pearson(first: Values, second: Values) -> float:
+def pearson(first: OptionalValues, second: OptionalValues) -> float:
     """Pearson's product-moment correlation."""
-    return of_pearson(first, second).value()
+    return pearson_statistic(first, second).value()
 
 
-def spearman(first: Values, second: Values) -> float:
+def spearman(first: OptionalValues, second: OptionalValues) -> float:
     """Spearman's rank correlation; equal values share their mean rank."""
-    return of_spearman(first, second).value()
+    return spearman_statistic(first, second).value()
 
 
-def kendall(first: Values, second: Values) -> float:
+def kendall(first: OptionalValues, second: OptionalValues) -> float:
     """Kendall's tau-b, which takes ties into account."""
-    return of_kendall(first, second).value()
+    return kendall_statistic(first, second).value()
 
 
-def r_squared(first: Values, second: Values) -> float:
+def r_squared(first: OptionalValues, second: OptionalValues) -> float:
     """The square of Pearson's correlation: R² of the straight line that fits the one to the other best."""
-    return of_r_squared(first, second).value()
+    return r_squared_statistic(first, second).value()
 
 
-def partial(first: Values, second: Values, given: Values) -> float:
-    """Pearson's correlation of what is left of `first` and `second` once the best line on `given` is taken off each."""
-    return of_partial(first, second, given).value()
+def partial_correlation(first: OptionalValues, second: OptionalValues, control: OptionalValues) -> float:
+    """Pearson's correlation of what is left of `first` and `second` once the best line on `control` is taken off each."""
+    return partial_correlation_statistic(first, second, control).value()
 
 
-def of_pearson(first: Values, second: Values) -> Statistic:
+def pearson_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
     """Pearson's correlation of weighted rows."""
-    one, other, present = pairs(first, second)
-    return of_sums(_moments(one, other), _pearson, present, WHY)
+    one, other, present = complete_pairs(first, second)
+    return statistic_of_sums(_moments(one, other), _pearson, present, WHY_NO_CORRELATION)
 
 
-def of_r_squared(first: Values, second: Values) -> Statistic:
+def r_squared_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
     """The square of Pearson's correlation of weighted rows."""
-    one, other, present = pairs(first, second)
-    return of_sums(_moments(one, other), lambda sums: _pearson(sums) ** 2, present, WHY)
+    one, other, present = complete_pairs(first, second)
+    return statistic_of_sums(_moments(one, other), lambda sums: _pearson(sums) ** 2, present, WHY_NO_CORRELATION)
 
 
-def of_partial(first: Values, second: Values, given: Values) -> Statistic:
-    """The partial correlation of weighted rows; undefined where `given` says all about one of them, too."""
-    one, other, third = numbers(first), numbers(second), numbers(given)
+def partial_correlation_statistic(first: OptionalValues, second: OptionalValues, control: OptionalValues) -> Statistic:
+    """The partial correlation of weighted rows; undefined where `control` says all about one of them, too."""
+    one, other, third = float_array(first), float_array(second), float_array(control)
     present = ~(np.isnan(one) | np.isnan(other) | np.isnan(third))
     one, other, third = one[present], other[present], third[present]
     table = np.column_stack([*_moments(one, other), *_moments(one, third), *_moments(other, third)])
@@ -74,58 +74,58 @@ def of_partial(first: Values, second: Values, given: Values) -> Statistic:
         sums = weights @ table
         direct, left, right = _pearson(sums[:, :6]), _pearson(sums[:, 6:12]), _pearson(sums[:, 12:])
         rest = (1 - left**2) * (1 - right**2)
-        return np.clip(ratio(direct - left * right, np.sqrt(np.where(rest > 1e-12, rest, 0))), -1, 1)
+        return np.clip(safe_ratio(direct - left * right, np.sqrt(np.where(rest > 1e-12, rest, 0))), -1, 1)
 
-    return Statistic(of, present, f"{WHY} beyond what is given")
+    return Statistic(of, present, f"{WHY_NO_CORRELATION} beyond what is given")
 
 
-def of_spearman(first: Values, second: Values) -> Statistic:
+def spearman_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
     """Spearman's correlation of weighted rows."""
-    one, other, present = pairs(first, second)
-    return Statistic(_of_spearman(one, other), present, WHY)
+    one, other, present = complete_pairs(first, second)
+    return Statistic(_weighted_spearman(one, other), present, WHY_NO_CORRELATION)
 
 
-def of_kendall(first: Values, second: Values) -> Statistic:
+def kendall_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
     """Kendall's tau-b of weighted rows."""
-    one, other, present = pairs(first, second)
-    return Statistic(_of_kendall(one, other), present, WHY)
+    one, other, present = complete_pairs(first, second)
+    return Statistic(_weighted_kendall(one, other), present, WHY_NO_CORRELATION)
 
 
-def _moments(one: Floats, other: Floats) -> list[Floats]:
-    one, other = centred(one), centred(other)
-    return [np.ones(len(one)), one, other, one**2, other**2, one * other]
+def _moments(first: Floats, second: Floats) -> list[Floats]:
+    first, second = centre_values(first), centre_values(second)
+    return [np.ones(len(first)), first, second, first**2, second**2, first * second]
 
 
 def _pearson(sums: Floats) -> Floats:
     count, one, other, squares, others, products = sums.T
-    scale = np.sqrt(spread(squares, one, count)) * np.sqrt(spread(others, other, count))
-    return np.clip(ratio(products - ratio(one * other, count), scale), -1, 1)
+    scale = np.sqrt(sum_of_squares(squares, one, count)) * np.sqrt(sum_of_squares(others, other, count))
+    return np.clip(safe_ratio(products - safe_ratio(one * other, count), scale), -1, 1)
 
 
-def _of_spearman(one: Floats, other: Floats) -> Callable[[Floats], Floats]:
-    left, right = Ties(one), Ties(other)
+def _weighted_spearman(first_values: Floats, second_values: Floats) -> Callable[[Floats], Floats]:
+    left, right = TieGroups(first_values), TieGroups(second_values)
 
     def of(weights: Floats) -> Floats:
         middle = (weights.sum(1, keepdims=True) + 1) / 2
         first, second = left.mid_ranks(weights) - middle, right.mid_ranks(weights) - middle
         products = (weights * first * second).sum(1)
         squares = (weights * first**2).sum(1) * (weights * second**2).sum(1)
-        return np.clip(ratio(products, np.sqrt(squares)), -1, 1)
+        return np.clip(safe_ratio(products, np.sqrt(squares)), -1, 1)
 
     return of
 
 
-def _of_kendall(one: Floats, other: Floats) -> Callable[[Floats], Floats]:
-    left, right = Ties(one), Ties(other)
-    both = Ties((left.group * (right.groups + 1) + right.group).astype(np.float64))
-    wrong = discordant(one, other)
+def _weighted_kendall(first_values: Floats, second_values: Floats) -> Callable[[Floats], Floats]:
+    left, right = TieGroups(first_values), TieGroups(second_values)
+    both = TieGroups((left.group * (right.groups + 1) + right.group).astype(np.float64))
+    wrong = discordant_pairs(first_values, second_values)
 
     def of(weights: Floats) -> Floats:
         total = weights.sum(1)
         everything = total * (total - 1) / 2
-        ties, others, shared = left.tied(weights), right.tied(weights), both.tied(weights)
+        ties, others, shared = left.tied_pairs(weights), right.tied_pairs(weights), both.tied_pairs(weights)
         difference = everything - ties - others + shared - 2 * wrong(weights)
         scale = np.sqrt(np.maximum(everything - ties, 0)) * np.sqrt(np.maximum(everything - others, 0))
-        return np.clip(ratio(difference, scale), -1, 1)
+        return np.clip(safe_ratio(difference, scale), -1, 1)
 
     return of

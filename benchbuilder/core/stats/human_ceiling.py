@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.core.stats.correlation import of_pearson
-from benchbuilder.core.stats.weighted import Floats, Statistic, Values, numbers, ratio
+from benchbuilder.core.stats.correlation import pearson_statistic
+from benchbuilder.core.stats.weighted import Floats, OptionalValues, Statistic, float_array, safe_ratio
 
-WHY = "no rater can be compared with the others"
+WHY_NO_CEILING = "no rater can be compared with the others"
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class HumanCeiling:
     """Pearson's correlation of each rater with the mean of the others, and the `mean` of these over raters.
 
     ``None`` is undefined: the rater, or the others, gave the same value everywhere, or there are no others. `n` counts
@@ -29,19 +29,21 @@ class Ceiling:
     why: str = ""
 
 
-def human_ceiling(ratings: Sequence[Mapping[str, float]], predicted: Values | None = None) -> Ceiling:
+def compute_human_ceiling(
+    ratings: Sequence[Mapping[str, float]], predicted: OptionalValues | None = None
+) -> HumanCeiling:
     """The ceiling of `ratings` (for each row, rater to value), and how the judge's `predicted` values reach it."""
     sides = _sides(ratings, predicted)
-    found = {rater: of_pearson(own, rest).value() for rater, (own, rest, _) in sides.items()}
+    found = {rater: pearson_statistic(own, rest).value() for rater, (own, rest, _) in sides.items()}
     counts = {rater: int((~np.isnan(own + rest)).sum()) for rater, (own, rest, _) in sides.items()}
-    mean = of_ceiling(ratings).value()
-    judge = float("nan") if predicted is None else of_judge_below_ceiling(ratings, predicted).value()
-    return Ceiling(
+    mean = ceiling_statistic(ratings).value()
+    judge = float("nan") if predicted is None else judge_below_ceiling_statistic(ratings, predicted).value()
+    return HumanCeiling(
         by_rater={rater: _or_none(value) for rater, value in found.items()},
         n=counts,
         mean=_or_none(mean),
         judge=_or_none(judge),
-        why=WHY if np.isnan(mean) else "",
+        why=WHY_NO_CEILING if np.isnan(mean) else "",
     )
 
 
@@ -53,31 +55,35 @@ def judge_over_ceiling(judge: float | None, ceiling: float | None) -> float | No
     return None if judge is None or ceiling is None or ceiling <= 0 else judge / ceiling
 
 
-def of_ceiling(ratings: Sequence[Mapping[str, float]]) -> Statistic:
+def ceiling_statistic(ratings: Sequence[Mapping[str, float]]) -> Statistic:
     """The mean over raters of the correlation with the mean of the others, of weighted rows."""
-    return _of_mean_correlation([(own, rest) for own, rest, _ in _sides(ratings, None).values()], len(ratings))
+    return _mean_correlation_statistic([(own, rest) for own, rest, _ in _sides(ratings, None).values()], len(ratings))
 
 
-def of_judge_below_ceiling(ratings: Sequence[Mapping[str, float]], predicted: Values) -> Statistic:
+def judge_below_ceiling_statistic(ratings: Sequence[Mapping[str, float]], predicted: OptionalValues) -> Statistic:
     """The mean over raters of the judge's correlation with the mean of the others, on the rows of that rater."""
-    return _of_mean_correlation([(said, rest) for _, rest, said in _sides(ratings, predicted).values()], len(ratings))
+    return _mean_correlation_statistic(
+        [(said, rest) for _, rest, said in _sides(ratings, predicted).values()], len(ratings)
+    )
 
 
-def of_judge_over_ceiling(ratings: Sequence[Mapping[str, float]], predicted: Values) -> Statistic:
+def judge_over_ceiling_statistic(ratings: Sequence[Mapping[str, float]], predicted: OptionalValues) -> Statistic:
     """The judge's mean correlation as a share of the human one, of weighted rows."""
-    above, below = of_judge_below_ceiling(ratings, predicted), of_ceiling(ratings)
-    return Statistic(lambda weights: ratio(above.of(weights), below.of(weights)), below.present, WHY)
+    above, below = judge_below_ceiling_statistic(ratings, predicted), ceiling_statistic(ratings)
+    return Statistic(
+        lambda weights: safe_ratio(above.compute(weights), below.compute(weights)), below.present, WHY_NO_CEILING
+    )
 
 
 def _sides(
-    ratings: Sequence[Mapping[str, float]], predicted: Values | None
+    ratings: Sequence[Mapping[str, float]], predicted: OptionalValues | None
 ) -> dict[str, tuple[Floats, Floats, Floats]]:
     """For each rater, by row: the own value, the mean of the others, and the judge's value where both are there."""
     raters = sorted({rater for row in ratings for rater in row})
     table = np.array([[row.get(rater, np.nan) for rater in raters] for row in ratings], np.float64)
     table = table.reshape(len(ratings), len(raters))
     there = ~np.isnan(table)
-    said = numbers(predicted) if predicted is not None else np.full(len(ratings), np.nan)
+    said = float_array(predicted) if predicted is not None else np.full(len(ratings), np.nan)
     found: dict[str, tuple[Floats, Floats, Floats]] = {}
     for place, rater in enumerate(raters):
         others = there.sum(1) - there[:, place]
@@ -88,19 +94,19 @@ def _sides(
     return found
 
 
-def _of_mean_correlation(columns: Sequence[tuple[Floats, Floats]], rows: int) -> Statistic:
+def _mean_correlation_statistic(columns: Sequence[tuple[Floats, Floats]], rows: int) -> Statistic:
     """The mean over pairs of columns of their correlation, of those that have one."""
     present = np.zeros(rows, np.bool_)
     for one, other in columns:
         present |= ~np.isnan(one + other)
-    parts = [(of_pearson(one, other), (~np.isnan(one + other))[present]) for one, other in columns]
+    parts = [(pearson_statistic(one, other), (~np.isnan(one + other))[present]) for one, other in columns]
 
     def of(weights: Floats) -> Floats:
-        found = np.array([part.of(weights[:, rows]) for part, rows in parts]).reshape(-1, len(weights))
+        found = np.array([part.compute(weights[:, rows]) for part, rows in parts]).reshape(-1, len(weights))
         defined = ~np.isnan(found)
-        return ratio(np.where(defined, found, 0).sum(0), defined.sum(0).astype(np.float64))
+        return safe_ratio(np.where(defined, found, 0).sum(0), defined.sum(0).astype(np.float64))
 
-    return Statistic(of, present, WHY)
+    return Statistic(of, present, WHY_NO_CEILING)
 
 
 def _or_none(value: float) -> float | None:

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.core.stats.resampling import coded, draws
-from benchbuilder.core.stats.weighted import Bools, Floats, Rows, Statistic, Values, numbers, of_mean, of_rows
+from benchbuilder.core.stats.resampling import cluster_codes, draw_rows
+from benchbuilder.core.stats.weighted import (
+    Bools,
+    Floats,
+    OptionalValues,
+    RowNumbers,
+    Statistic,
+    float_array,
+    mean_statistic,
+    statistic_of_rows,
+)
 
-NOTHING = "there is nothing to measure"
-ONE_CLUSTER = "one cluster alone has no interval"
+WHY_NO_VALUES = "there is nothing to measure"
+WHY_ONE_CLUSTER = "one cluster alone has no interval"
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Difference(Estimate):
+class DifferenceEstimate(Estimate):
     """An estimate of a difference, with its two-sided bootstrap `p`: ``None`` where there is no interval, never 0.
 
     With k of B samples on the rarer side of zero (a difference of exactly zero is on both) it is 2 (k + 1) / (B + 1),
@@ -41,28 +50,34 @@ class Difference(Estimate):
     p: float | None = None
 
 
-def bootstrap(
-    statistic: Callable[[Rows], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
+def bootstrap_rows(
+    statistic: Callable[[RowNumbers], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
 ) -> Estimate:
     """The estimate of any `statistic` of row numbers, each of which belongs to the cluster of that place.
 
     In a sample the rows of a cluster stand as often as it was drawn. A `statistic` that is nan is undefined there.
-    Statistics of the other modules have quicker forms for :func:`estimate`.
+    Statistics of the other modules have quicker forms for :func:`bootstrap_estimate`.
     """
-    return estimate(of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed)
+    return bootstrap_estimate(
+        statistic_of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed
+    )
 
 
-def mean_estimate(values: Values, clusters: Sequence[str], *, samples: int, level: float, seed: int) -> Estimate:
+def mean_estimate(
+    values: OptionalValues, clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Estimate:
     """The mean of the `values` that are not missing."""
-    return estimate(of_mean(values), clusters, samples=samples, level=level, seed=seed)
+    return bootstrap_estimate(mean_statistic(values), clusters, samples=samples, level=level, seed=seed)
 
 
-def estimate(statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int) -> Estimate:
+def bootstrap_estimate(
+    statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> Estimate:
     """The estimate of a statistic of weighted rows; `clusters` has one for every row, missing values included."""
-    return estimates({"": statistic}, clusters, samples=samples, level=level, seed=seed)[""]
+    return bootstrap_estimates({"": statistic}, clusters, samples=samples, level=level, seed=seed)[""]
 
 
-def estimates(
+def bootstrap_estimates(
     statistics: Mapping[str, Statistic], clusters: Sequence[str], *, samples: int, level: float, seed: int
 ) -> dict[str, Estimate]:
     """The estimate of each statistic, by its name; those of the same rows share their draws.
@@ -72,30 +87,34 @@ def estimates(
     """
     found: dict[str, Estimate] = {}
     for present, group in _by_rows(statistics, clusters):
-        resampled = _resampled([statistics[name] for name in group], _within(clusters, present), samples, seed)
+        resampled = _resampled(
+            [statistics[name] for name in group], _clusters_present(clusters, present), samples, seed
+        )
         for name, values in zip(group, resampled, strict=True):
-            found[name] = _estimated(statistics[name], _within(clusters, present), values, level)
+            found[name] = _percentile_estimate(statistics[name], _clusters_present(clusters, present), values, level)
     return {name: found[name] for name in statistics}
 
 
-def paired(
-    statistic: Callable[[Rows], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Difference:
+def paired_bootstrap(
+    statistic: Callable[[RowNumbers], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> DifferenceEstimate:
     """The difference that `statistic` makes of row numbers, as of the same rows by two judges or models."""
-    return paired_estimate(of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed)
+    return paired_estimate(
+        statistic_of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed
+    )
 
 
-def paired_means(
-    first: Values, second: Values, clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Difference:
+def paired_mean_difference(
+    first: OptionalValues, second: OptionalValues, clusters: Sequence[str], *, samples: int, level: float, seed: int
+) -> DifferenceEstimate:
     """The mean of `first` less that of `second`, over the rows where neither is missing."""
-    difference = of_mean(numbers(first) - numbers(second))
+    difference = mean_statistic(float_array(first) - float_array(second))
     return paired_estimate(difference, clusters, samples=samples, level=level, seed=seed)
 
 
-def difference(
+def bootstrap_difference(
     first: Statistic, second: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Difference:
+) -> DifferenceEstimate:
     """`first` less `second`, both of the same rows in each draw.
 
     Raises:
@@ -104,25 +123,25 @@ def difference(
     if not np.array_equal(first.present, second.present):
         raise ValueError("two statistics of different rows have no paired difference")
     why = first.why if first.why == second.why else f"{first.why}, or {second.why}"
-    both = Statistic(lambda weights: first.of(weights) - second.of(weights), first.present, why)
+    both = Statistic(lambda weights: first.compute(weights) - second.compute(weights), first.present, why)
     return paired_estimate(both, clusters, samples=samples, level=level, seed=seed)
 
 
 def paired_estimate(
     statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Difference:
+) -> DifferenceEstimate:
     """The estimate of a statistic that is a difference."""
     ((present, _),) = _by_rows({"": statistic}, clusters)
-    kept = _within(clusters, present)
+    kept = _clusters_present(clusters, present)
     (values,) = _resampled([statistic], kept, samples, seed)
-    found = _estimated(statistic, kept, values, level)
+    found = _percentile_estimate(statistic, kept, values, level)
     p = None if found.low is None else _p(values[~np.isnan(values)])
-    return Difference(found.value, found.low, found.high, found.n, found.clusters, found.why, p)
+    return DifferenceEstimate(found.value, found.low, found.high, found.n, found.clusters, found.why, p)
 
 
-def sd(values: Values) -> float:
+def sample_sd(values: OptionalValues) -> float:
     """The standard deviation of a sample (divisor n - 1) of the values that are not missing; nan of fewer than two."""
-    found = numbers(values)
+    found = float_array(values)
     kept = found[~np.isnan(found)]
     return float(kept.std(ddof=1)) if len(kept) > 1 else float("nan")
 
@@ -136,28 +155,28 @@ def _by_rows(statistics: Mapping[str, Statistic], clusters: Sequence[str]) -> li
     return list(groups.values())
 
 
-def _within(clusters: Sequence[str], present: Bools) -> list[str]:
+def _clusters_present(clusters: Sequence[str], present: Bools) -> list[str]:
     return [cluster for cluster, kept in zip(clusters, present, strict=True) if kept]
 
 
 def _resampled(statistics: Sequence[Statistic], clusters: Sequence[str], samples: int, seed: int) -> list[Floats]:
-    codes = coded(clusters)
+    codes = cluster_codes(clusters)
     if not len(codes) or codes.max() == 0:
         return [np.zeros(0) for _ in statistics]
-    drawn = [[statistic.of(weights) for statistic in statistics] for weights in draws(codes, samples, seed)]
+    drawn = [[statistic.compute(weights) for statistic in statistics] for weights in draw_rows(codes, samples, seed)]
     return [np.concatenate(values) for values in zip(*drawn, strict=True)]
 
 
-def _estimated(statistic: Statistic, clusters: Sequence[str], values: Floats, level: float) -> Estimate:
+def _percentile_estimate(statistic: Statistic, clusters: Sequence[str], values: Floats, level: float) -> Estimate:
     """The estimate whose samples have `values`; `clusters` are those of the rows that are present."""
     n, many = len(clusters), len(set(clusters))
     if not n:
-        return Estimate(None, None, None, 0, 0, NOTHING)
+        return Estimate(None, None, None, 0, 0, WHY_NO_VALUES)
     value = statistic.value()
     if np.isnan(value):
         return Estimate(None, None, None, n, many, statistic.why)
     if many < 2:
-        return Estimate(value, None, None, n, many, ONE_CLUSTER)
+        return Estimate(value, None, None, n, many, WHY_ONE_CLUSTER)
     defined = values[~np.isnan(values)]
     undefined = len(values) - len(defined)
     if not len(defined) or 2 * undefined > len(values):

@@ -10,7 +10,7 @@ from rapidfuzz.distance import LCSseq
 
 from benchbuilder.core.errors import InstallationError
 
-Tokens = Callable[[str], list[str]]
+Tokenise = Callable[[str], list[str]]
 
 _SHORT = 400
 
@@ -23,7 +23,7 @@ def chrf(text: str, reference: str) -> float:
     if not text.strip() or not reference.strip():
         return 0.0
     long = len(text) + len(reference) > _SHORT
-    return (_compared if long else _kept)(text, reference)
+    return (_compared if long else _compared_cached)(text, reference)
 
 
 def rouge_l(text: Sequence[str], reference: Sequence[str]) -> float:
@@ -37,28 +37,28 @@ def rouge_l(text: Sequence[str], reference: Sequence[str]) -> float:
     return 2 * LCSseq.similarity(text, reference) / (len(text) + len(reference))
 
 
-def words(text: str, tokens: Tokens) -> list[str]:
+def content_tokens(text: str, tokens: Tokenise) -> list[str]:
     """The tokens of `text` that hold a letter or a digit, without case.
 
-    >>> words("It is (not) Milk", str.split)
+    >>> content_tokens("It is (not) Milk", str.split)
     ['it', 'is', '(not)', 'milk']
     """
     return [token for token in tokens(text.casefold()) if any(mark.isalnum() for mark in token)]
 
 
-def start(text: str, longest: int) -> tuple[str, str]:
+def truncate_for_overlap(text: str, longest: int) -> tuple[str, str]:
     """The first `longest` characters of `text`, and what is to be said of that where there are more.
 
-    >>> start("abc", 3), start("abcd", 3)
+    >>> truncate_for_overlap("abc", 3), truncate_for_overlap("abcd", 3)
     (('abc', ''), ('abc', 'the first 3 of 4 characters'))
     """
     return text[:longest], "" if len(text) <= longest else f"the first {longest:,} of {len(text):,} characters"
 
 
-def lead(right: float, wrong: float) -> float:
+def relative_closeness(right: float, wrong: float) -> float:
     """How much nearer to the right text than to the wrong one, from 0 to 1: 0.5 where both are equally near.
 
-    >>> lead(1.0, 0.0), lead(0.3, 0.3), lead(0.0, 1.0)
+    >>> relative_closeness(1.0, 0.0), relative_closeness(0.3, 0.3), relative_closeness(0.0, 1.0)
     (1.0, 0.5, 0.0)
     """
     return (1 + right - wrong) / 2
@@ -68,7 +68,7 @@ def _compared(text: str, reference: str) -> float:
     return float(_chrf().sentence_score(text, [reference]).score) / 100
 
 
-_kept = lru_cache(maxsize=8192)(_compared)
+_compared_cached = lru_cache(maxsize=8192)(_compared)
 """What was compared last: a scorer and a judge ask for the same."""
 
 

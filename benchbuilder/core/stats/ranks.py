@@ -12,7 +12,7 @@ from benchbuilder.core.stats.weighted import Floats
 _BLOCK = 64
 
 
-class Ties:
+class TieGroups:
     """The groups of equal values of a column, from the lowest value to the highest.
 
     `group` is the number of each row's group, `groups` how many there are. Weights have shape ``(draws, rows)``.
@@ -31,7 +31,7 @@ class Ties:
             return np.zeros((len(weights), 0))
         return np.add.reduceat(np.take(weights, self._order, axis=1), self._starts, axis=1)
 
-    def tied(self, weights: Floats) -> Floats:
+    def tied_pairs(self, weights: Floats) -> Floats:
         """How many pairs of rows have the same value, in each draw."""
         found = self.sums(weights)
         return (found * (found - 1)).sum(1) / 2
@@ -43,7 +43,7 @@ class Ties:
         return np.take(middle, self.group, axis=1)
 
 
-def discordant(first: Floats, second: Floats) -> Callable[[Floats], Floats]:
+def discordant_pairs(first: Floats, second: Floats) -> Callable[[Floats], Floats]:
     """How many pairs of weighted rows the two columns put in opposite orders; ties in either are no such pairs.
 
     This is the count of inversions by merging, from blocks in which every pair is looked at. As only weights change

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from benchbuilder.core.stats.weighted import Floats
 
 _CELLS = 1 << 21
-_KEPT = 1 << 25
-DIGITS = 6
+_CACHED_CELLS = 1 << 25
+REPORTED_DIGITS = 6
 _SAME = "every judgement is the same"
 
 
-def draws(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floats]:
+def draw_rows(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floats]:
     """How often each row is drawn, one row of the result per sample, in batches; nothing of no rows.
 
     `codes` number the clusters from 0. A sample draws as many clusters as there are, with replacement, each with all
@@ -27,7 +27,7 @@ def draws(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floats]:
         return
     clusters = int(codes.max()) + 1
     batch = max(1, _CELLS // len(codes))
-    if clusters * samples <= _KEPT and clusters < 1 << 16:
+    if clusters * samples <= _CACHED_CELLS and clusters < 1 << 16:
         table = _table(clusters, samples, seed)
         for start in range(0, samples, batch):
             yield np.take(table[start : start + batch], codes, axis=1).astype(np.float64)
@@ -38,7 +38,7 @@ def draws(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floats]:
         yield np.take(counts, codes, axis=1).astype(np.float64)
 
 
-def coded(clusters: Sequence[str]) -> NDArray[np.intp]:
+def cluster_codes(clusters: Sequence[str]) -> NDArray[np.intp]:
     """A number from 0 for each cluster, by the first row that it has: no matter what it is called."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], np.intp)
@@ -60,7 +60,7 @@ def _counts(random: np.random.Generator, samples: int, clusters: int) -> NDArray
     return np.bincount(drawn.ravel(), minlength=samples * clusters).reshape(samples, clusters)
 
 
-def interval(values: NDArray[np.float64], level: float, clusters: int, why: str = _SAME) -> dict[str, Any]:
+def percentile_interval(values: NDArray[np.float64], level: float, clusters: int, why: str = _SAME) -> dict[str, Any]:
     """``low`` and ``high`` at `level` of the defined `values`, or ``None`` for both and ``why`` in words.
 
     Values that are ``nan`` are left out and counted in ``left_out``; `why` says what is the matter with them.
@@ -76,5 +76,5 @@ def interval(values: NDArray[np.float64], level: float, clusters: int, why: str 
         return {"low": None, "high": None, "why": words}
     tail = (1 - level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
-    bounds: dict[str, Any] = {"low": round(float(low), DIGITS), "high": round(float(high), DIGITS)}
+    bounds: dict[str, Any] = {"low": round(float(low), REPORTED_DIGITS), "high": round(float(high), REPORTED_DIGITS)}
     return {**bounds, "left_out": left_out} if left_out else bounds

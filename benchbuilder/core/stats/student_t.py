@@ -10,7 +10,7 @@ import numpy as np
 _STEPS = 200
 
 
-def within(t: float, freedom: int) -> float:
+def probability_within(t: float, freedom: int) -> float:
     """The probability of a value from -`t` to `t`; `t` is not negative, `freedom` at least 1.
 
     The finite series for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
@@ -28,20 +28,20 @@ def within(t: float, freedom: int) -> float:
     return 2 / pi * (angle + (sin(angle) * cos(angle) * series if freedom > 1 else 0))
 
 
-def below(t: float, freedom: int) -> float:
+def probability_below(t: float, freedom: int) -> float:
     """The probability of a value below `t`."""
-    half = within(abs(t), freedom) / 2
+    half = probability_within(abs(t), freedom) / 2
     return 0.5 + half if t >= 0 else 0.5 - half
 
 
-def quantile(level: float, freedom: int) -> float:
+def two_sided_quantile(level: float, freedom: int) -> float:
     """The t with the probability `level` (0 to 1, exclusive) from -t to t."""
     low, high = 0.0, NormalDist().inv_cdf((1 + level) / 2)
-    while within(high, freedom) < level:
+    while probability_within(high, freedom) < level:
         low, high = high, 2 * high if high < 1e300 else inf
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
+        low, high = (middle, high) if probability_within(middle, freedom) < level else (low, middle)
     return high

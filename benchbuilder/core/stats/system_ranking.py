@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from benchbuilder.core.stats.correlation import kendall, spearman
-from benchbuilder.core.stats.weighted import Values, pairs
+from benchbuilder.core.stats.weighted import OptionalValues, complete_pairs
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class RankAgreement:
     why: str = ""
 
 
-def rank_agreement(models: Sequence[str], humans: Values, judge: Values) -> RankAgreement:
+def rank_agreement(models: Sequence[str], humans: OptionalValues, judge: OptionalValues) -> RankAgreement:
     """How far the means by model agree in order; one model, human value and judge's value for each answer.
 
     Answers that lack a value count for neither side.
     """
-    one, other, present = pairs(humans, judge)
+    one, other, present = complete_pairs(humans, judge)
     names = np.array(models, dtype=object)[present]
     systems: list[System] = []
     for name in sorted(set(names)):

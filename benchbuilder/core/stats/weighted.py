@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Rows = NDArray[np.intp]
-Values = Sequence[float | None] | Sequence[float] | Floats
+RowNumbers = NDArray[np.intp]
+OptionalValues = Sequence[float | None] | Sequence[float] | Floats
 """Numbers by row; ``None`` and nan are missing."""
 
 _NOISE = 1e-12
@@ -21,21 +21,21 @@ _NOISE = 1e-12
 class Statistic:
     """A number of weighted rows.
 
-    `of` takes weights of shape ``(draws, rows)``, whole numbers from 0 that say how often a draw has a row, and
+    `compute` takes weights of shape ``(draws, rows)``, whole numbers from 0 that say how often a draw has a row, and
     returns one number for each draw, nan where it is undefined. Its rows are those that `present` marks: the others
     lack a value. `why` says in words what is the matter where the number is undefined.
     """
 
-    of: Callable[[Floats], Floats]
+    compute: Callable[[Floats], Floats]
     present: Bools
     why: str
 
     def value(self) -> float:
         """The number of the rows as they are, each once; nan where it is undefined."""
-        return float(self.of(np.ones((1, int(self.present.sum()))))[0])
+        return float(self.compute(np.ones((1, int(self.present.sum()))))[0])
 
 
-def numbers(values: Values) -> Floats:
+def float_array(values: OptionalValues) -> Floats:
     """`values` as an array, with nan for ``None``.
 
     Raises:
@@ -47,34 +47,34 @@ def numbers(values: Values) -> Floats:
     return found
 
 
-def pairs(first: Values, second: Values) -> tuple[Floats, Floats, Bools]:
+def complete_pairs(first: OptionalValues, second: OptionalValues) -> tuple[Floats, Floats, Bools]:
     """The values of the rows where neither is missing, and which rows these are.
 
     Raises:
         ValueError: there are not as many of the one as of the other, or one is infinite.
     """
-    one, other = numbers(first), numbers(second)
+    one, other = float_array(first), float_array(second)
     if one.shape != other.shape:
         raise ValueError(f"{len(one)} values cannot be paired with {len(other)}")
     present = ~(np.isnan(one) | np.isnan(other))
     return one[present], other[present], present
 
 
-def of_sums(columns: Sequence[Floats], of: Callable[[Floats], Floats], present: Bools, why: str) -> Statistic:
-    """A statistic that is a function `of` the sums over rows, of shape ``(draws, columns)``."""
+def statistic_of_sums(columns: Sequence[Floats], of: Callable[[Floats], Floats], present: Bools, why: str) -> Statistic:
+    """A statistic that is a function `compute` the sums over rows, of shape ``(draws, columns)``."""
     table = np.column_stack([np.asarray(column, np.float64) for column in columns])
     return Statistic(lambda weights: of(weights @ table), present, why)
 
 
-def of_mean(values: Values, why: str = "there is no value") -> Statistic:
+def mean_statistic(values: OptionalValues, why: str = "there is no value") -> Statistic:
     """The mean."""
-    found = numbers(values)
+    found = float_array(values)
     present = ~np.isnan(found)
     kept = found[present]
-    return of_sums([np.ones(len(kept)), kept], lambda sums: ratio(sums[:, 1], sums[:, 0]), present, why)
+    return statistic_of_sums([np.ones(len(kept)), kept], lambda sums: safe_ratio(sums[:, 1], sums[:, 0]), present, why)
 
 
-def of_rows(statistic: Callable[[Rows], float], rows: int, why: str = "it is undefined") -> Statistic:
+def statistic_of_rows(statistic: Callable[[RowNumbers], float], rows: int, why: str = "it is undefined") -> Statistic:
     """Any function of row numbers, in which a row stands as often as it was drawn; called once for each draw."""
     everything = np.arange(rows)
 
@@ -85,19 +85,19 @@ def of_rows(statistic: Callable[[Rows], float], rows: int, why: str = "it is und
     return Statistic(of, np.ones(rows, np.bool_), why)
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
+def safe_ratio(numerator: Floats, denominator: Floats) -> Floats:
     """The quotient, nan where the divisor is zero or less."""
-    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
+    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=denominator > 0)
 
 
-def centred(values: Floats) -> Floats:
+def centre_values(values: Floats) -> Floats:
     """`values` less their mean: exactly zero where all are the same."""
     if not len(values) or values.min() == values.max():
         return np.zeros(len(values))
     return values - values.mean()
 
 
-def spread(squares: Floats, totals: Floats, count: Floats) -> Floats:
-    """Sum of squares about the mean, from sums of `centred` values; nan where it is no more than rounding."""
-    found = squares - ratio(totals**2, count)
+def sum_of_squares(squares: Floats, totals: Floats, count: Floats) -> Floats:
+    """Sum of squares about the mean, from sums of `centre_values` values; nan where it is no more than rounding."""
+    found = squares - safe_ratio(totals**2, count)
     return np.where(found > _NOISE * squares, found, np.nan)

@@ -10,7 +10,7 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Joiners, fillers and the empty Braille pattern: letters and marks by name, and nothing to see."""
 
 
-def blank(text: str) -> bool:
+def is_blank(text: str) -> bool:
     """Whether nobody would see anything of `text`."""
     return all(_unseen(character) for character in text)
 

@@ -24,12 +24,12 @@ class Casing:
     def __init__(self, names: Collection[str] = (), keep: Sequence[Regex] = ()) -> None:
         self._names, self._keep = frozenset(names), tuple(keep)
 
-    def lowered(self, text: str) -> str:
+    def lower_first(self, text: str) -> str:
         """`text` as it stands inside a sentence."""
         first = text[:1].lower()
         return text if len(first) != 1 or first == text[:1] or self._stays(text) else first + text[1:]
 
-    def raised(self, text: str) -> str:
+    def raise_first(self, text: str) -> str:
         """`text` as it begins a sentence; a first word with a capital inside keeps its small letter."""
         first, word = text[:1].upper(), _WORD.match(text)
         inner = word is not None and word[0][1:] != word[0][1:].lower()

@@ -7,29 +7,29 @@ import re
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
 _PLAIN = str.maketrans(_ESCAPES)
-RISKY = (*"=+-@'", *"＝＋－＠")
+FORMULA_STARTS = (*"=+-@'", *"＝＋－＠")
 """What a cell that a spreadsheet could read as a formula begins with, or one that hides that."""
 
 
-def escape(text: str) -> str:
+def escape_cell(text: str) -> str:
     r"""`text` as one cell on one line.
 
     Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
     spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an
-    apostrophe in front, and so does one that begins with an apostrophe: `unescape` gives back exactly what was there.
+    apostrophe in front, and so does one that begins with an apostrophe: `unescape_cell` gives back exactly what was there.
 
-    >>> escape("=1+1"), escape("two\nlines")
+    >>> escape_cell("=1+1"), escape_cell("two\nlines")
     ("'=1+1", 'two\\nlines')
     """
     escaped = text.translate(_PLAIN)
-    return f"'{escaped}" if escaped.startswith(RISKY) else escaped
+    return f"'{escaped}" if escaped.startswith(FORMULA_STARTS) else escaped
 
 
-def unescape(cell: str) -> str:
-    r"""The text that `escape` made `cell` of.
+def unescape_cell(cell: str) -> str:
+    r"""The text that `escape_cell` made `cell` of.
 
-    >>> unescape(escape("-3 ℃\t(at night)"))
+    >>> unescape_cell(escape_cell("-3 ℃\t(at night)"))
     '-3 ℃\t(at night)'
     """
-    bare = cell[1:] if cell.startswith("'") and cell[1:].startswith(RISKY) else cell
+    bare = cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA_STARTS) else cell
     return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match.group()], bare)

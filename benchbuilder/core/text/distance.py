@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.normalise import comparable
+from benchbuilder.core.text.normalise import comparison_form
 
 
 def edit_distance(left: str, right: str) -> int:
@@ -52,22 +52,22 @@ def most_similar(needle: str, haystack: str, max_distance: int) -> Span | None:
     return found
 
 
-def kept_share(wanted: str, text: str) -> float:
-    """How much of `wanted` stands in `text` in the same order: the longest common subsequence, as a share of `wanted`.
+def common_proportion(expected: str, text: str) -> float:
+    """How much of `expected` stands in `text` in the same order: the longest common subsequence, as a share of `expected`.
 
     Widths, white space and case do not count.
 
-    >>> kept_share("the cord falls off", "Does the cord fall off?") > 0.9
+    >>> common_proportion("the cord falls off", "Does the cord fall off?") > 0.9
     True
     """
-    wanted, text = comparable(wanted), comparable(text)
-    return LCSseq.similarity(wanted, text) / len(wanted) if wanted else 1.0
+    expected, text = comparison_form(expected), comparison_form(text)
+    return LCSseq.similarity(expected, text) / len(expected) if expected else 1.0
 
 
-def differences(before: str, after: str) -> list[tuple[str, str]]:
+def text_differences(before: str, after: str) -> list[tuple[str, str]]:
     """The parts in which `after` differs from `before`, in order: what was there, and what stands there instead.
 
-    >>> differences("the cord falls off", "the cord may fall off")
+    >>> text_differences("the cord falls off", "the cord may fall off")
     [('', 'may '), ('s', '')]
     """
     codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()

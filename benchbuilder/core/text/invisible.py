@@ -11,17 +11,17 @@ _SIGNS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
 """Signs that are seen, before numbers for the most part, though Unicode counts them as format characters."""
 
 
-def spells(text: str, at: int) -> bool:
-    """Whether the format character at `at` belongs to the spelling: a joiner (or its contrary) behind a letter, mark or
+def is_spelling_mark(text: str, index: int) -> bool:
+    """Whether the format character at `index` belongs to the spelling: a joiner (or its contrary) behind a letter, mark or
     picture that is no ASCII character, or a mark of direction.
 
-    >>> spells("\\u0645\\u06cc\\u200c\\u0634", 2), spells("a\\u200cb", 1), spells("\\u0645\\u202e", 1)
+    >>> is_spelling_mark("\\u0645\\u06cc\\u200c\\u0634", 2), is_spelling_mark("a\\u200cb", 1), is_spelling_mark("\\u0645\\u202e", 1)
     (True, False, False)
     """
-    mark = text[at]
+    mark = text[index]
     if mark not in _JOINERS:
         return mark in _DIRECTIONS or mark in _SIGNS
-    before = text[at - 1 : at]
+    before = text[index - 1 : index]
     return bool(before) and not before.isascii() and (unicodedata.category(before)[0] in "LM" or _pictured(before))
 
 
@@ -29,16 +29,16 @@ def _pictured(character: str) -> bool:
     return unicodedata.category(character) in ("So", "Sk")
 
 
-def harmless(text: str, kept: frozenset[str]) -> str:
+def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
     r"""`text` with U+FFFD for what steers a page or a terminal instead of being read: controls but those `kept`, half
     characters, and format characters that are no part of the spelling.
 
-    >>> harmless("a\x1b[2J\u202eb", frozenset("\n"))
+    >>> replace_steering_characters("a\x1b[2J\u202eb", frozenset("\n"))
     'a\ufffd[2J\ufffdb'
     """
     return "".join(
         "\N{REPLACEMENT CHARACTER}"
-        if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in kept and not spells(text, at)
+        if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in kept and not is_spelling_mark(text, at)
         else mark
         for at, mark in enumerate(text)
     )

@@ -16,10 +16,10 @@ def is_language(code: str) -> bool:
     return _CODE.fullmatch(code) is not None
 
 
-def same_language(one: str, other: str) -> bool:
+def same_language(first: str, second: str) -> bool:
     """Whether two codes name one language, in whatever script or country.
 
     >>> same_language("en-GB", "en"), same_language("en", "zh")
     (True, False)
     """
-    return one.partition("-")[0] == other.partition("-")[0]
+    return first.partition("-")[0] == second.partition("-")[0]

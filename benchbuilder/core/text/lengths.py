@@ -6,7 +6,7 @@ from typing import Literal
 
 import regex
 
-Unit = Literal["characters", "words"]
+LengthUnit = Literal["characters", "words"]
 """What a length is counted in: characters as they are seen (a letter with its marks is one), or what stands between
 white space."""
 
@@ -15,54 +15,54 @@ _JOINING = regex.compile(r"[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\
 """What makes one character of several code points; a text without it has as many of the one as of the other."""
 
 
-def characters(text: str) -> list[str]:
+def split_characters(text: str) -> list[str]:
     """`text` cut into what people see as one character each: a letter stays with its marks.
 
-    >>> [len(character) for character in characters("e\\u0301a")]
+    >>> [len(character) for character in split_characters("e\\u0301a")]
     [2, 1]
     """
     return _GRAPHEME.findall(text) if _JOINING.search(text) else list(text)
 
 
-def length(text: str, unit: Unit = "characters") -> int:
+def text_length(text: str, unit: LengthUnit = "characters") -> int:
     """How long `text` is in `unit`.
 
-    >>> length("e\\u0301t\\u00e9"), length("two  words", "words")
+    >>> text_length("e\\u0301t\\u00e9"), text_length("two  words", "words")
     (3, 2)
     """
-    return len(text.split()) if unit == "words" else len(characters(text))
+    return len(text.split()) if unit == "words" else len(split_characters(text))
 
 
-def longer(text: str, most: int) -> bool:
+def is_longer_than(text: str, most: int) -> bool:
     """Whether `text` has more than `most` characters as people see them; of a long one only the beginning is counted.
 
-    >>> longer("e\\u0301t\\u00e9", 2), longer("e\\u0301t\\u00e9", 3)
+    >>> is_longer_than("e\\u0301t\\u00e9", 2), is_longer_than("e\\u0301t\\u00e9", 3)
     (True, False)
     """
     if len(text) <= most:
         return False
     begin = text[: 2 * most + 1]  # what begins in it is one character or more of the whole text, too
-    return length(begin) > most or (len(begin) < len(text) and length(text) > most)
+    return text_length(begin) > most or (len(begin) < len(text) and text_length(text) > most)
 
 
-def shortened(text: str, most: int, unit: Unit = "characters") -> str:
+def truncate_text(text: str, most: int, unit: LengthUnit = "characters") -> str:
     """The beginning of `text`, at most `most` characters or words; no character is cut.
 
-    >>> shortened("e\\u0301te\\u0301", 1) == "e\\u0301", shortened("two  words here", 2, "words")
+    >>> truncate_text("e\\u0301te\\u0301", 1) == "e\\u0301", truncate_text("two  words here", 2, "words")
     (True, 'two  words')
     """
     if most <= 0:
         return ""
     if unit == "characters":
-        return text[:most] if not _JOINING.search(text) else "".join(characters(text)[:most])
+        return text[:most] if not _JOINING.search(text) else "".join(split_characters(text)[:most])
     words = list(regex.finditer(r"\S+", text))
     return text if len(words) <= most else text[: words[most - 1].end()]
 
 
-def cut(text: str, most: int) -> str:
+def truncate_code_points(text: str, most: int) -> str:
     """The beginning of `text`: at most `most` code points, fewer where the last character would lose its marks.
 
-    >>> cut("abc", 2), cut("ae\u0301", 2)
+    >>> truncate_code_points("abc", 2), truncate_code_points("ae\u0301", 2)
     ('ab', 'a')
     """
     if len(text) <= most:
@@ -73,11 +73,11 @@ def cut(text: str, most: int) -> str:
     return text[:at] if at or most <= 0 else text[:most]
 
 
-def _boundary(text: str, at: int) -> bool:
-    """Whether a character begins at `at`, judged by the few code points around it."""
-    start = max(0, at - 32)
+def _boundary(text: str, index: int) -> bool:
+    """Whether a character begins at `index`, judged by the few code points around it."""
+    start = max(0, index - 32)
     ends, place = set[int](), start
-    for character in _GRAPHEME.findall(text, start, at + 32):
+    for character in _GRAPHEME.findall(text, start, index + 32):
         place += len(character)
         ends.add(place)
-    return at in ends
+    return index in ends

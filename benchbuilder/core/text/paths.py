@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 
-def public_name(path: str) -> str:
+def public_path(path: str) -> str:
     """What a benchmark may say of a path: as it was written, but of one that names places on this machine the last
     part alone.
 
-    >>> public_name("sample/medqa/"), public_name("/home/me/medqa"), public_name("../medqa.jsonl")
+    >>> public_path("sample/medqa/"), public_path("/home/me/medqa"), public_path("../medqa.jsonl")
     ('sample/medqa', 'medqa', 'medqa.jsonl')
     """
     written = PurePosixPath(path)

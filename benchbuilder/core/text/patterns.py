@@ -15,8 +15,8 @@ from benchbuilder.core.records.row import Span
 TIMEOUT_S = 2.0
 """Seconds that one pattern may take on one text before it counts as runaway."""
 
-Mode = Literal["substring", "regex", "word"]
-Tokens = Callable[[str], list[str]]
+MatchMode = Literal["substring", "regex", "word"]
+TokeniseText = Callable[[str], list[str]]
 
 
 def check_regex(pattern: str) -> str:
@@ -50,54 +50,54 @@ def find_all(pattern: str, text: str) -> list[Span]:
             Span(start=match.start(), end=match.end()) for match in _compiled(pattern).finditer(text, timeout=TIMEOUT_S)
         ]
     except TimeoutError as error:
-        raise _runaway(pattern, text) from error
+        raise _timeout_error(pattern, text) from error
 
 
-def first_found(patterns: Patterns, text: str) -> str | None:
+def first_match(patterns: Patterns, text: str) -> str | None:
     """The first of `patterns` that `text` holds: its name, or itself where it has none.
 
-    >>> first_found({"digits": "[0-9]+"}, "a 12"), first_found(("[0-9]+",), "a 12"), first_found((), "a")
+    >>> first_match({"digits": "[0-9]+"}, "a 12"), first_match(("[0-9]+",), "a 12"), first_match((), "a")
     ('digits', '[0-9]+', None)
     """
     named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
     return next((name for name, pattern in named.items() if find_all(pattern, text)), None)
 
 
-def fits(pattern: str, text: str) -> bool:
+def matches_whole(pattern: str, text: str) -> bool:
     """Whether `pattern` matches the whole of `text`; DataError if it takes too long.
 
-    >>> fits("[0-9]*", "12"), fits("[0-9]*", "12 b")
+    >>> matches_whole("[0-9]*", "12"), matches_whole("[0-9]*", "12 b")
     (True, False)
     """
     return bool(find_all(rf"\A(?:{pattern})\Z", text))
 
 
-def groups(pattern: str, text: str) -> dict[str, str] | None:
+def match_groups(pattern: str, text: str) -> dict[str, str] | None:
     """The named groups of `pattern` where it matches the whole of `text`, ``None`` if it does not; DataError if it
     takes too long.
 
-    >>> groups("(?P<n>[0-9]+) b", "12 b"), groups("a", "b")
+    >>> match_groups("(?P<n>[0-9]+) b", "12 b"), match_groups("a", "b")
     ({'n': '12'}, None)
     """
     try:
         match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
     except TimeoutError as error:
-        raise _runaway(pattern, text) from error
+        raise _timeout_error(pattern, text) from error
     return None if match is None else {name: found or "" for name, found in match.groupdict().items()}
 
 
-def found_groups(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
+def match_group_spans(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
     """Where `pattern` matches the whole of `text`: each named group that takes part in it, with its place.
 
     A group that does not is empty, at -1. ``None`` without a match; DataError if it takes too long.
 
-    >>> found_groups("(?P<a>x)?(?P<n>[0-9]+)", "12")
+    >>> match_group_spans("(?P<a>x)?(?P<n>[0-9]+)", "12")
     {'a': ('', -1), 'n': ('12', 0)}
     """
     try:
         match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
     except TimeoutError as error:
-        raise _runaway(pattern, text) from error
+        raise _timeout_error(pattern, text) from error
     return None if match is None else {name: (match[name] or "", match.start(name)) for name in match.groupdict()}
 
 
@@ -119,10 +119,10 @@ def replace_all(pattern: str, replacement: str, text: str) -> str:
     try:
         return _compiled(pattern).sub(replacement, text, timeout=TIMEOUT_S)
     except TimeoutError as error:
-        raise _runaway(pattern, text) from error
+        raise _timeout_error(pattern, text) from error
 
 
-def _runaway(pattern: str, text: str) -> DataError:
+def _timeout_error(pattern: str, text: str) -> DataError:
     return DataError(
         f"the pattern {pattern!r} took longer than {TIMEOUT_S:g} s on one text",
         where=repr(text[:80]),
@@ -162,7 +162,7 @@ def word_boundaries(text: str, tokens: Iterable[str]) -> frozenset[int]:
     return frozenset(cuts)
 
 
-def find_word(word: str, text: str, tokens: Tokens) -> list[Span]:
+def find_word(word: str, text: str, tokens: TokeniseText) -> list[Span]:
     """Where `word` stands in `text` as one or several whole tokens.
 
     >>> [span.start for span in find_word("an", "an ant ran an", str.split)]
@@ -175,10 +175,10 @@ def find_word(word: str, text: str, tokens: Tokens) -> list[Span]:
     return [span for span in spans if span.start in cuts and span.end in cuts]
 
 
-def find(pattern: str, text: str, mode: Mode, tokens: Tokens | None = None) -> list[Span]:
+def find_pattern(pattern: str, text: str, mode: MatchMode, tokens: TokeniseText | None = None) -> list[Span]:
     """Where `pattern` is found in `text`, read as `mode`; ``word`` needs `tokens`.
 
-    >>> find("b.", "abc", "regex")
+    >>> find_pattern("b.", "abc", "regex")
     [Span(start=1, end=3)]
     """
     if mode == "regex":

@@ -32,10 +32,10 @@ def strip_marks_right(text: str, marks: Collection[str]) -> str:
     return text[:end]
 
 
-def unwrapped(text: str) -> str:
+def strip_wrapping(text: str) -> str:
     """`text` without quotes, backquotes or asterisks around the whole of it, and without white space at both ends.
 
-    >>> unwrapped("**“It is.”**"), unwrapped("“A” or “B”")
+    >>> strip_wrapping("**“It is.”**"), strip_wrapping("“A” or “B”")
     ('It is.', '“A” or “B”')
     """
     text = text.strip()
@@ -47,10 +47,10 @@ def unwrapped(text: str) -> str:
     return text
 
 
-def ended(text: str, stop: str, marks: Collection[str]) -> str:
+def end_with(text: str, stop: str, marks: Collection[str]) -> str:
     """`text` with `stop` in the place of the `marks` and the white space at its end.
 
-    >>> ended("It is ;", ".", ";.")
+    >>> end_with("It is ;", ".", ";.")
     'It is.'
     """
     return strip_marks_right(text, marks) + stop

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from benchbuilder.core.text.invisible import spells
+from benchbuilder.core.text.invisible import is_spelling_mark
 from benchbuilder.core.text.patterns import find_all
-from benchbuilder.core.text.punctuation import unwrapped
+from benchbuilder.core.text.punctuation import strip_wrapping
 
 _THOUGHTS = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -22,12 +22,12 @@ _COLONS = ":："
 _ODD = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
-def spoken(text: str) -> str | None:
+def strip_reasoning(text: str) -> str | None:
     """What a model said after its reasoning, without special tokens at its end; ``None`` if it was still reasoning.
 
     Reasoning is all up to the last closing tag; an opening tag behind that, or without one, was never closed.
 
-    >>> spoken("<think>Is it? No.</think>It is.<|im_end|>"), spoken("<think>Is it?")
+    >>> strip_reasoning("<think>Is it? No.</think>It is.<|im_end|>"), strip_reasoning("<think>Is it?")
     ('It is.', None)
     """
     text = _THOUGHTS.sub("", text).strip()
@@ -38,19 +38,19 @@ def spoken(text: str) -> str | None:
     return None if _THINKING.search(text) else text
 
 
-def bare_reply(text: str, labels: Sequence[str], openers: Sequence[str]) -> str:
+def strip_reply_framing(text: str, labels: Sequence[str], openers: Sequence[str]) -> str:
     """`text` without fences, bullets, quotes, bold marks, `labels` and `openers` (patterns) at its start.
 
     White space that stands for a line break is one line feed, and what has no width is nothing.
 
-    >>> bare_reply("1. **A:** A: “It is.”", ["A:"], [])
+    >>> strip_reply_framing("1. **A:** A: “It is.”", ["A:"], [])
     'It is.'
     """
     text = text.replace("\r\n", "\n").translate(_NOTHING).strip()
     while True:
         before = text
         text = _BULLET.sub("", _FENCE.sub(r"\1", text)).strip()
-        text = unwrapped(text)
+        text = strip_wrapping(text)
         for label in labels:
             text = _without_label(text, label)
         for pattern in openers:
@@ -78,7 +78,7 @@ def odd_characters(text: str) -> str:
     odd = {
         mark
         for at, mark in enumerate(text)
-        if mark != "\n" and unicodedata.category(mark) in _ODD and not spells(text, at)
+        if mark != "\n" and unicodedata.category(mark) in _ODD and not is_spelling_mark(text, at)
     }
     return " ".join(f"U+{ord(mark):04X}" for mark in sorted(odd))
 

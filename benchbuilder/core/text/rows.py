@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.tables import decoded
+from benchbuilder.core.text.tables import decode_text
 
 _LARGEST_CELL = 2**27
 _SHOWN = 20
@@ -19,7 +19,7 @@ _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-def read_rows(path: Path) -> list[tuple[int, dict[str, Any]]]:
+def read_row_file(path: Path) -> list[tuple[int, dict[str, Any]]]:
     """The rows of `path` with the lines on which they begin (in Parquet: their numbers, from 1), in order.
 
     Half a character (an escape of JSON that is one half of a pair) becomes U+FFFD: it cannot be written.
@@ -36,13 +36,13 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, Any]]]:
         raise _unreadable(path, error.strerror or str(error)) from error
     if suffix == ".parquet":
         return _parquet(path)
-    text = decoded(data)
+    text = decode_text(data)
     if text is None:
         raise _unreadable(path, "it is text in neither UTF-8 nor GB18030")
     return list(_json_lines(path, text) if suffix == ".jsonl" else _cells(path, text))
 
 
-def refuse(problems: Sequence[str], what: str, next: str) -> None:
+def raise_row_errors(problems: Sequence[str], what: str, next: str) -> None:
     """DataError that lists the first of `problems`, each ``FILE:LINE: what is wrong``, if there are any."""
     if problems:
         more = len(problems) - _SHOWN
@@ -54,10 +54,10 @@ def refuse(problems: Sequence[str], what: str, next: str) -> None:
         )
 
 
-def folded(text: str) -> str:
+def collapse_space(text: str) -> str:
     """`text` with every run of white space made one space, for comparing.
 
-    >>> folded(" one\\n two ")
+    >>> collapse_space(" one\\n two ")
     'one two'
     """
     return " ".join(text.split())

@@ -40,10 +40,10 @@ _END = "\0"
 _AT_ONCE = 1 << 19
 
 
-def rewrite(texts: Sequence[str], write: Callable[[str], str]) -> list[str]:
+def rewrite_texts(texts: Sequence[str], write: Callable[[str], str]) -> list[str]:
     """What `write`, a conversion of script or form, makes of each text: many at a time.
 
-    >>> rewrite(["\\u6f22", "", "a"], lambda text: convert_script(text, "t2s")) == ["\\u6c49", "", "a"]
+    >>> rewrite_texts(["\\u6f22", "", "a"], lambda text: convert_script(text, "t2s")) == ["\\u6c49", "", "a"]
     True
     """
     written = list(texts)

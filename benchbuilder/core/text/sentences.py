@@ -7,7 +7,7 @@ from collections.abc import Collection
 import regex
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.normalise import compose
+from benchbuilder.core.text.normalise import compose_characters
 
 _LAST = regex.compile(r"[A-Za-z0-9]+\Z|(?<![\p{L}\p{M}\p{N}])(?:\p{LC}\p{M}*)\Z")
 _INITIAL = regex.compile(r"\p{LC}\p{M}*")
@@ -28,7 +28,7 @@ def sentence_spans(
     >>> [span.of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
     ['It is 2.5.', 'See Fig. 3.', 'Why']
     """
-    folded = frozenset(compose(word).casefold() for word in abbreviations)
+    folded = frozenset(compose_characters(word).casefold() for word in abbreviations)
     spans: list[Span] = []
     start = 0
     for at, mark in enumerate(text):
@@ -47,7 +47,7 @@ def split_sentences(
     >>> split_sentences("One. Two", "!", ".")
     ['One.', 'Two']
     """
-    return [span.of(text) for span in sentence_spans(text, stops, soft_stops, abbreviations)]
+    return [span.slice_of(text) for span in sentence_spans(text, stops, soft_stops, abbreviations)]
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -59,24 +59,24 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
         spans.append(Span(start=start, end=end))
 
 
-def _ends_sentence(text: str, start: int, at: int, abbreviations: frozenset[str]) -> bool:
-    """Whether the soft stop at `at` ends the sentence that began at `start`."""
-    if not text[at + 1 :].strip():
+def _ends_sentence(text: str, start: int, index: int, abbreviations: frozenset[str]) -> bool:
+    """Whether the soft stop at `index` ends the sentence that began at `start`."""
+    if not text[index + 1 :].strip():
         return True
-    following = text[at + 1]
+    following = text[index + 1]
     if following.isdecimal() or (following.isascii() and following.isalnum()):
         return False
-    before = text[start:at]
+    before = text[start:index]
     if before.strip().isdigit():
         return False
     word = _LAST.search(before)
-    if word is not None and (_INITIAL.fullmatch(word[0]) or compose(word[0]).casefold() in abbreviations):
+    if word is not None and (_INITIAL.fullmatch(word[0]) or compose_characters(word[0]).casefold() in abbreviations):
         return False
-    said = compose(before).casefold()
+    said = compose_characters(before).casefold()
     return not any(said.endswith(name) and _opens(said, len(said) - len(name)) for name in abbreviations)
 
 
-def _opens(text: str, at: int) -> bool:
-    """Whether a word may begin at `at`: what stands before is no letter that goes on there."""
-    before, first = text[at - 1 : at], text[at : at + 1]
+def _opens(text: str, index: int) -> bool:
+    """Whether a word may begin at `index`: what stands before is no letter that goes on there."""
+    before, first = text[index - 1 : index], text[index : index + 1]
     return not _LETTER.fullmatch(before) or (first.isascii() and not before.isascii())

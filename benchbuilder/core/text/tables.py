@@ -11,7 +11,7 @@ _DELIMITERS = (",", ";", "\t")
 _LARGEST_FIELD = 2**27
 
 
-def decoded(data: bytes) -> str | None:
+def decode_text(data: bytes) -> str | None:
     """Text in UTF-8 with or without mark, UTF-16 with mark, or GB18030; ``None`` if it is none of these."""
     encodings = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ("utf-8-sig", "gb18030")
     for encoding in encodings:
@@ -22,12 +22,12 @@ def decoded(data: bytes) -> str | None:
     return None
 
 
-def csv_lines(data: bytes, fits: Callable[[Sequence[str]], bool]) -> list[list[str]] | None:
-    """The cells of a CSV whose header `fits`, whatever its delimiter; else as if it were separated by commas.
+def csv_rows(data: bytes, is_header: Callable[[Sequence[str]], bool]) -> list[list[str]] | None:
+    """The cells of a CSV whose header `is_header`, whatever its delimiter; else as if it were separated by commas.
 
     ``None`` if it cannot be read at all.
     """
-    text = decoded(data)
+    text = decode_text(data)
     if text is None:
         return None
     parsed: list[list[list[str]]] = []
@@ -38,7 +38,7 @@ def csv_lines(data: bytes, fits: Callable[[Sequence[str]], bool]) -> list[list[s
                 parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
             except csv.Error:
                 continue
-            if parsed[-1] and fits(parsed[-1][0]):
+            if parsed[-1] and is_header(parsed[-1][0]):
                 return parsed[-1]
     finally:
         csv.field_size_limit(before)

@@ -31,12 +31,12 @@ def template_faults(template: str, allowed: Collection[str]) -> list[str]:
     return faults
 
 
-def fill(template: str, values: Mapping[str, str]) -> tuple[str, dict[str, Span]]:
+def fill_template(template: str, values: Mapping[str, str]) -> tuple[str, dict[str, Span]]:
     """`template` with each ``{name}`` replaced, and where each value stands (its first place).
 
     Values are put in as they are: braces in them mean nothing. A name without a value raises KeyError.
 
-    >>> fill("{a} is {b}.", {"a": "{b}", "b": "1"})
+    >>> fill_template("{a} is {b}.", {"a": "{b}", "b": "1"})
     ('{b} is 1.', {'a': Span(start=0, end=3), 'b': Span(start=7, end=8)})
     """
     text, spans, at = "", dict[str, Span](), 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from benchbuilder.core.text.normalise import compose, narrow
-from benchbuilder.core.text.punctuation import unwrapped
-from benchbuilder.core.text.replies import spoken
+from benchbuilder.core.text.normalise import compose_characters, to_half_width
+from benchbuilder.core.text.punctuation import strip_wrapping
+from benchbuilder.core.text.replies import strip_reasoning
 
 _NOTHING = dict.fromkeys(
     [
@@ -33,19 +33,23 @@ _DASH = re.compile(r"(?<=\s)[-\u2013]{1,3}(?=\s)|\u2014+|\u2013(?=\s)")
 _SPACE = re.compile(r"[^\S\n]+")
 
 
-def undressed(text: str) -> str | None:
+def strip_formatting(text: str) -> str | None:
     r"""What `text` says, in half width; ``None`` if it is reasoning that never ended.
 
     Line breaks stay, and a dash between words is an em dash. What is struck out is gone, what is boxed stands on a line
     of its own.
 
-    >>> undressed("<think>Hm.</think>**Ｎｏ**, ~~yes~~"), undressed("so $\\boxed{No}$"), undressed("<think>Hm")
+    >>> strip_formatting("<think>Hm.</think>**Ｎｏ**, ~~yes~~"), strip_formatting("so $\\boxed{No}$"), strip_formatting("<think>Hm")
     ('No,', 'so\nNo', None)
     """
-    said = spoken(unwrapped(text))
+    said = strip_reasoning(strip_wrapping(text))
     if said is None:
         return None
-    said = narrow(compose(said.replace("\r\n", "\n").replace("\r", "\n"))).translate(_NOTHING).translate(_SAME)
+    said = (
+        to_half_width(compose_characters(said.replace("\r\n", "\n").replace("\r", "\n")))
+        .translate(_NOTHING)
+        .translate(_SAME)
+    )
     said = _FENCE.sub("", _STRUCK.sub("", said))
     said = _BOXED.sub(lambda match: f"\n{match[1] or match[2]}\n", said)
     said = _LINK.sub(r"\1", _TAG.sub("", said))

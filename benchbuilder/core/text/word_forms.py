@@ -9,7 +9,7 @@ from pathlib import Path
 from benchbuilder.core.errors import DataError
 
 _NAME = re.compile(r"%([a-z][a-z_]*)%")
-Row = Mapping[str, str]
+FormRow = Mapping[str, str]
 
 
 class WordForms:
@@ -22,9 +22,9 @@ class WordForms:
     ('two (?:bones|cells)', 'cell', '')
     """
 
-    def __init__(self, rows: Sequence[Row] = (), parts: Mapping[str, str] | None = None) -> None:
+    def __init__(self, rows: Sequence[FormRow] = (), parts: Mapping[str, str] | None = None) -> None:
         self._columns: dict[str, dict[str, None]] = {}
-        self._rows: dict[str, list[Row]] = {}
+        self._rows: dict[str, list[FormRow]] = {}
         for row in rows:
             for column, form in row.items():
                 self._columns.setdefault(column, {})[form] = None
@@ -46,7 +46,7 @@ class WordForms:
             self._expanded[pattern] = _NAME.sub(self._any, pattern)
         return self._expanded[pattern]
 
-    def each(self, *templates: str) -> Iterator[tuple[str, ...]]:
+    def fill_templates(self, *templates: str) -> Iterator[tuple[str, ...]]:
         """`templates` with their ``%column%`` filled, once for every word that has all of these columns.
 
         >>> forms = WordForms([{"base": "go", "third": "goes"}, {"base": "do", "third": "does"}])
@@ -61,7 +61,7 @@ class WordForms:
             if columns <= row.keys():
                 yield tuple(_NAME.sub(lambda match, row=row: row[match[1]], template) for template in templates)
 
-    def other(self, form: str, column: str) -> str:
+    def other_form(self, form: str, column: str) -> str:
         """The form `column` of the first word that has the form `form`; empty if none has both."""
         return next((row[column] for row in self._rows.get(form, ()) if column in row), "")
 
@@ -78,7 +78,7 @@ class WordForms:
         return f"(?:{'|'.join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form))))})"
 
 
-def _read(file: Path) -> Iterator[Row]:
+def _read(file: Path) -> Iterator[FormRow]:
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

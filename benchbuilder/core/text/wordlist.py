@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.normalise import Fold, compose, folded, tidy_space
-from benchbuilder.core.text.patterns import Tokens, find_substring, word_boundaries
+from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text, normalise_space
+from benchbuilder.core.text.patterns import TokeniseText, find_substring, word_boundaries
 
 
 def load_words(path: Path) -> tuple[str, ...]:
@@ -26,7 +26,9 @@ def load_words(path: Path) -> tuple[str, ...]:
             "the word list is not UTF-8", where=str(path), why=str(error), next="save it as UTF-8"
         ) from error
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    words = dict.fromkeys(word for line in lines if (word := compose(tidy_space(line.partition("\t")[0]))))
+    words = dict.fromkeys(
+        word for line in lines if (word := compose_characters(normalise_space(line.partition("\t")[0])))
+    )
     if not words:
         raise DataError("the word list holds no words", where=str(path), next="write one word a line")
     return tuple(words)
@@ -47,9 +49,9 @@ class WordFinder:
     ['Milk']
     """
 
-    def __init__(self, words: Iterable[str], fold: Collection[Fold] = (), tokens: Tokens | None = None) -> None:
+    def __init__(self, words: Iterable[str], fold: Collection[Fold] = (), tokens: TokeniseText | None = None) -> None:
         self._fold, self._tokens = fold, tokens
-        keys = [(key, word) for word in dict.fromkeys(words) if (key := folded(word, fold))]
+        keys = [(key, word) for word in dict.fromkeys(words) if (key := fold_text(word, fold))]
         letters = len(keys) <= _FEW * len({key[0] for key, _ in keys})
         sizes = [1 if letters else _size(key) for key, _ in keys]
         common = Counter(gram for (key, _), size in zip(keys, sizes, strict=True) for gram in _grams(key, size))
@@ -60,7 +62,7 @@ class WordFinder:
 
     def find(self, text: str) -> set[str]:
         """The words that `text` holds, as the list writes them."""
-        text = folded(text, self._fold)
+        text = fold_text(text, self._fold)
         found = [
             (key, word)
             for size, by_gram in self._by_gram.items()
@@ -70,7 +72,7 @@ class WordFinder:
         ]
         if self._tokens is not None and found:
             cuts = word_boundaries(text, self._tokens(text))
-            found = [(key, word) for key, word in found if _stands_whole(key, text, cuts)]
+            found = [(key, word) for key, word in found if _is_whole_word(key, text, cuts)]
         return {word for _, word in found}
 
 
@@ -84,5 +86,5 @@ def _grams(text: str, size: int) -> set[str]:
     return set(text) if size == 1 else {text[at : at + size] for at in range(len(text) - size + 1)}
 
 
-def _stands_whole(key: str, text: str, cuts: Collection[int]) -> bool:
+def _is_whole_word(key: str, text: str, cuts: Collection[int]) -> bool:
     return any(span.start in cuts and span.end in cuts for span in find_substring(key, text))

@@ -5,44 +5,44 @@ from __future__ import annotations
 import regex
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import same_key
-from benchbuilder.core.text.lengths import Unit, characters
-from benchbuilder.core.text.normalise import compose, narrow
+from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.core.text.lengths import LengthUnit, split_characters
+from benchbuilder.core.text.normalise import compose_characters, to_half_width
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d]+")
 
 
-def word_list(text: str, ignore: str = "") -> list[str]:
+def split_words(text: str, ignore: str = "") -> list[str]:
     """The words of `text`, composed, in half width and without case: letters, marks and digits in a row.
 
-    >>> word_list("Iron-rich food")
+    >>> split_words("Iron-rich food")
     ['iron', 'rich', 'food']
     """
     said = "".join(mark for mark in text if mark not in ignore) if ignore else text
-    return _WORD.findall(narrow(compose(said)).casefold())
+    return _WORD.findall(to_half_width(compose_characters(said)).casefold())
 
 
-def holds(whole: str, part: str, matching: Unit, ignore: str = "") -> bool:
-    """Whether `whole` holds `part`, in the form in which answers are compared: ``characters`` anywhere, or all its
+def contains_text(whole: str, part: str, matching: LengthUnit, ignore: str = "") -> bool:
+    """Whether `whole` holds `part`, in the form in which answers are compared: ``split_characters`` anywhere, or all its
     ``words`` in a row. A text that has no word is looked for as characters; an empty one is held by none.
 
-    >>> holds("environmental", "Iron", "characters"), holds("environmental", "Iron", "words")
+    >>> contains_text("environmental", "Iron", "characters"), contains_text("environmental", "Iron", "words")
     (True, False)
     """
-    wanted = word_list(part, ignore) if matching == "words" else []
+    wanted = split_words(part, ignore) if matching == "words" else []
     if not wanted:
-        key = same_key(part, ignore)
-        return bool(key) and key in same_key(whole, ignore)
-    there = word_list(whole, ignore)
+        key = comparison_key(part, ignore)
+        return bool(key) and key in comparison_key(whole, ignore)
+    there = split_words(whole, ignore)
     return any(there[at : at + len(wanted)] == wanted for at in range(len(there) - len(wanted) + 1))
 
 
-def cuts_nothing(span: Span, text: str, matching: Unit) -> bool:
+def is_on_boundaries(span: Span, text: str, matching: LengthUnit) -> bool:
     """Whether no end of `span` lies inside a character of `text` as it is seen, nor (of ``words``) inside a word.
 
-    >>> cuts_nothing(Span(start=3, end=7), "environment", "characters")
+    >>> is_on_boundaries(Span(start=3, end=7), "environment", "characters")
     True
-    >>> cuts_nothing(Span(start=3, end=7), "environment", "words")
+    >>> is_on_boundaries(Span(start=3, end=7), "environment", "words")
     False
     """
     if matching == "words":
@@ -50,22 +50,22 @@ def cuts_nothing(span: Span, text: str, matching: Unit) -> bool:
         if any(start < at < end for start, end in runs for at in (span.start, span.end)):
             return False
     edges, at = {0}, 0
-    for character in characters(text):
+    for character in split_characters(text):
         at += len(character)
         edges.add(at)
     return span.start in edges and span.end in edges
 
 
-def whole_place(part: str, text: str, matching: Unit) -> Span | None:
+def last_whole_match(part: str, text: str, matching: LengthUnit) -> Span | None:
     """The last place where `part` stands in `text` and cuts nothing; ``None`` if there is none.
 
-    >>> whole_place("iron", "iron in the environment", "words")
+    >>> last_whole_match("iron", "iron in the environment", "words")
     Span(start=0, end=4)
     """
     at = text.rfind(part) if part else -1
     while at >= 0:
         span = Span(start=at, end=at + len(part))
-        if cuts_nothing(span, text, matching):
+        if is_on_boundaries(span, text, matching):
             return span
         at = text.rfind(part, 0, at + len(part) - 1)
     return None

@@ -33,7 +33,7 @@ class Baseline(ABC):
         """Versions of what shapes the answers besides the spec, for the key."""
         return {}
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """Hashes of what people contributed so far, by name."""
         return {}
 

@@ -14,11 +14,11 @@ from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.core.text.normalise import Fold, compose, folded
+from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text
 from benchbuilder.core.text.sentences import split_sentences
 from benchbuilder.core.text.wordlist import load_words
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
-from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 
@@ -39,7 +39,7 @@ class BestEvidenceSpec(BaselineSpec):
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
-class BestEvidence(Baseline):
+class BestEvidenceBaseline(Baseline):
     """Ranks the sentences of the item's own paragraphs by BM25 against question and context, and says the best.
 
     Weights of words are drawn from these sentences alone: a word that stands in all of them counts least. A word that
@@ -58,7 +58,7 @@ class BestEvidence(Baseline):
             raise DataError(
                 "best_evidence has no tokenizer", where="evaluation.baselines", next="set tokenizer in the recipe"
             )
-        self._tokenizer: Tokenizer = registry.create("tokenizer", self.spec.tokenizer)
+        self._tokenizer: Tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
         self._stop: frozenset[str] = frozenset()
 
     def fingerprint(self) -> Mapping[str, str]:
@@ -69,11 +69,11 @@ class BestEvidence(Baseline):
         """Load the dictionaries of the tokenizer, and the stop words."""
         self._tokenizer.open()
         if self.spec.stop_words is not None:
-            self._stop = frozenset(folded(word, self.spec.fold) for word in load_words(self.spec.stop_words.file))
+            self._stop = frozenset(fold_text(word, self.spec.fold) for word in load_words(self.spec.stop_words.file))
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The nearest sentence."""
-        case, spec = case_of(item, ""), self.spec
+        case, spec = make_case(item, ""), self.spec
         sentences = [
             sentence
             for paragraph in case.evidence
@@ -95,5 +95,9 @@ class BestEvidence(Baseline):
         return [float(score) for score in model.get_scores(self._tokens(question))]
 
     def _tokens(self, text: str) -> list[str]:
-        tokens = (folded(token, self.spec.fold) for token in self._tokenizer.tokens(compose(text)) if token.strip())
+        tokens = (
+            fold_text(token, self.spec.fold)
+            for token in self._tokenizer.tokens(compose_characters(text))
+            if token.strip()
+        )
         return [token for token in tokens if token not in self._stop]

@@ -21,7 +21,7 @@ class ConstantSpec(BaselineSpec):
     otherwise: str | None = None
 
 
-class Constant(Baseline):
+class ConstantBaseline(Baseline):
     """Says one thing whatever is asked, so that it shows what a score costs that knows nothing.
 
     Where nothing is to be said the answer is missing; an empty text is an empty answer.

@@ -8,14 +8,14 @@ from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import AnswerOutcome
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
-from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.evaluation.judges.base import make_case
 
 
 class EchoSpec(BaselineSpec):
     """Nothing to say."""
 
 
-class Echo(Baseline):
+class EchoBaseline(Baseline):
     """Gives the question back, with its context: all of its words and no answer."""
 
     kind: ClassVar[str] = "echo"
@@ -23,5 +23,5 @@ class Echo(Baseline):
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The question, as a model under evaluation is asked it."""
-        question = case_of(item, "").question
+        question = make_case(item, "").question
         return question, "complete" if question.strip() else "empty"

@@ -10,17 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.annotation.database.free_text import EXPORTED, Said, digest_of, said_in, said_in_export, unshielded
-from benchbuilder.annotation.sample import proportional
+from benchbuilder.annotation.database.free_text import (
+    EXPORT_COLUMNS,
+    ProjectAnswer,
+    project_answers_digest,
+    read_exported_answers,
+    read_project_answers,
+    unshield_cell,
+)
+from benchbuilder.annotation.sample import proportional_sample
 from benchbuilder.annotation.tasks import task_key
 from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.core.text.rows import folded, read_rows, refuse
+from benchbuilder.core.text.rows import collapse_space, raise_row_errors, read_row_file
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
-from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.evaluation.judges.base import make_case
 
 _NEXT = "a row has `answer`, `id` or `question` (with its context), and maybe `person`; or it is an export of votes"
 
@@ -38,11 +45,11 @@ class PeopleSpec(BaselineSpec):
     question: Name = "answer"
     file: FileRef | None = None
     person: str | None = None
-    database_env: Annotated[str | None, Knob()] = None
+    database_env: Annotated[str | None, RuntimeOption()] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PersonAnswer:
     """An answer of a person. `question` is what they were shown, white space folded, or empty if that is not known."""
 
     where: str
@@ -69,10 +76,10 @@ class PeopleAnswers(Baseline):
         super().__init__(spec)
         self._digest = ""
         self._sheet = False
-        self._by_id: dict[str, list[Given]] = {}
-        self._by_question: dict[str, list[Given]] = {}
+        self._by_id: dict[str, list[PersonAnswer]] = {}
+        self._by_question: dict[str, list[PersonAnswer]] = {}
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """A digest of what counts in the app; nothing before there is anything, and nothing of a sheet."""
         return {f"answers in the app ({self.spec.review})": self._digest} if self._digest else {}
 
@@ -80,10 +87,10 @@ class PeopleAnswers(Baseline):
         """Read the answers."""
         spec = self.spec
         if spec.file is not None:
-            given, self._sheet = _of_file(spec.file.file, spec.question)
+            given, self._sheet = _file_answers(spec.file.file, spec.question)
         else:
-            self._digest = digest_of(spec.review, spec.database_env, workplace)
-            given = _of_said(said_in(spec.review, spec.database_env, workplace), spec.question)
+            self._digest = project_answers_digest(spec.review, spec.database_env, workplace)
+            given = _app_answers(read_project_answers(spec.review, spec.database_env, workplace), spec.question)
         self._by_id, self._by_question = {}, {}
         for one in given:
             if spec.person in (None, one.person):
@@ -94,7 +101,7 @@ class PeopleAnswers(Baseline):
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The answer of one of those who answered."""
-        question = folded(case_of(item, "").question)
+        question = collapse_space(make_case(item, "").question)
         bound = self._by_id.get(item.id, [])
         given = [one for one in bound if one.question in ("", question)]
         if self._sheet and len(given) < len(bound):
@@ -114,70 +121,72 @@ def _place(item: str, person: str) -> str:
     return hashlib.blake2b(f"{item}:{person}".encode(), digest_size=8).hexdigest()
 
 
-def _of_said(said: Iterable[Said], question: str) -> list[Given]:
+def _app_answers(votes: Iterable[ProjectAnswer], question: str) -> list[PersonAnswer]:
     """The texts that annotators gave to the guiding question."""
     return [
-        Given(
-            one.where, tuple(filter(None, one.about.get("id", ()))),
-            folded(one.fields.get("question") or next(iter(one.fields.values()), "")), one.person,
+        PersonAnswer(
+            one.location, tuple(filter(None, one.metadata.get("id", ()))),
+            collapse_space(one.fields.get("question") or next(iter(one.fields.values()), "")), one.person,
             str(one.value).strip(),
         )
-        for one in said
+        for one in votes
         if one.question == question and one.role == "annotator" and str(one.value).strip()
     ]  # fmt: skip
 
 
-def _of_file(file: Path, question: str) -> tuple[list[Given], bool]:
+def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
     """The answers of a file, and whether it is a sheet and no export.
 
     DataError lists rows of a sheet that cannot be used, and two answers of a person to one item.
     """
-    rows = read_rows(file)
-    if rows and set(rows[0][1]) >= EXPORTED:
-        return _of_said(said_in_export(file, rows), question), False
+    rows = read_row_file(file)
+    if rows and set(rows[0][1]) >= EXPORT_COLUMNS:
+        return _app_answers(read_exported_answers(file, rows), question), False
     if rows and not any("answer" in row for _, row in rows):
         columns = ", ".join(dict.fromkeys(name for _, row in rows for name in row))
         raise DataError(f"{file.name} has no column `answer`", where=str(file), why=f"there are {columns}", next=_NEXT)
-    given: list[Given] = []
+    given: list[PersonAnswer] = []
     problems: list[str] = []
     for line, row in rows:
         cells = (str(row.get(key) or "") for key in ("id", "question", "person", "answer"))
-        name, shown, person, text = (unshielded(cell.strip()).strip() for cell in cells)
+        name, shown, person, text = (unshield_cell(cell.strip()).strip() for cell in cells)
         where = f"{file.name}:{line}"
         if text and not name and not shown:
             problems.append(f"{where}: there is neither `id` nor `question`")
         elif text:
-            given.append(Given(where, (name,) if name else (), folded(shown), person, text))
-    refuse([*problems, *_twice(given)], f"{file.name} holds answers that cannot be used", _NEXT)
+            given.append(PersonAnswer(where, (name,) if name else (), collapse_space(shown), person, text))
+    raise_row_errors([*problems, *_duplicate_problems(given)], f"{file.name} holds answers that cannot be used", _NEXT)
     return given, True
 
 
-def sheet_for(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
+def answer_sheet(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
     """A sheet (CSV) for people to answer `count` of the items in, drawn in proportion to their sources.
 
     By the recipe's seed they are those that the review ``human_baseline`` draws, too.
     """
-    drawn = proportional(
-        list(items), count, name=lambda item: task_key([("question", case_of(item, "").question.strip())]),
+    drawn = proportional_sample(
+        list(items), count, name=lambda item: task_key([("question", make_case(item, "").question.strip())]),
         group=lambda item: item.partition, seed=seed,
     )  # fmt: skip
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(["id", "source", "question", "answer", "person"])
     for item in drawn:
-        writer.writerow([item.id, _shielded(item.partition), _shielded(case_of(item, "").question), "", ""])
+        writer.writerow(
+            [item.id, _escape_formula(item.partition), _escape_formula(make_case(item, "").question), "", ""]
+        )
     return stream.getvalue().encode("utf-8-sig")
 
 
-def _shielded(text: str) -> str:
+def _escape_formula(text: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if unshielded(f"'{text}") == text else text
+    return f"'{text}" if unshield_cell(f"'{text}") == text else text
 
 
-def _twice(given: Sequence[Given]) -> list[str]:
-    first: dict[tuple[str, str], Given] = {}
+def _duplicate_problems(answers: Sequence[PersonAnswer]) -> list[str]:
+    first: dict[tuple[str, str], PersonAnswer] = {}
     problems: list[str] = []
-    for one in given:
+    for one in answers:
         before = first.setdefault(("".join(one.ids) or one.question, one.person), one)
         if before is not one:
             who = one.person or "somebody without a name in the column `person`"

@@ -25,7 +25,7 @@ class RandomSpec(BaselineSpec):
     options: Name = "options"
 
 
-class Random(Baseline):
+class RandomBaseline(Baseline):
     """Draws an answer by chance: what a model is worth that knows nothing and yet answers.
 
     A text that stands there more often is drawn more often.

@@ -12,9 +12,9 @@ from benchbuilder.config.spec.base import FileRef, KindSpec
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.core.text.rows import folded, read_rows, refuse
+from benchbuilder.core.text.rows import collapse_space, raise_row_errors, read_row_file
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
-from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.evaluation.judges.base import make_case
 
 _OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
 _NEXT = "a row has `model`, `answer`, and `id` or `question` (with its context), and maybe `outcome`"
@@ -32,7 +32,7 @@ class RecordedSpec(BaselineSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedAnswerRow:
     """One answer, and the line on which it stands. `question` has its white space folded."""
 
     line: int
@@ -43,7 +43,7 @@ class Recorded:
     outcome: AnswerOutcome
 
 
-def models_of(file: Path) -> list[str]:
+def recorded_answer_models(file: Path) -> list[str]:
     """The models whose answers `file` holds, in the order in which they first appear.
 
     DataError, with file and line, for rows that cannot be used and for two answers of one model to the same thing.
@@ -68,7 +68,7 @@ class RecordedAnswers(Baseline):
         """Read the file."""
         rows = [row for row in _read(self.spec.file.file) if row.model == self.spec.model]
         if not rows:
-            found = models_of(self.spec.file.file)
+            found = recorded_answer_models(self.spec.file.file)
             raise DataError(
                 f"{self.spec.file.path} holds no answer of the model {self.spec.model!r}",
                 where=str(self.spec.file.file),
@@ -76,17 +76,17 @@ class RecordedAnswers(Baseline):
                 next="correct the name, as the file writes it",
             )
         self._by_id = {row.id: row for row in rows if row.id}
-        self._by_question: dict[str, list[Recorded]] = {}
+        self._by_question: dict[str, list[RecordedAnswerRow]] = {}
         for row in rows:
             if row.question:
                 self._by_question.setdefault(row.question, []).append(row)
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """What the file says."""
-        question = folded(case_of(item, "").question)
+        question = collapse_space(make_case(item, "").question)
         row = self._by_id.get(item.id)
         if row is not None:
-            bare = folded("".join(item.payload.texts().get("question", ())))
+            bare = collapse_space("".join(item.payload.texts().get("question", ())))
             if row.question and row.question not in (question, bare):
                 raise self._conflict(row, f"{item.id} asks {question!r}, and this row answers {row.question!r}")
             return row.text, row.outcome
@@ -96,7 +96,7 @@ class RecordedAnswers(Baseline):
             raise self._conflict(rows[0], f"lines {lines} answer one question differently, and none has {item.id}")
         return (rows[0].text, rows[0].outcome) if rows else ("", "missing")
 
-    def _conflict(self, row: Recorded, why: str) -> DataError:
+    def _conflict(self, row: RecordedAnswerRow, why: str) -> DataError:
         return DataError(
             f"{self.spec.file.path} does not say which answer of {row.model!r} an item has",
             where=f"{self.spec.file.path}:{row.line}", why=why,
@@ -104,31 +104,31 @@ class RecordedAnswers(Baseline):
         )  # fmt: skip
 
 
-def _read(file: Path) -> list[Recorded]:
+def _read(file: Path) -> list[RecordedAnswerRow]:
     try:
         status = file.stat()
     except OSError:
-        read_rows(file)  # says what is wrong
+        read_row_file(file)  # says what is wrong
         raise
     return _read_once(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=1)
-def _read_once(file: Path, _modified: int, _size: int) -> list[Recorded]:
+def _read_once(file: Path, _modified: int, _size: int) -> list[RecordedAnswerRow]:
     """The rows of a file; it is read once for all of its models."""
-    found: list[Recorded] = []
+    found: list[RecordedAnswerRow] = []
     problems: list[str] = []
-    for line, raw in read_rows(file):
+    for line, raw in read_row_file(file):
         try:
-            found.append(_recorded(line, raw))
+            found.append(_parse_row(line, raw))
         except ValueError as error:
             problems.append(f"{file.name}:{line}: {error}")
-    problems += _twice(file, found)
-    refuse(problems, f"{file.name} holds answers that cannot be used", _NEXT)
+    problems += _duplicate_problems(file, found)
+    raise_row_errors(problems, f"{file.name} holds answers that cannot be used", _NEXT)
     return found
 
 
-def _recorded(line: int, raw: dict[str, Any]) -> Recorded:
+def _parse_row(line: int, raw: dict[str, Any]) -> RecordedAnswerRow:
     """A row of the file; ValueError says what is wrong with it."""
     cells: dict[str, str | None] = {}
     for name in ("model", "id", "question", "answer", "outcome"):
@@ -153,13 +153,13 @@ def _recorded(line: int, raw: dict[str, Any]) -> Recorded:
         outcome = "missing" if cells["answer"] is None else "complete" if text else "empty"
     elif outcome == "complete" and not text:
         outcome = "empty"
-    return Recorded(line, model, name, folded(question), text, cast(AnswerOutcome, outcome))
+    return RecordedAnswerRow(line, model, name, collapse_space(question), text, cast(AnswerOutcome, outcome))
 
 
-def _twice(file: Path, rows: Iterable[Recorded]) -> list[str]:
+def _duplicate_problems(file: Path, rows: Iterable[RecordedAnswerRow]) -> list[str]:
     """What is said of answers of one model to the same id, or without an id to the same question."""
     problems: list[str] = []
-    first: dict[tuple[str, str, str], Recorded] = {}
+    first: dict[tuple[str, str, str], RecordedAnswerRow] = {}
     for row in rows:
         key = (row.model, row.id, "" if row.id else row.question)
         before = first.setdefault(key, row)

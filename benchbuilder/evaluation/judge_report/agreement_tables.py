@@ -6,57 +6,73 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.core.stats.accuracy import of_accuracy, of_auroc, of_balanced_accuracy, of_share_near
-from benchbuilder.core.stats.calibration import of_brier, of_ece, reliability
-from benchbuilder.core.stats.correlation import of_kendall, of_pearson, of_spearman
-from benchbuilder.core.stats.errors import of_bias, of_mae, of_quadratic_weighted_kappa, of_rmse
+from benchbuilder.core.stats.accuracy import (
+    accuracy_statistic,
+    auroc_statistic,
+    balanced_accuracy_statistic,
+    proportion_near_statistic,
+)
+from benchbuilder.core.stats.calibration import brier_statistic, ece_statistic, reliability_bins
+from benchbuilder.core.stats.correlation import kendall_statistic, pearson_statistic, spearman_statistic
+from benchbuilder.core.stats.errors import (
+    bias_statistic,
+    mae_statistic,
+    quadratic_weighted_kappa_statistic,
+    rmse_statistic,
+)
 from benchbuilder.core.stats.intervals import mean_estimate
 from benchbuilder.core.stats.weighted import Floats, Statistic
-from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, Frame, Held, grouped, value_cell
+from benchbuilder.evaluation.judge_report.held_out import (
+    THRESHOLD,
+    HeldOutAnswers,
+    JudgeReportFrame,
+    group_answers,
+    value_cell,
+)
 from benchbuilder.evaluation.judge_training.predictions import Prediction
-from benchbuilder.exporters.render.tables import Cell, Form, Line, Sheet, count, words
+from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 10
 """Answers of a group that a correlation is given of."""
 
 
-def majority_of(held: Held) -> Floats:
+def majority_predictions(answers: HeldOutAnswers) -> Floats:
     """What the majority baseline says of each row: the side of most of these very rows."""
-    positive = float((held.targets >= THRESHOLD - 1e-9).mean() >= 0.5) if len(held) else 0.0
-    return np.full(len(held), positive)
+    positive = float((answers.targets >= THRESHOLD - 1e-9).mean() >= 0.5) if len(answers) else 0.0
+    return np.full(len(answers), positive)
 
 
-def comparison(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet:
+def comparison_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """One line for each judge, and what others published where their split is ours."""
-    others = apart(judges)
+    others = answer_set_letters(judges)
     lines = [_compared(frame, held, others[place]) for place, held in enumerate(judges)]
     shown = _published(frame, aspect, judges)
     notes = [frame.t("judges.comparison.published", work=frame.published.work)] if shown and frame.published else []
-    if not shown and frame.published is not None and frame.published.of(aspect, frame.published.split):
+    if not shown and frame.published is not None and frame.published.figures_for(aspect, frame.published.split):
         theirs = frame.t.get(f"judges.split.{frame.published.split}", frame.published.split)
         notes.append(frame.t("judges.comparison.unpublished", work=frame.published.work, split=theirs))
     if any(others):
         notes.append(frame.t("judges.comparison.apart"))
-    columns: dict[str, Form] = {
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "kind": "words", "n": "count", "pearson": "score", "mae": "score", "accuracy": "score",
         "majority": "score", "over_majority": "signed", "p": "score", "note": "words",
     }  # fmt: skip
     if not any(line.cells[-1].words for line in [*lines, *shown]):
         del columns["note"]
         lines, shown = ([_shorter(line) for line in part] for part in (lines, shown))
-    return frame.sheet(aspect, "comparison", columns, [*lines, *shown], keys=2, notes=notes)
+    return frame.table(aspect, "comparison", columns, [*lines, *shown], keys=2, notes=notes)
 
 
-def apart(judges: Sequence[Held]) -> list[str]:
+def answer_set_letters(judges: Sequence[HeldOutAnswers]) -> list[str]:
     """For each judge the letter of its held-out answers, which judges share that can be compared; empty where all do.
 
     Those can that have the same split, and the same answers or the same of everything that was held out.
     """
-    kinds: list[Held] = []
+    kinds: list[HeldOutAnswers] = []
     found: list[int] = []
     for held in judges:
-        place = next((place for place, other in enumerate(kinds) if _alike(held, other)), len(kinds))
+        place = next((place for place, other in enumerate(kinds) if _is_same_answers(held, other)), len(kinds))
         kinds += [held] if place == len(kinds) else []
         found.append(place)
     if len(kinds) < 2:
@@ -64,107 +80,112 @@ def apart(judges: Sequence[Held]) -> list[str]:
     return [_LETTERS[min(place, len(_LETTERS) - 1)] for place in found]
 
 
-def _alike(one: Held, other: Held) -> bool:
-    if one.split != other.split:
+def _is_same_answers(first: HeldOutAnswers, second: HeldOutAnswers) -> bool:
+    if first.split != second.split:
         return False
-    cards = [{key: held.card.get(key) for key in ("data_sha256", "held_out", "seed")} for held in (one, other)]
+    cards = [{key: held.card.get(key) for key in ("data_sha256", "held_out", "seed")} for held in (first, second)]
     if cards[0] == cards[1]:
         return True
-    rows = [sorted(zip(held.names(), held.targets.tolist(), strict=True)) for held in (one, other)]
+    rows = [sorted(zip(held.names(), held.targets.tolist(), strict=True)) for held in (first, second)]
     return rows[0] == rows[1]
 
 
-def _shorter(line: Line) -> Line:
-    return Line(line.cells[:-1], line.group, line.tag, line.block)
+def _shorter(line: TableLine) -> TableLine:
+    return TableLine(line.cells[:-1], line.group, line.tag, line.block)
 
 
-def _compared(frame: Frame, held: Held, letter: str) -> Line:
-    own, most = of_accuracy(held.predicted, held.targets), of_accuracy(majority_of(held), held.targets)
+def _compared(frame: JudgeReportFrame, answers: HeldOutAnswers, letter: str) -> TableLine:
+    own, most = (
+        accuracy_statistic(answers.predicted, answers.targets),
+        accuracy_statistic(majority_predictions(answers), answers.targets),
+    )
     found = frame.cells(
-        held,
+        answers,
         {
-            "pearson": of_pearson(held.predicted, held.targets),
-            "mae": of_mae(held.predicted, held.targets),
+            "pearson": pearson_statistic(answers.predicted, answers.targets),
+            "mae": mae_statistic(answers.predicted, answers.targets),
             "accuracy": own,
             "majority": most,
         },
     )
-    over, p = frame.compared(held, own, most)
-    kind = words(str(held.card.get("kind", "")))
+    over, p = frame.comparison_cells(answers, own, most)
+    kind = text_cell(str(answers.card.get("kind", "")))
     note = frame.t("judges.comparison.set", letter=letter) if letter else ""
-    return Line((words(held.name), kind, count(len(held)), *found.values(), over, p, words(note)), "judge")
+    return TableLine(
+        (text_cell(answers.name), kind, count_cell(len(answers)), *found.values(), over, p, text_cell(note)), "judge"
+    )
 
 
-def _published(frame: Frame, aspect: str, judges: Sequence[Held]) -> list[Line]:
+def _published(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> list[TableLine]:
     if frame.published is None or not judges or any(held.split != frame.published.split for held in judges):
         return []
     majority, tag = frame.published.majority.get(aspect), frame.t("judges.published")
     return [
-        Line(
-            (words(name), words(""), Cell(), value_cell(figures.pearson), Cell(), value_cell(figures.accuracy),
-             value_cell(majority), Cell(), Cell(), words(figures.note.get(frame.language, ""))),
+        TableLine(
+            (text_cell(name), text_cell(""), TableCell(), value_cell(figures.pearson), TableCell(), value_cell(figures.accuracy),
+             value_cell(majority), TableCell(), TableCell(), text_cell(figures.note.get(frame.language, ""))),
             "published", tag, "published",
         )
-        for name, figures in frame.published.of(aspect, frame.published.split).items()
+        for name, figures in frame.published.figures_for(aspect, frame.published.split).items()
     ]  # fmt: skip
 
 
-def agreement(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet:
+def agreement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Correlations and errors."""
     made: dict[str, Callable[[Floats, Floats], Statistic]] = {
-        "pearson": of_pearson, "spearman": of_spearman, "kendall": of_kendall, "mae": of_mae, "rmse": of_rmse,
-        "bias": of_bias, "kappa": of_quadratic_weighted_kappa,
+        "pearson": pearson_statistic, "spearman": spearman_statistic, "kendall": kendall_statistic, "mae": mae_statistic, "rmse": rmse_statistic,
+        "bias": bias_statistic, "kappa": quadratic_weighted_kappa_statistic,
     }  # fmt: skip
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     for held in judges:
         found = frame.cells(held, {name: of(held.predicted, held.targets) for name, of in made.items()})
-        lines.append(Line((words(held.name), count(len(held)), *found.values()), "judge"))
-    columns: dict[str, Form] = {"judge": "words", "n": "count"}
+        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *found.values()), "judge"))
+    columns: dict[str, ValueFormat] = {"judge": "words", "n": "count"}
     for name in made:
         columns[name] = "signed" if name == "bias" else "score"
-    return frame.sheet(aspect, "agreement", columns, lines)
+    return frame.table(aspect, "agreement", columns, lines)
 
 
-def casting(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet:
+def threshold_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Scores cast into yes and no at the threshold."""
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     for held in judges:
         found = frame.cells(
             held,
             {
-                "accuracy": of_accuracy(held.predicted, held.targets),
-                "balanced": of_balanced_accuracy(held.predicted, held.targets),
-                "auroc": of_auroc(held.predicted, held.targets),
-                "positive": of_accuracy(np.ones(len(held)), held.targets),
-                "near": of_share_near(held.targets, THRESHOLD, frame.numbers.near),
+                "accuracy": accuracy_statistic(held.predicted, held.targets),
+                "balanced": balanced_accuracy_statistic(held.predicted, held.targets),
+                "auroc": auroc_statistic(held.predicted, held.targets),
+                "positive": accuracy_statistic(np.ones(len(held)), held.targets),
+                "near": proportion_near_statistic(held.targets, THRESHOLD, frame.numbers.near),
             },
         )
-        lines.append(Line((words(held.name), count(len(held)), *found.values()), "judge"))
-    columns: dict[str, Form] = {
+        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *found.values()), "judge"))
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "n": "count", "accuracy": "score", "balanced": "score", "auroc": "score",
         "positive": "percent", "near": "percent",
     }  # fmt: skip
-    return frame.sheet(aspect, "casting", columns, lines, near=f"{frame.numbers.near:g}")
+    return frame.table(aspect, "casting", columns, lines, near=f"{frame.numbers.near:g}")
 
 
-def baselines(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet:
+def simple_baseline_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Each judge against simpler predictors of the same answers, with paired differences."""
     lines = [line for held in judges for line in _against(frame, held)]
-    columns: dict[str, Form] = {
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "baseline": "words", "measure": "words", "own": "score", "theirs": "score",
         "difference": "signed", "p": "score", "better": "words",
     }  # fmt: skip
-    return frame.sheet(aspect, "baselines", columns, lines, keys=3)
+    return frame.table(aspect, "baselines", columns, lines, keys=3)
 
 
-def _against(frame: Frame, held: Held) -> list[Line]:
-    mean = np.full(len(held), held.targets.mean() if len(held) else np.nan)
+def _against(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine]:
+    mean = np.full(len(answers), answers.targets.mean() if len(answers) else np.nan)
     lines = [
-        _versus(frame, held, "majority_of_these", majority_of(held), "accuracy"),
-        _versus(frame, held, "mean_of_these", mean, "mae"),
+        _versus(frame, answers, "majority_of_these", majority_predictions(answers), "accuracy"),
+        _versus(frame, answers, "mean_of_these", mean, "mae"),
     ]
-    for name, values in held.others.items():
-        tried = held.only(~np.isnan(values))
+    for name, values in answers.baselines.items():
+        tried = answers.filtered(~np.isnan(values))
         theirs = values[~np.isnan(values)]
         if name == "majority":
             lines.append(_versus(frame, tried, name, theirs, "accuracy"))
@@ -176,132 +197,150 @@ def _against(frame: Frame, held: Held) -> list[Line]:
 
 
 _MEASURES: dict[str, Callable[[Floats, Floats], Statistic]] = {
-    "accuracy": of_accuracy, "mae": of_mae, "pearson": of_pearson,
+    "accuracy": accuracy_statistic, "mae": mae_statistic, "pearson": pearson_statistic,
 }  # fmt: skip
 
 
-def _versus(frame: Frame, held: Held, name: str, theirs: Floats, measure: str) -> Line:
-    own, other = (_MEASURES[measure](values, held.targets) for values in (held.predicted, theirs))
-    found = frame.cells(held, {"own": own, "theirs": other})
-    apart, p = frame.compared(held, own, other)
+def _versus(frame: JudgeReportFrame, answers: HeldOutAnswers, name: str, baseline: Floats, measure: str) -> TableLine:
+    own, other = (_MEASURES[measure](values, answers.targets) for values in (answers.predicted, baseline))
+    found = frame.cells(answers, {"own": own, "theirs": other})
+    apart, p = frame.comparison_cells(answers, own, other)
     said = (
-        words(held.name),
-        words(frame.t.get(f"judges.baseline.{name}", name)),
-        words(frame.t(f"judges.column.{measure}")),
+        text_cell(answers.name),
+        text_cell(frame.t.get(f"judges.baseline.{name}", name)),
+        text_cell(frame.t(f"judges.column.{measure}")),
     )
-    return Line((*said, found["own"], found["theirs"], apart, p, words(_better(frame, apart, measure))), "judge")
+    return TableLine(
+        (*said, found["own"], found["theirs"], apart, p, text_cell(_better(frame, apart, measure))), "judge"
+    )
 
 
-def _better(frame: Frame, apart: Cell, measure: str) -> str:
+def _better(frame: JudgeReportFrame, difference: TableCell, measure: str) -> str:
     """Which one is better, if the interval of the difference tells."""
-    if apart.low is None or apart.high is None:
+    if difference.low is None or difference.high is None:
         return ""
-    low, high = (apart.low, apart.high) if measure != "mae" else (-apart.high, -apart.low)
+    low, high = (difference.low, difference.high) if measure != "mae" else (-difference.high, -difference.low)
     return frame.t("judges.better.yes" if low > 0 else "judges.better.no" if high < 0 else "judges.better.open")
 
 
-def calibration(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet:
+def calibration_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """How far scores can be read as probabilities."""
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     for held in judges:
         found = frame.cells(
             held,
             {
-                "ece": of_ece(held.predicted, held.targets, frame.numbers.bins),
-                "brier": of_brier(held.predicted, held.targets),
-                "brier_base": of_brier(np.full(len(held), _share(held)), held.targets),
+                "ece": ece_statistic(held.predicted, held.targets, frame.numbers.bins),
+                "brier": brier_statistic(held.predicted, held.targets),
+                "brier_base": brier_statistic(np.full(len(held), _positive_proportion(held)), held.targets),
             },
         )
-        lines.append(Line((words(held.name), count(len(held)), *found.values()), "judge"))
-    columns: dict[str, Form] = {
+        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *found.values()), "judge"))
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "n": "count", "ece": "score", "brier": "score", "brier_base": "score",
     }  # fmt: skip
-    return frame.sheet(aspect, "calibration", columns, lines, bins=frame.numbers.bins)
+    return frame.table(aspect, "calibration", columns, lines, bins=frame.numbers.bins)
 
 
-def _share(held: Held) -> float:
-    return float((held.targets >= THRESHOLD - 1e-9).mean()) if len(held) else 0.0
+def _positive_proportion(answers: HeldOutAnswers) -> float:
+    return float((answers.targets >= THRESHOLD - 1e-9).mean()) if len(answers) else 0.0
 
 
-def reliability_sheet(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet:
+def reliability_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """The bins of the reliability plots."""
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     for held in judges:
-        for found in reliability(held.predicted, held.targets, frame.numbers.bins):
+        for found in reliability_bins(held.predicted, held.targets, frame.numbers.bins):
             inside = (held.predicted >= found.low) & (held.predicted <= found.high)
-            rows = held.only(inside)
+            rows = held.filtered(inside)
             positive = (rows.targets >= THRESHOLD - 1e-9).astype(np.float64)
-            share = frame.cell(mean_estimate(positive, rows.families, **frame.drawn))
-            cells = (value_cell(found.low), value_cell(found.high), count(found.n), value_cell(found.mean_predicted))
-            lines.append(Line((words(held.name), *cells, share, value_cell(found.mean_target)), "judge"))
-    columns: dict[str, Form] = {
+            share = frame.cell(mean_estimate(positive, rows.families, **frame.bootstrap))
+            cells = (
+                value_cell(found.low),
+                value_cell(found.high),
+                count_cell(found.n),
+                value_cell(found.mean_predicted),
+            )
+            lines.append(TableLine((text_cell(held.name), *cells, share, value_cell(found.mean_target)), "judge"))
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "from": "score", "to": "score", "n": "count", "mean_predicted": "score",
         "share_positive": "score", "mean_target": "score",
     }  # fmt: skip
-    return frame.sheet(aspect, "reliability", columns, lines)
+    return frame.table(aspect, "reliability", columns, lines)
 
 
-def ablation(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet | None:
+def ablation_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
     """The same kind of judge with and without paragraphs; ``None`` where nobody tried."""
-    tried = [held.only(~np.isnan(held.without)) for held in judges]
+    tried = [held.filtered(~np.isnan(held.without_evidence)) for held in judges]
     lines = [
         _ablated(frame, held, measure) for held in tried if len(held) for measure in ("pearson", "accuracy", "mae")
     ]
-    columns: dict[str, Form] = {
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "measure": "words", "n": "count", "with": "score", "without": "score",
         "difference": "signed", "p": "score",
     }  # fmt: skip
-    return frame.sheet(aspect, "ablation", columns, lines, keys=2) if lines else None
+    return frame.table(aspect, "ablation", columns, lines, keys=2) if lines else None
 
 
-def _ablated(frame: Frame, held: Held, measure: str) -> Line:
-    own, other = (_MEASURES[measure](values, held.targets) for values in (held.predicted, held.without))
-    found = frame.cells(held, {"with": own, "without": other})
-    apart, p = frame.compared(held, own, other)
-    said = (words(held.name), words(frame.t(f"judges.column.{measure}")), count(len(held)))
-    return Line((*said, found["with"], found["without"], apart, p), "judge")
+def _ablated(frame: JudgeReportFrame, answers: HeldOutAnswers, measure: str) -> TableLine:
+    own, other = (
+        _MEASURES[measure](values, answers.targets) for values in (answers.predicted, answers.without_evidence)
+    )
+    found = frame.cells(answers, {"with": own, "without": other})
+    apart, p = frame.comparison_cells(answers, own, other)
+    said = (text_cell(answers.name), text_cell(frame.t(f"judges.column.{measure}")), count_cell(len(answers)))
+    return TableLine((*said, found["with"], found["without"], apart, p), "judge")
 
 
-def by_group(frame: Frame, aspect: str, name: str, judges: Sequence[Held], of: Callable[[Prediction], str]) -> Sheet:
+def group_table(
+    frame: JudgeReportFrame,
+    aspect: str,
+    name: str,
+    judges: Sequence[HeldOutAnswers],
+    group_of: Callable[[Prediction], str],
+) -> ResultTable:
     """The main measures of each judge in each group of answers."""
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     for held in judges:
-        for label, rows in grouped(held, of):
+        for label, rows in group_answers(held, group_of):
             found = frame.cells(
                 rows,
                 {
-                    "pearson": of_pearson(rows.predicted, rows.targets),
-                    "mae": of_mae(rows.predicted, rows.targets),
-                    "bias": of_bias(rows.predicted, rows.targets),
-                    "accuracy": of_accuracy(rows.predicted, rows.targets),
+                    "pearson": pearson_statistic(rows.predicted, rows.targets),
+                    "mae": mae_statistic(rows.predicted, rows.targets),
+                    "bias": bias_statistic(rows.predicted, rows.targets),
+                    "accuracy": accuracy_statistic(rows.predicted, rows.targets),
                 },
             )
             if len(rows) < _FEWEST:
-                found["pearson"] = Cell(why=frame.t("judges.few", n=len(rows)))
-            cells = (words(label), words(held.name), count(len(rows)))
-            lines.append(Line((*cells, *found.values()), "judge"))
+                found["pearson"] = TableCell(why=frame.t("judges.few", n=len(rows)))
+            cells = (text_cell(label), text_cell(held.name), count_cell(len(rows)))
+            lines.append(TableLine((*cells, *found.values()), "judge"))
     lines.sort(key=lambda line: line.cells[0].words)
-    columns: dict[str, Form] = {
+    columns: dict[str, ValueFormat] = {
         name: "words", "judge": "words", "n": "count", "pearson": "score", "mae": "score", "bias": "signed",
         "accuracy": "score",
     }  # fmt: skip
-    return frame.sheet(aspect, f"by_{name}", columns, lines, keys=2)
+    return frame.table(aspect, f"by_{name}", columns, lines, keys=2)
 
 
-def statements(frame: Frame, aspect: str, judges: Sequence[Held]) -> Sheet | None:
+def statement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
     """True and false statements that were held out, apart from what people rated; ``None`` where there are none."""
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     for held in judges:
         if not len(held):
             continue
-        sides = [held.only(held.targets >= THRESHOLD), held.only(held.targets < THRESHOLD)]
-        means = [frame.cell(mean_estimate(side.predicted, side.families, **frame.drawn)) for side in sides]
+        sides = [held.filtered(held.targets >= THRESHOLD), held.filtered(held.targets < THRESHOLD)]
+        means = [frame.cell(mean_estimate(side.predicted, side.families, **frame.bootstrap)) for side in sides]
         found = frame.cells(
             held,
-            {"accuracy": of_accuracy(held.predicted, held.targets), "auroc": of_auroc(held.predicted, held.targets)},
+            {
+                "accuracy": accuracy_statistic(held.predicted, held.targets),
+                "auroc": auroc_statistic(held.predicted, held.targets),
+            },
         )
-        lines.append(Line((words(held.name), count(len(held)), *means, *found.values()), "judge"))
-    columns: dict[str, Form] = {
+        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *means, *found.values()), "judge"))
+    columns: dict[str, ValueFormat] = {
         "judge": "words", "n": "count", "of_true": "score", "of_false": "score", "accuracy": "score", "auroc": "score",
     }  # fmt: skip
-    return frame.sheet(aspect, "statements", columns, lines) if lines else None
+    return frame.table(aspect, "statements", columns, lines) if lines else None

@@ -10,28 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config.spec.annotation import BootstrapSpec
-from benchbuilder.core.stats.constant_predictor import LEAST_SD, constant_predictor
-from benchbuilder.core.stats.correlation import of_partial
-from benchbuilder.core.stats.intervals import Estimate, estimate, mean_estimate
+from benchbuilder.core.stats.constant_predictor import LEAST_SD, check_constant_predictor
+from benchbuilder.core.stats.correlation import partial_correlation_statistic
+from benchbuilder.core.stats.intervals import Estimate, bootstrap_estimate, mean_estimate
 from benchbuilder.evaluation.judge_report.probe_spec import (
-    Evidence,
-    FalseStatement,
-    LengthPartial,
-    Limits,
+    EvidenceChange,
+    FalseStatementChange,
+    LengthPartialChange,
     Probe,
+    ProbeLimits,
     ProbesSpec,
-    Repeat,
+    RepeatChange,
 )
-from benchbuilder.evaluation.judge_report.probes import Pair, pairs
+from benchbuilder.evaluation.judge_report.probes import ProbePair, probe_pairs
 from benchbuilder.evaluation.judges.base import Case, Example, ScoringJudge
 
-Verdict = Literal["pass", "warn", "fail", "open"]
-Why = Literal["", "none", "few", "unread", "aspect", "undefined", "constant"]
+ProbeVerdict = Literal["pass", "warn", "fail", "open"]
+OpenReason = Literal["", "none", "few", "unread", "aspect", "undefined", "constant"]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProbeFinding:
     """What a probe found. `why` says why a verdict is ``open``: there is no case that it applies to (``none``), there
     are too ``few``, the judge is given no paragraphs (``unread``), its aspect hangs on no truth (``aspect``), the
     change is ``undefined`` (scores that do not vary have no correlation), or the judge is ``constant``: it gives nearly
@@ -43,16 +43,16 @@ class Finding:
 
     name: str
     probe: Probe
-    verdict: Verdict
+    verdict: ProbeVerdict
     delta: Estimate
     flips: Estimate
-    why: Why = ""
+    why: OpenReason = ""
 
 
-def bias_card(
+def probe_findings(
     judge: ScoringJudge, held_out: Sequence[Example], file: ProbesSpec, bootstrap: BootstrapSpec, *,
     threshold: float, statements: bool,
-) -> list[Finding]:  # fmt: skip
+) -> list[ProbeFinding]:  # fmt: skip
     """The finding of each probe of `file`, in its order. `judge` is open and has not seen the examples.
 
     `statements` says whether the aspect hangs on the truth: then the items' true and false statements are put to the
@@ -62,8 +62,8 @@ def bias_card(
     told = [example for example in held_out if not example.synthetic]
     known = sorted(told, key=lambda e: (e.item, e.model, e.case.answer))
     put = [*known, *_statements(known)] if statements else known
-    memory = _Memory(judge)
-    trial = _Trial(memory, put, file, bootstrap, threshold, statements, _constant(memory, known or put))
+    memory = _CachingJudge(judge)
+    trial = _ProbeRun(memory, put, file, bootstrap, threshold, statements, _constant(memory, known or put))
     return [_finding(name, probe, trial) for name, probe in file.probes.items() if probe is not None]
 
 
@@ -78,20 +78,20 @@ def _statements(examples: Sequence[Example]) -> list[Example]:
     return made
 
 
-def _constant(memory: _Memory, examples: Sequence[Example]) -> bool:
+def _constant(memory: _CachingJudge, examples: Sequence[Example]) -> bool:
     """Whether the judge gives nearly all of the answers the same score (not: whether people did)."""
     scores = memory.score([example.case for example in examples])
-    alarm = constant_predictor(scores, [example.target for example in examples])
+    alarm = check_constant_predictor(scores, [example.target for example in examples])
     return alarm is not None and alarm.sd < LEAST_SD
 
 
-def summary(findings: Sequence[Finding]) -> dict[Verdict, int]:
+def verdict_counts(findings: Sequence[ProbeFinding]) -> dict[ProbeVerdict, int]:
     """How many probes ended how."""
-    order: tuple[Verdict, ...] = ("pass", "warn", "fail", "open")
+    order: tuple[ProbeVerdict, ...] = ("pass", "warn", "fail", "open")
     return {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in order}
 
 
-class _Memory:
+class _CachingJudge:
     """A judge that scores the cases that stand before every change once."""
 
     def __init__(self, judge: ScoringJudge) -> None:
@@ -103,7 +103,7 @@ class _Memory:
         self._known.update(zip(new, self.judge.score(new) if new else (), strict=True))
         return np.array([self._known[case] for case in cases])
 
-    def again(self, cases: Sequence[Case], runs: int) -> Floats:
+    def repeated_spread(self, cases: Sequence[Case], runs: int) -> Floats:
         """The largest difference of each case's scores over `runs` more runs, alone each time."""
         scores = [self.score(cases)]
         scores += [np.array([self.judge.score([case])[0] for case in cases]) for _ in range(runs)]
@@ -111,10 +111,10 @@ class _Memory:
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _ProbeRun:
     """A judge with what it is asked and how the outcome is weighed."""
 
-    memory: _Memory
+    judge: _CachingJudge
     examples: Sequence[Example]
     file: ProbesSpec
     bootstrap: BootstrapSpec
@@ -123,51 +123,51 @@ class _Trial:
     constant: bool
 
 
-def _finding(name: str, probe: Probe, trial: _Trial) -> Finding:
+def _finding(name: str, probe: Probe, run: _ProbeRun) -> ProbeFinding:
     nothing = Estimate(None, None, None, 0, 0)
-    if isinstance(probe.by, Evidence) and not trial.memory.judge.spec.evidence:
-        return Finding(name, probe, "open", nothing, nothing, "unread")
-    if _on_truth(probe) and not trial.statements:
-        return Finding(name, probe, "open", nothing, nothing, "aspect")
-    if isinstance(probe.by, LengthPartial):
-        rated = [example for example in trial.examples if not example.synthetic and example.case.answer.strip()]
-        delta, flips = _length(trial.memory, rated, trial.bootstrap), nothing
+    if isinstance(probe.by, EvidenceChange) and not run.judge.judge.spec.evidence:
+        return ProbeFinding(name, probe, "open", nothing, nothing, "unread")
+    if _depends_on_truth(probe) and not run.statements:
+        return ProbeFinding(name, probe, "open", nothing, nothing, "aspect")
+    if isinstance(probe.by, LengthPartialChange):
+        rated = [example for example in run.examples if not example.synthetic and example.case.answer.strip()]
+        delta, flips = _length(run.judge, rated, run.bootstrap), nothing
     else:
-        found = pairs(probe, trial.examples, trial.file, trial.threshold, trial.bootstrap.seed)
-        before, change = _change(probe, trial.memory, found)
-        turned, could = _turned(probe, before, before + change, trial.threshold)
+        found = probe_pairs(probe, run.examples, run.file, run.threshold, run.bootstrap.seed)
+        before, change = _change(probe, run.judge, found)
+        turned, could = _flipped(probe, before, before + change, run.threshold)
         able = [pair for pair, counts in zip(found, could, strict=True) if counts]
-        delta, flips = _mean(change, found, trial.bootstrap), _mean(turned[could], able, trial.bootstrap)
-    if trial.constant and probe.expect != "fall":
-        return Finding(name, probe, "open", delta, flips, "constant")
+        delta, flips = _mean(change, found, run.bootstrap), _mean(turned[could], able, run.bootstrap)
+    if run.constant and probe.expect != "fall":
+        return ProbeFinding(name, probe, "open", delta, flips, "constant")
     if delta.value is None:
-        return Finding(name, probe, "open", delta, flips, "undefined" if delta.n else "none")
-    if delta.n < trial.file.min_cases:
-        return Finding(name, probe, "open", delta, flips, "few")
-    return Finding(name, probe, _verdict(probe, delta, flips), delta, flips)
+        return ProbeFinding(name, probe, "open", delta, flips, "undefined" if delta.n else "none")
+    if delta.n < run.file.min_cases:
+        return ProbeFinding(name, probe, "open", delta, flips, "few")
+    return ProbeFinding(name, probe, _verdict(probe, delta, flips), delta, flips)
 
 
-def _on_truth(probe: Probe) -> bool:
+def _depends_on_truth(probe: Probe) -> bool:
     """Whether the probe makes something false, or takes away what supports it: nothing where truth does not count."""
-    return isinstance(probe.by, FalseStatement) or (
-        isinstance(probe.by, Evidence) and probe.by.change == "evidence_swapped"
+    return isinstance(probe.by, FalseStatementChange) or (
+        isinstance(probe.by, EvidenceChange) and probe.by.change == "evidence_swapped"
     )
 
 
-def _mean(values: Floats, found: Sequence[Pair], bootstrap: BootstrapSpec) -> Estimate:
-    clusters = [pair.family for pair in found]
+def _mean(values: Floats, pairs: Sequence[ProbePair], bootstrap: BootstrapSpec) -> Estimate:
+    clusters = [pair.family for pair in pairs]
     return mean_estimate(values, clusters, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
 
 
-def _change(probe: Probe, memory: _Memory, found: Sequence[Pair]) -> tuple[Floats, Floats]:
+def _change(probe: Probe, judge: _CachingJudge, pairs: Sequence[ProbePair]) -> tuple[Floats, Floats]:
     """The scores before, and what is added to them after."""
-    before = memory.score([pair.before for pair in found])
-    if isinstance(probe.by, Repeat):
-        return before, memory.again([pair.before for pair in found], probe.by.runs) if found else before
-    return before, memory.score([pair.after for pair in found]) - before
+    before = judge.score([pair.before for pair in pairs])
+    if isinstance(probe.by, RepeatChange):
+        return before, judge.repeated_spread([pair.before for pair in pairs], probe.by.runs) if pairs else before
+    return before, judge.score([pair.after for pair in pairs]) - before
 
 
-def _turned(probe: Probe, before: Floats, after: Floats, threshold: float) -> tuple[Floats, NDArray[np.bool_]]:
+def _flipped(probe: Probe, before: Floats, after: Floats, threshold: float) -> tuple[Floats, NDArray[np.bool_]]:
     """Whether each case changed sides (in the direction that matters), and which cases could."""
     was, became = before >= threshold, after >= threshold
     if probe.expect == "no_rise":
@@ -177,46 +177,48 @@ def _turned(probe: Probe, before: Floats, after: Floats, threshold: float) -> tu
     return (was != became).astype(np.float64), np.ones(len(before), np.bool_)
 
 
-def _length(memory: _Memory, rated: Sequence[Example], bootstrap: BootstrapSpec) -> Estimate:
+def _length(judge: _CachingJudge, rated: Sequence[Example], bootstrap: BootstrapSpec) -> Estimate:
     lengths = np.log1p([len(example.case.answer) for example in rated])
-    statistic = of_partial(
-        memory.score([e.case for e in rated]), lengths, np.array([example.target for example in rated])
+    statistic = partial_correlation_statistic(
+        judge.score([e.case for e in rated]), lengths, np.array([example.target for example in rated])
     )
     clusters = [example.family for example in rated]
-    return estimate(statistic, clusters, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
+    return bootstrap_estimate(
+        statistic, clusters, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed
+    )
 
 
-def _verdict(probe: Probe, delta: Estimate, flips: Estimate) -> Verdict:
-    verdicts = [judged(probe, delta, probe.delta)]
+def _verdict(probe: Probe, delta: Estimate, flips: Estimate) -> ProbeVerdict:
+    verdicts = [probe_verdict(probe, delta, probe.delta)]
     if probe.flip is not None and flips.value is not None:
-        verdicts.append(judged(probe, flips, probe.flip, share=True))
+        verdicts.append(probe_verdict(probe, flips, probe.flip, flip_rate=True))
     return next(verdict for verdict in ("fail", "warn", "pass") if verdict in verdicts)
 
 
-def judged(probe: Probe, found: Estimate, limits: Limits, *, share: bool = False) -> Verdict:
-    """Pass, warn or fail of a mean change, or of a `share` of flips, with regard to its interval.
+def probe_verdict(probe: Probe, estimate: Estimate, limits: ProbeLimits, *, flip_rate: bool = False) -> ProbeVerdict:
+    """Pass, warn or fail of a mean change, or of a `flip_rate` of flips, with regard to its interval.
 
     It passes if the value keeps within `warn` and the interval within `fail`; it fails if the value lies beyond
     `fail` and the interval beyond `warn`: then no luck of the draw explains it. All else is a warning. Without a limit
     `fail` nothing fails, and the interval of what must fall must keep off zero.
     """
-    assert found.value is not None
-    low = found.value if found.low is None else found.low
-    high = found.value if found.high is None else found.high
+    assert estimate.value is not None
+    low = estimate.value if estimate.low is None else estimate.low
+    high = estimate.value if estimate.high is None else estimate.high
     if probe.expect == "fall":
-        worst, value, best = (low, found.value, high) if share else (-high, -found.value, -low)
+        worst, value, best = (low, estimate.value, high) if flip_rate else (-high, -estimate.value, -low)
         fine = value >= limits.warn and worst >= (limits.fail or 0.0)
         bad = limits.fail is not None and value < limits.fail and best < limits.warn
     else:
         if probe.expect == "same":
-            best, value, worst = _nearest(low, high), abs(found.value), max(abs(low), abs(high))
+            best, value, worst = _distance_from_zero(low, high), abs(estimate.value), max(abs(low), abs(high))
         else:
-            best, value, worst = low, found.value, high
+            best, value, worst = low, estimate.value, high
         fine = value <= limits.warn and (limits.fail is None or worst <= limits.fail)
         bad = limits.fail is not None and value > limits.fail and best > limits.warn
     return "pass" if fine else "fail" if bad else "warn"
 
 
-def _nearest(low: float, high: float) -> float:
+def _distance_from_zero(low: float, high: float) -> float:
     """The distance of an interval from zero."""
     return 0.0 if low <= 0 <= high else min(abs(low), abs(high))

@@ -8,11 +8,11 @@ from math import ceil, floor
 
 from markupsafe import Markup
 
-from benchbuilder.evaluation.judge_report.bias_card import Finding
-from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, Held
-from benchbuilder.exporters.render.i18n import Wording
-from benchbuilder.exporters.render.svg import WIDTH, shorten, tag
-from benchbuilder.exporters.render.tables import Sheet, plain
+from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding
+from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers
+from benchbuilder.exporters.render.i18n import ReportTexts
+from benchbuilder.exporters.render.svg import CHART_WIDTH, shorten_label, svg_element
+from benchbuilder.exporters.render.tables import ResultTable, format_value
 
 _SIDE, _LEFT, _TOP = 320.0, 48.0, 8.0
 _POINTS = 1200
@@ -28,28 +28,28 @@ def _y(value: float) -> float:
     return _TOP + (1 - min(max(value, 0.0), 1.0)) * _SIDE
 
 
-def scatter(held: Held, title: str, t: Wording) -> Markup:
+def judge_scatter(answers: HeldOutAnswers, title: str, t: ReportTexts) -> Markup:
     """Each answer's score by the judge over its score by people; a sample of the answers where there are very many.
 
     Lines mark the threshold, and where both would say the same.
     """
-    points = list(zip(held.names(), held.targets, held.predicted, strict=True))
+    points = list(zip(answers.names(), answers.targets, answers.predicted, strict=True))
     if len(points) > _POINTS:
         points = sorted(points, key=lambda point: hashlib.blake2b(point[0].encode()).digest())[:_POINTS]
     drawn = _square(t("judges.axis.people"), t("judges.axis.judge"), threshold=True)
     opacity = f"{max(0.18, min(0.7, 40 / max(len(points), 1))):.2f}"
     drawn += [
-        tag("circle", cx=_x(float(human)), cy=_y(float(said)), r=3.2, class_="c0 point", fill_opacity=opacity)
+        svg_element("circle", cx=_x(float(human)), cy=_y(float(said)), r=3.2, class_="c0 point", fill_opacity=opacity)
         for _, human, said in points
     ]
     return _picture(_TOP + _SIDE + 42, title, drawn)
 
 
-def reliability_plot(sheet: Sheet, judge: str, title: str, t: Wording) -> Markup:
+def reliability_chart(table: ResultTable, judge: str, title: str, t: ReportTexts) -> Markup:
     """The bins of one judge: share of good answers, with its interval, over the mean score."""
-    keys = [column.key for column in sheet.columns]
+    keys = [column.key for column in table.columns]
     at = {name: keys.index(name) for name in ("n", "mean_predicted", "share_positive")}
-    bins = [line for line in sheet.lines if line.cells[0].words == judge]
+    bins = [line for line in table.lines if line.cells[0].words == judge]
     most = max((line.cells[at["n"]].value or 0 for line in bins), default=1) or 1
     drawn = _square(t("judges.axis.judge"), t("judges.axis.share"), threshold=False)
     path: list[str] = []
@@ -60,39 +60,41 @@ def reliability_plot(sheet: Sheet, judge: str, title: str, t: Wording) -> Markup
         x, y = _x(mean.value), _y(share.value)
         path.append(f"{x:.1f},{y:.1f}")
         if share.low is not None and share.high is not None:
-            drawn.append(tag("line", x1=x, x2=x, y1=_y(share.low), y2=_y(share.high), class_="c0 whisker"))
+            drawn.append(svg_element("line", x1=x, x2=x, y1=_y(share.low), y2=_y(share.high), class_="c0 whisker"))
         radius = 2.5 + 4 * ((count.value or 0) / most) ** 0.5
-        drawn.append(tag("circle", cx=x, cy=y, r=radius, class_="c0"))
-    drawn.insert(-1, tag("polyline", points=" ".join(path), class_="c0 trend"))
+        drawn.append(svg_element("circle", cx=x, cy=y, r=radius, class_="c0"))
+    drawn.insert(-1, svg_element("polyline", points=" ".join(path), class_="c0 trend"))
     return _picture(_TOP + _SIDE + 42, title, drawn)
 
 
-def _square(across: str, up: str, *, threshold: bool) -> list[Markup]:
+def _square(x_label: str, y_label: str, *, threshold: bool) -> list[Markup]:
     drawn: list[Markup] = []
     for value in (0.0, 0.25, 0.5, 0.75, 1.0):
         css = "base" if value == 0 else "border" if threshold and value == THRESHOLD else "grid"
         drawn += [
-            tag("line", x1=_x(0), x2=_x(1), y1=_y(value), y2=_y(value), class_=css),
-            tag("line", x1=_x(value), x2=_x(value), y1=_y(0), y2=_y(1), class_=css),
-            tag("text", f"{value:g}", x=_LEFT - 6, y=_y(value) + 4, text_anchor="end", class_="t s"),
-            tag("text", f"{value:g}", x=_x(value), y=_y(0) + 16, text_anchor="middle", class_="t s"),
+            svg_element("line", x1=_x(0), x2=_x(1), y1=_y(value), y2=_y(value), class_=css),
+            svg_element("line", x1=_x(value), x2=_x(value), y1=_y(0), y2=_y(1), class_=css),
+            svg_element("text", f"{value:g}", x=_LEFT - 6, y=_y(value) + 4, text_anchor="end", class_="t s"),
+            svg_element("text", f"{value:g}", x=_x(value), y=_y(0) + 16, text_anchor="middle", class_="t s"),
         ]
     middle = _y(0.5)
     return [
         *drawn,
-        tag("line", x1=_x(0), x2=_x(1), y1=_y(0), y2=_y(1), class_="diagonal"),
-        tag("text", across, x=_x(0.5), y=_y(0) + 34, text_anchor="middle", class_="t s"),
-        tag("text", up, x=12.0, y=middle, text_anchor="middle", class_="t s", transform=f"rotate(-90 12 {middle})"),
+        svg_element("line", x1=_x(0), x2=_x(1), y1=_y(0), y2=_y(1), class_="diagonal"),
+        svg_element("text", x_label, x=_x(0.5), y=_y(0) + 34, text_anchor="middle", class_="t s"),
+        svg_element(
+            "text", y_label, x=12.0, y=middle, text_anchor="middle", class_="t s", transform=f"rotate(-90 12 {middle})"
+        ),
     ]
 
 
-def correlations(sheet: Sheet, title: str) -> Markup:
+def correlation_chart(table: ResultTable, title: str) -> Markup:
     """Pearson's correlation of each line with its interval; what others published as hollow dots."""
-    at = [column.key for column in sheet.columns].index("pearson")
-    rows = [(line, line.cells[at]) for line in sheet.lines if line.cells[at].value is not None]
+    at = [column.key for column in table.columns].index("pearson")
+    rows = [(line, line.cells[at]) for line in table.lines if line.cells[at].value is not None]
     least = min((edge for _, cell in rows for edge in (cell.value, cell.low) if edge is not None), default=0.0)
     low = min(0.0, floor(least * 4) / 4)
-    room, bottom = WIDTH - _LABEL - 56, len(rows) * _ROW + 6
+    room, bottom = CHART_WIDTH - _LABEL - 56, len(rows) * _ROW + 6
 
     def x(value: float) -> float:
         return _LABEL + 10 + (value - low) / (1 - low) * room
@@ -100,22 +102,24 @@ def correlations(sheet: Sheet, title: str) -> Markup:
     drawn: list[Markup] = []
     for step in range(round((1 - low) * 4) + 1):
         value = low + step / 4
-        drawn.append(tag("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else "base"))
+        drawn.append(
+            svg_element("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else "base")
+        )
         words = f"{value:g}".replace("-", "\N{MINUS SIGN}")
-        drawn.append(tag("text", words, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
+        drawn.append(svg_element("text", words, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
     for index, (line, cell) in enumerate(rows):
         y, ours = index * _ROW + 4 + _ROW / 2, line.block == "own"
         value = cell.value or 0.0
-        name = shorten(line.cells[0].words, _LABEL)
-        drawn.append(tag("text", name, x=_LABEL, y=y + 4, text_anchor="end", class_="t" if ours else "t s"))
+        name = shorten_label(line.cells[0].words, _LABEL)
+        drawn.append(svg_element("text", name, x=_LABEL, y=y + 4, text_anchor="end", class_="t" if ours else "t s"))
         if cell.low is not None and cell.high is not None:
-            drawn.append(tag("line", x1=x(cell.low), x2=x(cell.high), y1=y, y2=y, class_="c0 whisker"))
-        drawn.append(tag("circle", cx=x(value), cy=y, r=4.5, class_="c0" if ours else "hollow"))
+            drawn.append(svg_element("line", x1=x(cell.low), x2=x(cell.high), y1=y, y2=y, class_="c0 whisker"))
+        drawn.append(svg_element("circle", cx=x(value), cy=y, r=4.5, class_="c0" if ours else "hollow"))
         drawn.append(
-            tag(
+            svg_element(
                 "text",
-                plain(value, "score"),
-                x=float(WIDTH),
+                format_value(value, "score"),
+                x=float(CHART_WIDTH),
                 y=y + 4,
                 text_anchor="end",
                 class_="t v" if ours else "t s",
@@ -124,14 +128,14 @@ def correlations(sheet: Sheet, title: str) -> Markup:
     return _picture(bottom + 20, title, drawn)
 
 
-def forest(findings: Sequence[Finding], label: Callable[[Finding], str], title: str) -> Markup:
+def forest_chart(findings: Sequence[ProbeFinding], label: Callable[[ProbeFinding], str], title: str) -> Markup:
     """The mean change that each probe made, with its interval, around zero; coloured by verdict."""
     shown = [finding for finding in findings if finding.delta.value is not None]
     reach = max(
         [_LEAST_SPAN, *(abs(edge) for f in shown for edge in (f.delta.value, f.delta.low, f.delta.high) if edge)]
     )
     reach = min(1.0, ceil(reach * 10 - 1e-9) / 10)
-    room = WIDTH - _LABEL - 20
+    room = CHART_WIDTH - _LABEL - 20
 
     def x(value: float) -> float:
         return _LABEL + 10 + (min(max(value, -reach), reach) + reach) / (2 * reach) * room
@@ -139,18 +143,29 @@ def forest(findings: Sequence[Finding], label: Callable[[Finding], str], title: 
     bottom = len(shown) * _ROW + 6
     drawn: list[Markup] = []
     for value in (-reach, -reach / 2, 0.0, reach / 2, reach):
-        drawn.append(tag("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else "base"))
+        drawn.append(
+            svg_element("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else "base")
+        )
         words = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}") if value else "0"
-        drawn.append(tag("text", words, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
+        drawn.append(svg_element("text", words, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
     for index, finding in enumerate(shown):
         y, css = index * _ROW + 4 + _ROW / 2, f"v-{finding.verdict}"
         delta = finding.delta
-        drawn.append(tag("text", shorten(label(finding), _LABEL), x=_LABEL, y=y + 4, text_anchor="end", class_="t"))
+        drawn.append(
+            svg_element("text", shorten_label(label(finding), _LABEL), x=_LABEL, y=y + 4, text_anchor="end", class_="t")
+        )
         if delta.low is not None and delta.high is not None:
-            drawn.append(tag("line", x1=x(delta.low), x2=x(delta.high), y1=y, y2=y, class_=f"{css} whisker"))
-        drawn.append(tag("circle", cx=x(delta.value or 0.0), cy=y, r=4.5, class_=css))
+            drawn.append(svg_element("line", x1=x(delta.low), x2=x(delta.high), y1=y, y2=y, class_=f"{css} whisker"))
+        drawn.append(svg_element("circle", cx=x(delta.value or 0.0), cy=y, r=4.5, class_=css))
     return _picture(bottom + 20, title, drawn)
 
 
 def _picture(height: float, title: str, drawn: Sequence[Markup]) -> Markup:
-    return tag("svg", tag("title", title), *drawn, class_="chart", role="img", viewBox=f"0 0 {WIDTH} {height:.0f}")
+    return svg_element(
+        "svg",
+        svg_element("title", title),
+        *drawn,
+        class_="chart",
+        role="img",
+        viewBox=f"0 0 {CHART_WIDTH} {height:.0f}",
+    )

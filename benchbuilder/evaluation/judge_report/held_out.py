@@ -9,24 +9,24 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.intervals import Difference, Estimate, difference, estimates
+from benchbuilder.core.stats.intervals import DifferenceEstimate, Estimate, bootstrap_difference, bootstrap_estimates
 from benchbuilder.core.stats.weighted import Floats, Statistic
 from benchbuilder.evaluation.judge_report.probe_spec import ValiditySpec
 from benchbuilder.evaluation.judge_report.published import PublishedJudges
-from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, Trial
-from benchbuilder.evaluation.results.context import Drawn, estimate_cell
-from benchbuilder.exporters.render.i18n import Language, Wording
-from benchbuilder.exporters.render.tables import Cell, Column, Form, Line, Sheet
+from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
+from benchbuilder.evaluation.results.context import BootstrapSettings, estimate_cell
+from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 THRESHOLD = 0.5
 SIDES = get_args(Side)
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOutAnswers:
     """Held-out answers that one judge scored, by row: what people said in the mean, what the judge said, and of what.
 
-    `without` is the score without paragraphs, and `others` what simpler predictors said; nan where that was not tried.
+    `without_evidence` is the score without paragraphs, and `baselines` what simpler predictors said; nan where that was not tried.
     """
 
     name: str
@@ -34,8 +34,8 @@ class Held:
     rows: tuple[Prediction, ...]
     predicted: Floats
     targets: Floats
-    without: Floats
-    others: Mapping[str, Floats]
+    without_evidence: Floats
+    baselines: Mapping[str, Floats]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,21 +70,21 @@ class Held:
         """A name for each row that the same answer has at every judge."""
         return [f"{row.example.item}/{row.example.model}" for row in self.rows]
 
-    def only(self, keep: Sequence[bool] | NDArray[np.bool_]) -> Held:
+    def filtered(self, keep: Sequence[bool] | NDArray[np.bool_]) -> HeldOutAnswers:
         """The rows that `keep` marks."""
-        return _held(self.name, self.card, [row for row, kept in zip(self.rows, keep, strict=True) if kept])
+        return _answers_of(self.name, self.card, [row for row, kept in zip(self.rows, keep, strict=True) if kept])
 
 
-def held_rows(trial: Trial, *, synthetic: bool, sides: Collection[Side] = ("held_out",)) -> Held:
+def held_out_answers(run: ValidationRun, *, synthetic: bool, sides: Collection[Side] = ("held_out",)) -> HeldOutAnswers:
     """The synthetic rows of a trial, or those that people rated, of the `sides`; in an order of their own."""
-    every = (*trial.predictions, *trial.left_out)
+    every = (*run.predictions, *run.left_out)
     rows = [row for row in every if row.example.synthetic == synthetic and row.side in sides]
-    return _held(trial.name, trial.card, sorted(rows, key=_order))
+    return _answers_of(run.name, run.card, sorted(rows, key=_order))
 
 
-def of_every_model(trial: Trial) -> Held:
+def held_out_questions(run: ValidationRun) -> HeldOutAnswers:
     """The rated answers to held-out questions, by held-out models and by those that were learned from."""
-    return held_rows(trial, synthetic=False, sides=("held_out", "known_model"))
+    return held_out_answers(run, synthetic=False, sides=("held_out", "known_model"))
 
 
 def _order(row: Prediction) -> tuple[str, str, str, float]:
@@ -92,16 +92,16 @@ def _order(row: Prediction) -> tuple[str, str, str, float]:
     return example.family, example.item, example.model, example.target
 
 
-def _held(name: str, card: Mapping[str, Any], rows: Sequence[Prediction]) -> Held:
+def _answers_of(name: str, card: Mapping[str, Any], rows: Sequence[Prediction]) -> HeldOutAnswers:
     others = dict.fromkeys(other for row in rows for other in row.others)
-    return Held(
+    return HeldOutAnswers(
         name=name,
         card=card,
         rows=tuple(rows),
         predicted=np.array([row.predicted for row in rows], np.float64),
         targets=np.array([row.example.target for row in rows], np.float64),
-        without=_column(row.without_evidence for row in rows),
-        others={other: _column(row.others.get(other) for row in rows) for other in others},
+        without_evidence=_column(row.without_evidence for row in rows),
+        baselines={other: _column(row.others.get(other) for row in rows) for other in others},
     )
 
 
@@ -110,61 +110,63 @@ def _column(values: Any) -> Floats:
 
 
 @dataclass(frozen=True)
-class Frame:
+class JudgeReportFrame:
     """The words of the report, how intervals are drawn, its numbers, and what others published."""
 
-    t: Wording
+    t: ReportTexts
     language: Language
-    drawn: Drawn
+    bootstrap: BootstrapSettings
     numbers: ValiditySpec
     published: PublishedJudges | None = None
 
-    def cells(self, held: Held, statistics: Mapping[str, Statistic]) -> dict[str, Cell]:
+    def cells(self, answers: HeldOutAnswers, statistics: Mapping[str, Statistic]) -> dict[str, TableCell]:
         """Each statistic of the rows with its interval over families."""
-        found = estimates(statistics, held.families, **self.drawn)
+        found = bootstrap_estimates(statistics, answers.families, **self.bootstrap)
         return {name: self.cell(value) for name, value in found.items()}
 
-    def cell(self, found: Estimate) -> Cell:
+    def cell(self, estimate: Estimate) -> TableCell:
         """An estimate as a cell; what is the matter in words of the report where it has some."""
-        cell = estimate_cell(found)
-        return Cell(cell.value, low=cell.low, high=cell.high, n=cell.n, why=self.why(cell.why))
+        cell = estimate_cell(estimate)
+        return TableCell(cell.value, low=cell.low, high=cell.high, n=cell.n, why=self.why(cell.why))
 
-    def why(self, words: str) -> str:
+    def why(self, reason: str) -> str:
         """What is the matter, in the language of the report where that is known."""
-        return self.t.get(f"judges.why.{words}", words)
+        return self.t.get(f"judges.why.{reason}", reason)
 
-    def compared(self, held: Held, first: Statistic, second: Statistic) -> tuple[Cell, Cell]:
+    def comparison_cells(
+        self, answers: HeldOutAnswers, first: Statistic, second: Statistic
+    ) -> tuple[TableCell, TableCell]:
         """The difference of two statistics of the same rows, and its p value."""
-        found = difference(first, second, held.families, **self.drawn)
-        return self.cell(found), p_cell(found)
+        found = bootstrap_difference(first, second, answers.families, **self.bootstrap)
+        return self.cell(found), p_value_cell(found)
 
-    def sheet(
-        self, aspect: str, name: str, columns: Mapping[str, Form], lines: Sequence[Line], *, keys: int = 1,
+    def table(
+        self, aspect: str, name: str, columns: Mapping[str, ValueFormat], lines: Sequence[TableLine], *, keys: int = 1,
         notes: Sequence[str] = (), **values: object,
-    ) -> Sheet:  # fmt: skip
+    ) -> ResultTable:  # fmt: skip
         """A table: its title, lead and headings are looked up by their names."""
-        return Sheet(
+        return ResultTable(
             name=f"{aspect}_{name}" if aspect else name,
             title=self.t(f"judges.{name}.title"),
-            columns=tuple(Column(key, self.t(f"judges.column.{key}"), form) for key, form in columns.items()),
+            columns=tuple(TableColumn(key, self.t(f"judges.column.{key}"), form) for key, form in columns.items()),
             lines=tuple(lines),
-            lead=self.t(f"judges.{name}.lead", **values),
+            introduction=self.t(f"judges.{name}.lead", **values),
             notes=tuple(notes),
             keys=keys,
         )
 
 
-def p_cell(found: Difference) -> Cell:
+def p_value_cell(difference: DifferenceEstimate) -> TableCell:
     """The p value of a difference as a cell."""
-    return Cell(found.p)
+    return TableCell(difference.p)
 
 
-def value_cell(value: float | None, why: str = "") -> Cell:
+def value_cell(value: float | None, why: str = "") -> TableCell:
     """A number without an interval as a cell; nan counts as none."""
-    return Cell(None if value is None or np.isnan(value) else float(value), why=why)
+    return TableCell(None if value is None or np.isnan(value) else float(value), why=why)
 
 
-def grouped(held: Held, of: Callable[[Prediction], str]) -> list[tuple[str, Held]]:
+def group_answers(answers: HeldOutAnswers, group_of: Callable[[Prediction], str]) -> list[tuple[str, HeldOutAnswers]]:
     """The rows by group, in the order of their names."""
-    labels = [of(row) for row in held.rows]
-    return [(label, held.only([other == label for other in labels])) for label in sorted(set(labels))]
+    labels = [group_of(row) for row in answers.rows]
+    return [(label, answers.filtered([other == label for other in labels])) for label in sorted(set(labels))]

@@ -11,40 +11,40 @@ from benchbuilder.config.spec.annotation import Name
 from benchbuilder.config.spec.base import Spec
 from benchbuilder.core.text.patterns import Regex
 from benchbuilder.core.text.script import Conversion
-from benchbuilder.evaluation.judge_report.read_spec import read_spec
+from benchbuilder.evaluation.judge_report.read_spec import read_yaml_spec
 from benchbuilder.exporters.render.i18n import Language
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class Append(Spec):
+class AppendChange(Spec):
     """One of `texts`, drawn by the case, is put behind the answer; ``{answer}`` in it is the answer itself."""
 
     change: Literal["append"]
     texts: Texts
 
 
-class Prepend(Spec):
+class PrependChange(Spec):
     """One of `texts`, drawn by the case, is put before the answer."""
 
     change: Literal["prepend"]
     texts: Texts
 
 
-class Wrap(Spec):
+class WrapChange(Spec):
     """The answer stands inside one of `texts`, at ``{answer}``."""
 
     change: Literal["wrap"]
     texts: Texts
 
     @model_validator(mode="after")
-    def _holds(self) -> Wrap:
+    def _holds(self) -> WrapChange:
         if any("{answer}" not in text for text in self.texts):
             raise ValueError("texts: each must hold {answer}")
         return self
 
 
-class Lines(Spec):
+class LinesChange(Spec):
     """Every sentence of the answer, cut behind each of `ends`, becomes a line that begins with `bullet`."""
 
     change: Literal["lines"]
@@ -52,27 +52,27 @@ class Lines(Spec):
     bullet: str
 
 
-class Words(Spec):
+class WordsChange(Spec):
     """Every word that `words` holds becomes the word beside it; answers with none of them are left out."""
 
     change: Literal["words"]
     words: Annotated[dict[str, str], Field(min_length=1)]
 
 
-class Width(Spec):
+class WidthChange(Spec):
     """Letters, digits and marks of ASCII become full-width ones."""
 
     change: Literal["wide"]
 
 
-class Script(Spec):
+class ScriptChange(Spec):
     """The answer is converted to another script."""
 
     change: Literal["script"]
     conversion: Conversion
 
 
-class FalseStatement(Spec):
+class FalseStatementChange(Spec):
     """The item's right statement as the answer becomes its wrong one.
 
     `by` picks the items: those whose two statements differ by a ``negation`` (they are an odd number of the file's
@@ -84,32 +84,42 @@ class FalseStatement(Spec):
     by: Literal["negation", "swap"]
 
 
-class Evidence(Spec):
+class EvidenceChange(Spec):
     """What is known: ``evidence_dropped``, ``evidence_swapped`` for that of another fact, ``evidence_shuffled``."""
 
     change: Literal["evidence_dropped", "evidence_swapped", "evidence_shuffled"]
 
 
-class Repeat(Spec):
+class RepeatChange(Spec):
     """Nothing changes: the case is scored again, alone, `runs` times; the delta is the largest difference."""
 
     change: Literal["repeat"]
     runs: Annotated[int, Field(ge=1, le=20)]
 
 
-class LengthPartial(Spec):
+class LengthPartialChange(Spec):
     """Nothing changes: the delta is the partial correlation of score and length of the answer, given human scores."""
 
     change: Literal["length_partial"]
 
 
-Change = Annotated[
-    Append | Prepend | Wrap | Lines | Words | Width | Script | FalseStatement | Evidence | Repeat | LengthPartial,
+ProbeChange = Annotated[
+    AppendChange
+    | PrependChange
+    | WrapChange
+    | LinesChange
+    | WordsChange
+    | WidthChange
+    | ScriptChange
+    | FalseStatementChange
+    | EvidenceChange
+    | RepeatChange
+    | LengthPartialChange,
     Field(discriminator="change"),
 ]
 
 
-class Limits(Spec):
+class ProbeLimits(Spec):
     """Limits of a mean change. A judge passes up to `warn` and fails beyond `fail` (``null``: it never fails).
 
     For ``fall`` it is the other way round: it passes from `warn` on, and fails below `fail`.
@@ -133,9 +143,9 @@ class Probe(Spec):
     meaning: dict[Language, str]
     of: Literal["all", "good", "bad"] = "all"
     expect: Literal["same", "no_rise", "fall"]
-    by: Change
-    delta: Limits
-    flip: Limits | None = None
+    by: ProbeChange
+    delta: ProbeLimits
+    flip: ProbeLimits | None = None
 
     @model_validator(mode="after")
     def _ordered(self) -> Probe:
@@ -184,4 +194,4 @@ class ProbesSpec(Spec):
 
 def load_probes(path: Path) -> ProbesSpec:
     """The probes of the YAML file `path`; DataError if it is missing, no YAML, or says what it may not."""
-    return read_spec(path, ProbesSpec, "file of probes")
+    return read_yaml_spec(path, ProbesSpec, "file of probes")

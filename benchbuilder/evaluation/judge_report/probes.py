@@ -19,7 +19,7 @@ _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ProbePair:
     """A case before and after; pairs of one `family` belong together in intervals."""
 
     before: Case
@@ -27,18 +27,18 @@ class Pair:
     family: str
 
 
-def pairs(
+def probe_pairs(
     probe: spec.Probe, held_out: Sequence[Example], file: spec.ProbesSpec, threshold: float, seed: int
-) -> list[Pair]:
+) -> list[ProbePair]:
     """What the probe makes of the held-out examples: at most `file.cases` pairs, the same for the same seed.
 
     Cases that the change does not touch, and answers without text, are left out. A change of nothing (``repeat``,
     ``length_partial``) gives pairs of equal cases.
     """
-    found: list[Pair] = []
-    for example in _chosen(probe, held_out, threshold, seed):
+    found: list[ProbePair] = []
+    for example in _eligible_examples(probe, held_out, threshold, seed):
         rng = random.Random(f"{seed}:{probe.by.change}:{example.item}:{example.model}:{example.case.answer}")
-        pair = _changed(probe.by, example, held_out, file, rng)
+        pair = _changed_case(probe.by, example, held_out, file, rng)
         if pair is not None:
             found.append(pair)
         if len(found) == file.cases:
@@ -46,10 +46,10 @@ def pairs(
     return found
 
 
-def _chosen(probe: spec.Probe, held_out: Sequence[Example], threshold: float, seed: int) -> list[Example]:
+def _eligible_examples(probe: spec.Probe, held_out: Sequence[Example], threshold: float, seed: int) -> list[Example]:
     """The examples that the probe is for, each case once (of false statements: each pair of statements), in an order
     that depends on the seed alone."""
-    by_statements = isinstance(probe.by, spec.FalseStatement)
+    by_statements = isinstance(probe.by, spec.FalseStatementChange)
     unique: dict[object, Example] = {}
     for example in sorted(held_out, key=lambda e: _rank(f"{seed}:{e.item}:{e.model}:{e.case.answer}")):
         wanted = by_statements or probe.of == "all" or (example.target >= threshold) == (probe.of == "good")
@@ -63,28 +63,28 @@ def _rank(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
-def _changed(
-    by: Any, example: Example, held_out: Sequence[Example], file: spec.ProbesSpec, rng: random.Random
-) -> Pair | None:  # fmt: skip
+def _changed_case(
+    change: Any, example: Example, held_out: Sequence[Example], file: spec.ProbesSpec, rng: random.Random
+) -> ProbePair | None:  # fmt: skip
     case = example.case
-    if isinstance(by, spec.FalseStatement):
-        return _false_statement(by, example, file)
-    if isinstance(by, spec.Evidence):
-        evidence = _evidence(by, example, held_out, rng)
-        return None if evidence is None else Pair(case, replace(case, evidence=evidence), example.family)
-    if isinstance(by, spec.Repeat | spec.LengthPartial):
-        return Pair(case, case, example.family)
-    answer = _ANSWERS[by.change](by, case.answer, rng)
-    return None if answer == case.answer else Pair(case, replace(case, answer=answer), example.family)
+    if isinstance(change, spec.FalseStatementChange):
+        return _false_statement(change, example, file)
+    if isinstance(change, spec.EvidenceChange):
+        evidence = _evidence(change, example, held_out, rng)
+        return None if evidence is None else ProbePair(case, replace(case, evidence=evidence), example.family)
+    if isinstance(change, spec.RepeatChange | spec.LengthPartialChange):
+        return ProbePair(case, case, example.family)
+    answer = _ANSWERS[change.change](change, case.answer, rng)
+    return None if answer == case.answer else ProbePair(case, replace(case, answer=answer), example.family)
 
 
-def _false_statement(by: spec.FalseStatement, example: Example, file: spec.ProbesSpec) -> Pair | None:
+def _false_statement(change: spec.FalseStatementChange, example: Example, file: spec.ProbesSpec) -> ProbePair | None:
     case = example.case
     if not case.right or not case.wrong or case.right == case.wrong:
         return None
-    if _negated(case, file) != (by.by == "negation"):
+    if _negated(case, file) != (change.by == "negation"):
         return None
-    return Pair(replace(case, answer=case.right), replace(case, answer=case.wrong), example.family)
+    return ProbePair(replace(case, answer=case.right), replace(case, answer=case.wrong), example.family)
 
 
 def _negated(case: Case, file: spec.ProbesSpec) -> bool:
@@ -97,15 +97,15 @@ def _negated(case: Case, file: spec.ProbesSpec) -> bool:
 
 
 def _evidence(
-    by: spec.Evidence, example: Example, held_out: Sequence[Example], rng: random.Random
+    change: spec.EvidenceChange, example: Example, held_out: Sequence[Example], rng: random.Random
 ) -> tuple[str, ...] | None:  # fmt: skip
     """The paragraphs after the change; ``None`` where there is nothing to change."""
     known = example.case.evidence
     if not known:
         return None
-    if by.change == "evidence_dropped":
+    if change.change == "evidence_dropped":
         return ()
-    if by.change == "evidence_swapped":
+    if change.change == "evidence_swapped":
         others = sorted({e.case.evidence for e in held_out if e.family != example.family and e.case.evidence})
         strange = [other for other in others if not set(other) & set(known)]
         return rng.choice(strange) if strange else None
@@ -117,34 +117,34 @@ def _evidence(
     return tuple(shuffled)
 
 
-def _append(by: spec.Append, answer: str, rng: random.Random) -> str:
-    return answer + rng.choice(by.texts).replace("{answer}", answer)
+def _append(change: spec.AppendChange, answer: str, rng: random.Random) -> str:
+    return answer + rng.choice(change.texts).replace("{answer}", answer)
 
 
-def _prepend(by: spec.Prepend, answer: str, rng: random.Random) -> str:
-    return rng.choice(by.texts) + answer
+def _prepend(change: spec.PrependChange, answer: str, rng: random.Random) -> str:
+    return rng.choice(change.texts) + answer
 
 
-def _wrap(by: spec.Wrap, answer: str, rng: random.Random) -> str:
-    return rng.choice(by.texts).replace("{answer}", answer)
+def _wrap(change: spec.WrapChange, answer: str, rng: random.Random) -> str:
+    return rng.choice(change.texts).replace("{answer}", answer)
 
 
-def _lines(by: spec.Lines, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    sentences = re.split(f"(?<=[{re.escape(by.ends)}])", answer)
-    return "\n".join(by.bullet + sentence.strip() for sentence in sentences if sentence.strip())
+def _lines(change: spec.LinesChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    sentences = re.split(f"(?<=[{re.escape(change.ends)}])", answer)
+    return "\n".join(change.bullet + sentence.strip() for sentence in sentences if sentence.strip())
 
 
-def _words(by: spec.Words, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    longest = sorted(by.words, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, longest)), lambda match: by.words[match[0]], answer)
+def _words(change: spec.WordsChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    longest = sorted(change.words, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest)), lambda match: change.words[match[0]], answer)
 
 
-def _wide(by: spec.Width, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+def _wide(change: spec.WidthChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
     return answer.translate(_WIDE)
 
 
-def _script(by: spec.Script, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    return convert_script(answer, by.conversion)
+def _script(change: spec.ScriptChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
+    return convert_script(answer, change.conversion)
 
 
 _ANSWERS: dict[str, Callable[[Any, str, random.Random], str]] = {

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from benchbuilder.config.spec.base import Spec
-from benchbuilder.evaluation.judge_report.read_spec import read_spec
+from benchbuilder.evaluation.judge_report.read_spec import read_yaml_spec
 from benchbuilder.exporters.render.i18n import Language
 
 Coefficient = Annotated[float, Field(ge=-1, le=1)]
@@ -31,13 +31,13 @@ class PublishedJudges(Spec):
     majority: dict[str, Portion] = {}
     judges: dict[str, dict[str, PublishedFigures]]
 
-    def of(self, aspect: str, split: str) -> dict[str, PublishedFigures]:
+    def figures_for(self, aspect: str, split: str) -> dict[str, PublishedFigures]:
         """The judges of an aspect, as published; none where `split` is another one than theirs."""
         if split != self.split:
             return {}
         return {name: figures[aspect] for name, figures in self.judges.items() if aspect in figures}
 
 
-def load_published(path: Path) -> PublishedJudges:
+def load_published_judges(path: Path) -> PublishedJudges:
     """The figures of the YAML file `path`; DataError if it is missing, no YAML, or says what it may not."""
-    return read_spec(path, PublishedJudges, "file of published figures")
+    return read_yaml_spec(path, PublishedJudges, "file of published figures")

@@ -10,40 +10,52 @@ from markupsafe import Markup
 
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.registry import find, known
-from benchbuilder.core.stats.constant_predictor import constant_predictor
+from benchbuilder.core.registry import find_kind, kinds_of_slot
+from benchbuilder.core.stats.constant_predictor import check_constant_predictor
 from benchbuilder.evaluation.judge_report import PACKAGES
 from benchbuilder.evaluation.judge_report import agreement_tables as measures
 from benchbuilder.evaluation.judge_report import interval_tables as intervals
 from benchbuilder.evaluation.judge_report import validity_tables as validity
-from benchbuilder.evaluation.judge_report.bias_card import Finding, bias_card, summary
-from benchbuilder.evaluation.judge_report.bias_tables import card_sheet, label
-from benchbuilder.evaluation.judge_report.charts import correlations, forest, reliability_plot, scatter
-from benchbuilder.evaluation.judge_report.held_out import SIDES, THRESHOLD, Frame, Held, held_rows, of_every_model
+from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding, probe_findings, verdict_counts
+from benchbuilder.evaluation.judge_report.bias_tables import probe_label, robustness_table
+from benchbuilder.evaluation.judge_report.charts import (
+    correlation_chart,
+    forest_chart,
+    judge_scatter,
+    reliability_chart,
+)
+from benchbuilder.evaluation.judge_report.held_out import (
+    SIDES,
+    THRESHOLD,
+    HeldOutAnswers,
+    JudgeReportFrame,
+    held_out_answers,
+    held_out_questions,
+)
 from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec, load_probes
-from benchbuilder.evaluation.judge_report.published import load_published
-from benchbuilder.evaluation.judge_report.section import Card, Chapter, Plots
-from benchbuilder.evaluation.judge_report.write import STEM, write_files
+from benchbuilder.evaluation.judge_report.published import load_published_judges
+from benchbuilder.evaluation.judge_report.section import AspectSection, JudgePlots, RobustnessCard
+from benchbuilder.evaluation.judge_report.write import JUDGE_REPORT_STEM, write_judge_report_files
 from benchbuilder.evaluation.judge_training.model_card import FEW
-from benchbuilder.evaluation.judge_training.predictions import Prediction, Trial
+from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import AskingJudge
-from benchbuilder.evaluation.results.context import Drawn
-from benchbuilder.exporters.render.i18n import Language, Wording
-from benchbuilder.exporters.render.tables import Sheet
+from benchbuilder.evaluation.results.context import BootstrapSettings
+from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.exporters.render.tables import ResultTable
 
 
-def write_report(
-    trials: Sequence[Trial], spec: EvaluationSpec, folder: Path, *, language: str, probes: Path | None,
-    published: Path | None, words: Language, illustrative: bool = False, stem: str = STEM,
+def write_judge_report(
+    runs: Sequence[ValidationRun], spec: EvaluationSpec, folder: Path, *, language: str, probes: Path | None,
+    published: Path | None, texts: Language, illustrative: bool = False, stem: str = JUDGE_REPORT_STEM,
 ) -> list[Path]:  # fmt: skip
     """Write ``judges.html``, ``.md``, ``.json`` and every table as CSV and LaTeX into `folder`; gives their paths.
 
     `language` is that of the benchmark, which the file of `probes` must be for; without one there are no bias cards.
-    `words` is the language of the report. `illustrative` says that the ratings are sample data. `stem` is what
+    `texts` is the language of the report. `illustrative` says that the ratings are sample data. `stem` is what
     the names of its files begin with; what an earlier report of this name left there is cleared away. DataError if
     there is no judge, or a file is wrong.
     """
-    if not trials:
+    if not runs:
         raise DataError("there is no judge to report on", next="train one first: `benchbuild judge train`")
     file = load_probes(probes) if probes is not None else None
     if file is not None and file.language != language:
@@ -51,85 +63,99 @@ def write_report(
             f"these probes are for answers in {file.language!r}, and the benchmark is in {language!r}",
             where=str(probes), next=f"take the probes for {language!r}, or go without",
         )  # fmt: skip
-    drawn: Drawn = {**spec.bootstrap.model_dump()}  # pyright: ignore[reportAssignmentType]
+    drawn: BootstrapSettings = {**spec.bootstrap.model_dump()}  # pyright: ignore[reportAssignmentType]
     numbers = file.validity if file is not None else ValiditySpec()
-    frame = Frame(
-        Wording(words, PACKAGES), words, drawn, numbers, load_published(published) if published is not None else None
+    frame = JudgeReportFrame(
+        ReportTexts(texts, PACKAGES),
+        texts,
+        drawn,
+        numbers,
+        load_published_judges(published) if published is not None else None,
     )
-    aspects = dict.fromkeys(str(trial.card.get("aspect", "")) for trial in trials)
-    given = _Given(spec, file)
+    aspects = dict.fromkeys(str(trial.card.get("aspect", "")) for trial in runs)
+    given = _ReportOptions(spec, file)
     chapters = [
-        _chapter(frame, aspect, [trial for trial in trials if trial.card.get("aspect", "") == aspect], given)
+        _section(frame, aspect, [trial for trial in runs if trial.card.get("aspect", "") == aspect], given)
         for aspect in aspects
     ]
-    return write_files(folder, frame, chapters, trials, language=language, illustrative=illustrative, stem=stem)
+    return write_judge_report_files(
+        folder, frame, chapters, runs, language=language, illustrative=illustrative, stem=stem
+    )
 
 
 @dataclass(frozen=True)
-class _Given:
+class _ReportOptions:
     """What the report is made of besides trials."""
 
     spec: EvaluationSpec
     file: ProbesSpec | None
 
 
-def _chapter(frame: Frame, aspect: str, trials: Sequence[Trial], given: _Given) -> Chapter:
-    judges = [held_rows(trial, synthetic=False) for trial in trials]
+def _section(
+    frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun], options: _ReportOptions
+) -> AspectSection:
+    judges = [held_out_answers(trial, synthetic=False) for trial in runs]
     rated = [held for held in judges if len(held)]
-    statements = [held_rows(trial, synthetic=True) for trial in trials]
-    sheets, folded = _sheets(frame, aspect, trials, rated, statements)
-    cards = _cards(frame, aspect, trials, given)
+    statements = [held_out_answers(trial, synthetic=True) for trial in runs]
+    sheets, folded = _tables(frame, aspect, runs, rated, statements)
+    cards = _cards(frame, aspect, runs, options)
     found = {card.judge: card.findings for card in cards}
-    return Chapter(
+    return AspectSection(
         aspect=aspect,
         label=frame.t.get(f"results.aspect.{aspect}", aspect),
         judges=judges,
-        alarms=[*(alarm for held in judges if (alarm := _alarm(frame, held))), *_general(frame, rated, trials)],
+        alarms=[*(alarm for held in judges if (alarm := _alarm(frame, held))), *_general(frame, rated, runs)],
         remarks=_remarks(frame, judges),
-        overview=correlations(sheets[0], frame.t("judges.plot.overview")) if sheets else None,
+        overview=correlation_chart(sheets[0], frame.t("judges.plot.overview")) if sheets else None,
         plots=[_plots(frame, held, sheets) for held in rated],
-        sheets=sheets,
+        tables=sheets,
         folded=folded,
         cards=cards,
-        bias=card_sheet(frame, aspect, found) if cards else None,
-        unprobed=[trial.name for trial in trials if trial.name not in found and not _asks(trial)]
-        if given.file is not None
+        robustness=robustness_table(frame, aspect, found) if cards else None,
+        unprobed=[trial.name for trial in runs if trial.name not in found and not _asks_model(trial)]
+        if options.file is not None
         else [],
     )
 
 
-def _sheets(
-    frame: Frame, aspect: str, trials: Sequence[Trial], rated: Sequence[Held], statements: Sequence[Held]
-) -> tuple[list[Sheet], frozenset[str]]:
+def _tables(
+    frame: JudgeReportFrame,
+    aspect: str,
+    runs: Sequence[ValidationRun],
+    rated_answers: Sequence[HeldOutAnswers],
+    statements: Sequence[HeldOutAnswers],
+) -> tuple[list[ResultTable], frozenset[str]]:
     """The tables in their order, and the names of those behind a fold."""
-    if not rated:
+    if not rated_answers:
         return [], frozenset()
-    bins = measures.reliability_sheet(frame, aspect, rated)
-    people = validity.raters(frame, aspect, rated)
-    test = validity.alternative(frame, aspect, rated)
-    order = validity.systems(frame, aspect, [held for trial in trials if len(held := of_every_model(trial))])
+    bins = measures.reliability_table(frame, aspect, rated_answers)
+    people = validity.rater_table(frame, aspect, rated_answers)
+    test = validity.alternative_annotator_table(frame, aspect, rated_answers)
+    order = validity.system_ranking_table(
+        frame, aspect, [held for trial in runs if len(held := held_out_questions(trial))]
+    )
     groups = [
-        measures.by_group(frame, aspect, "source", rated, lambda row: row.example.source),
-        measures.by_group(frame, aspect, "type", rated, lambda row: row.example.case.type),
-        measures.by_group(frame, aspect, "model", rated, lambda row: row.example.model),
-        _familiarity(frame, aspect, trials),
+        measures.group_table(frame, aspect, "source", rated_answers, lambda row: row.example.source),
+        measures.group_table(frame, aspect, "type", rated_answers, lambda row: row.example.case.type),
+        measures.group_table(frame, aspect, "model", rated_answers, lambda row: row.example.model),
+        _familiarity_table(frame, aspect, runs),
     ]
     made = [
-        measures.comparison(frame, aspect, rated),
-        measures.agreement(frame, aspect, rated),
-        measures.casting(frame, aspect, rated),
-        measures.baselines(frame, aspect, rated),
-        measures.ablation(frame, aspect, rated),
-        measures.calibration(frame, aspect, rated),
+        measures.comparison_table(frame, aspect, rated_answers),
+        measures.agreement_table(frame, aspect, rated_answers),
+        measures.threshold_table(frame, aspect, rated_answers),
+        measures.simple_baseline_table(frame, aspect, rated_answers),
+        measures.ablation_table(frame, aspect, rated_answers),
+        measures.calibration_table(frame, aspect, rated_answers),
         bins,
-        validity.ceiling(frame, aspect, rated),
+        validity.human_ceiling_table(frame, aspect, rated_answers),
         people,
         *test,
         *order,
-        intervals.powered(frame, aspect, rated),
-        intervals.conformal(frame, aspect, rated),
+        intervals.prediction_powered_table(frame, aspect, rated_answers),
+        intervals.conformal_table(frame, aspect, rated_answers),
         *groups,
-        measures.statements(frame, aspect, statements),
+        measures.statement_table(frame, aspect, statements),
     ]
     folded = [bins, people, *test[1:], *order[1:], groups[2]]
     return [sheet for sheet in made if sheet is not None], frozenset(
@@ -137,45 +163,47 @@ def _sheets(
     )
 
 
-def _familiarity(frame: Frame, aspect: str, trials: Sequence[Trial]) -> Sheet | None:
+def _familiarity_table(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> ResultTable | None:
     """What is new to the judge in both ways against what is half known; ``None`` where nothing is left out."""
-    both = [held_rows(trial, synthetic=False, sides=SIDES) for trial in trials if trial.left_out]
+    both = [held_out_answers(trial, synthetic=False, sides=SIDES) for trial in runs if trial.left_out]
 
     def named(row: Prediction) -> str:
         return frame.t(f"judges.side.{row.side}")
 
-    return measures.by_group(frame, aspect, "side", both, named) if both else None
+    return measures.group_table(frame, aspect, "side", both, named) if both else None
 
 
-def _alarm(frame: Frame, held: Held) -> str:
-    if not len(held):
-        return frame.t("judges.alarm.unrated", judge=held.name)
-    alarm = constant_predictor(held.predicted, held.targets)
+def _alarm(frame: JudgeReportFrame, answers: HeldOutAnswers) -> str:
+    if not len(answers):
+        return frame.t("judges.alarm.unrated", judge=answers.name)
+    alarm = check_constant_predictor(answers.predicted, answers.targets)
     if alarm is None:
         return ""
-    flat = held.predicted.std() < 0.02
-    return frame.t("judges.alarm.flat" if flat else "judges.alarm.targets", judge=held.name, sd=f"{alarm.sd:.4f}")
+    flat = answers.predicted.std() < 0.02
+    return frame.t("judges.alarm.flat" if flat else "judges.alarm.targets", judge=answers.name, sd=f"{alarm.sd:.4f}")
 
 
-def _general(frame: Frame, rated: Sequence[Held], trials: Sequence[Trial]) -> list[str]:
+def _general(
+    frame: JudgeReportFrame, rated_answers: Sequence[HeldOutAnswers], runs: Sequence[ValidationRun]
+) -> list[str]:
     """That judges were not tried on the same answers, and which of them nobody tried to fool."""
-    letters = measures.apart(rated)
+    letters = measures.answer_set_letters(rated_answers)
     sets: dict[str, list[str]] = {}
-    for held, letter in zip(rated, letters, strict=True):
+    for held, letter in zip(rated_answers, letters, strict=True):
         sets.setdefault(letter, []).append(held.name)
     told = "; ".join(f"{letter}: {', '.join(names)}" for letter, names in sets.items())
     found = [frame.t("judges.alarm.apart", sets=told)] if any(letters) else []
-    asking = [trial.name for trial in trials if trial.judge is None and _asks(trial)]
+    asking = [trial.name for trial in runs if trial.judge is None and _asks_model(trial)]
     return found + ([frame.t("judges.alarm.unprobed", judges=", ".join(asking))] if asking else [])
 
 
-def _asks(trial: Trial) -> bool:
+def _asks_model(run: ValidationRun) -> bool:
     """Whether the judge is of a kind that asks a model, and so is not probed in passing."""
-    kind = str(trial.card.get("kind", ""))
-    return kind in known("judge") and issubclass(find("judge", kind).load(), AskingJudge)
+    kind = str(run.card.get("kind", ""))
+    return kind in kinds_of_slot("judge") and issubclass(find_kind("judge", kind).load(), AskingJudge)
 
 
-def _remarks(frame: Frame, judges: Sequence[Held]) -> list[str]:
+def _remarks(frame: JudgeReportFrame, judges: Sequence[HeldOutAnswers]) -> list[str]:
     """What was held out, in words; judges of the same split and data share a line."""
     found: dict[str, list[str]] = {}
     for held in judges:
@@ -192,32 +220,34 @@ def _remarks(frame: Frame, judges: Sequence[Held]) -> list[str]:
     return [frame.t("judges.of", aspect=", ".join(names), what=said) for said, names in found.items()]
 
 
-def _plots(frame: Frame, held: Held, sheets: Sequence[Sheet]) -> Plots:
+def _plots(frame: JudgeReportFrame, answers: HeldOutAnswers, tables: Sequence[ResultTable]) -> JudgePlots:
     t = frame.t
-    bins = next(sheet for sheet in sheets if sheet.name.endswith("_reliability"))
-    return Plots(
-        held.name,
-        scatter(held, t("judges.plot.scatter", judge=held.name), t),
-        reliability_plot(bins, held.name, t("judges.plot.reliability", judge=held.name), t),
+    bins = next(sheet for sheet in tables if sheet.name.endswith("_reliability"))
+    return JudgePlots(
+        answers.name,
+        judge_scatter(answers, t("judges.plot.scatter", judge=answers.name), t),
+        reliability_chart(bins, answers.name, t("judges.plot.reliability", judge=answers.name), t),
     )
 
 
-def _cards(frame: Frame, aspect: str, trials: Sequence[Trial], given: _Given) -> list[Card]:
-    spec, file = given.spec, given.file
+def _cards(
+    frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun], options: _ReportOptions
+) -> list[RobustnessCard]:
+    spec, file = options.spec, options.file
     statements = spec.training is None or aspect in spec.training.synthetic
-    cards: list[Card] = []
-    for trial in trials:
+    cards: list[RobustnessCard] = []
+    for trial in runs:
         if file is None or trial.judge is None:
             continue
         told = [row.example for row in trial.predictions]
-        findings = bias_card(trial.judge, told, file, spec.bootstrap, threshold=THRESHOLD, statements=statements)
+        findings = probe_findings(trial.judge, told, file, spec.bootstrap, threshold=THRESHOLD, statements=statements)
         title = frame.t("judges.plot.bias", judge=trial.name)
-        cards.append(Card(trial.name, findings, summary(findings), _forest(frame, findings, title)))
+        cards.append(RobustnessCard(trial.name, findings, verdict_counts(findings), _forest(frame, findings, title)))
     return cards
 
 
-def _forest(frame: Frame, findings: Sequence[Finding], title: str) -> Markup:
-    def named(finding: Finding) -> str:
-        return label(frame, finding)
+def _forest(frame: JudgeReportFrame, findings: Sequence[ProbeFinding], title: str) -> Markup:
+    def named(finding: ProbeFinding) -> str:
+        return probe_label(frame, finding)
 
-    return forest(findings, named, title)
+    return forest_chart(findings, named, title)

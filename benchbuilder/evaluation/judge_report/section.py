@@ -8,13 +8,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.evaluation.judge_report.bias_card import Finding, Verdict
-from benchbuilder.evaluation.judge_report.held_out import Held
-from benchbuilder.exporters.render.tables import Sheet
+from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding, ProbeVerdict
+from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers
+from benchbuilder.exporters.render.tables import ResultTable
 
 
 @dataclass(frozen=True)
-class Plots:
+class JudgePlots:
     """The two plots of one judge."""
 
     judge: str
@@ -23,17 +23,17 @@ class Plots:
 
 
 @dataclass(frozen=True)
-class Card:
+class RobustnessCard:
     """The bias card of one judge, with how many probes ended how."""
 
     judge: str
-    findings: Sequence[Finding]
-    counts: Mapping[Verdict, int]
+    findings: Sequence[ProbeFinding]
+    counts: Mapping[ProbeVerdict, int]
     forest: Markup
 
 
 @dataclass(frozen=True)
-class Chapter:
+class AspectSection:
     """All about the judges of one aspect. `alarms` say in words what must be known before anything else is read.
 
     Tables that are `folded` stand behind a fold of the page. `unprobed` are the judges that have no bias card.
@@ -41,23 +41,23 @@ class Chapter:
 
     aspect: str
     label: str
-    judges: Sequence[Held]
+    judges: Sequence[HeldOutAnswers]
     alarms: Sequence[str]
     remarks: Sequence[str]
     overview: Markup | None
-    plots: Sequence[Plots]
-    sheets: Sequence[Sheet]
+    plots: Sequence[JudgePlots]
+    tables: Sequence[ResultTable]
     folded: frozenset[str]
-    cards: Sequence[Card]
-    bias: Sheet | None
+    cards: Sequence[RobustnessCard]
+    robustness: ResultTable | None
     unprobed: Sequence[str]
 
-    def every_sheet(self) -> list[Sheet]:
+    def all_tables(self) -> list[ResultTable]:
         """All tables, the bias cards last."""
-        return [*self.sheets, *([self.bias] if self.bias is not None else [])]
+        return [*self.tables, *([self.robustness] if self.robustness is not None else [])]
 
 
-def as_plain(finding: Finding) -> dict[str, Any]:
+def finding_data(finding: ProbeFinding) -> dict[str, Any]:
     """A finding as plain data."""
     return {
         "probe": finding.name, "group": finding.probe.group, "expect": finding.probe.expect,

@@ -11,58 +11,58 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.atomic_write import write_atomically
 from benchbuilder.evaluation.judge_report import PACKAGES
-from benchbuilder.evaluation.judge_report.bias_tables import label, meaning
-from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, Frame
-from benchbuilder.evaluation.judge_report.section import Chapter, as_plain
-from benchbuilder.evaluation.judge_training.predictions import Trial
-from benchbuilder.exporters.render.table_formats import as_csv, as_latex, as_markdown
-from benchbuilder.exporters.render.tables import Sheet, as_data, interval, plain, shown
+from benchbuilder.evaluation.judge_report.bias_tables import probe_label, probe_meaning
+from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, JudgeReportFrame
+from benchbuilder.evaluation.judge_report.section import AspectSection, finding_data
+from benchbuilder.evaluation.judge_training.predictions import ValidationRun
+from benchbuilder.exporters.render.table_formats import table_as_csv, table_as_latex, table_as_markdown
+from benchbuilder.exporters.render.tables import ResultTable, format_cell, format_interval, format_value, table_as_data
 from benchbuilder.exporters.render.templates import render_html, render_markdown
 
-SCHEMA = 1
+JUDGE_REPORT_SCHEMA = 1
 """The version of what stands in the data file."""
-STEM = "judges"
+JUDGE_REPORT_STEM = "judges"
 """What the names of the files of a whole report begin with."""
-_SHEET = re.compile(r"[a-z0-9_]+")
+_TABLE = re.compile(r"[a-z0-9_]+")
 _OF_JUDGE = ("kind", "aspect", "language", "evidence", "split", "data_sha256", "rubric_sha256", "artefact_sha256")
 
 
-def write_files(
-    folder: Path, frame: Frame, chapters: Sequence[Chapter], trials: Sequence[Trial], *, language: str,
-    illustrative: bool, stem: str = STEM,
+def write_judge_report_files(
+    folder: Path, frame: JudgeReportFrame, sections: Sequence[AspectSection], runs: Sequence[ValidationRun], *, language: str,
+    illustrative: bool, stem: str = JUDGE_REPORT_STEM,
 ) -> list[Path]:  # fmt: skip
     """Write all files of the report and give their paths; tables that only an earlier report of this `stem` had go."""
     context = {
         "t": frame.t,
         "frame": frame,
-        "chapters": chapters,
+        "chapters": sections,
         "language": language,
         "illustrative": illustrative,
         "threshold": f"{THRESHOLD:g}",
         "tables": f"{stem}_tables",
         "stem": stem,
-        "shown": shown,
-        "interval": interval,
-        "plain": plain,
-        "label": partial(label, frame),
-        "meaning": partial(meaning, frame),
+        "shown": format_cell,
+        "interval": format_interval,
+        "plain": format_value,
+        "label": partial(probe_label, frame),
+        "meaning": partial(probe_meaning, frame),
         "as_markdown": _markdown,
     }
     files = {
         f"{stem}.html": render_html("judges.html.j2", PACKAGES, **context),
         f"{stem}.md": render_markdown("judges.md.j2", PACKAGES, **context),
-        f"{stem}.json": _data(frame, chapters, trials, language),
+        f"{stem}.json": _data(frame, sections, runs, language),
     }
-    for chapter in chapters:
+    for chapter in sections:
         stamp = _stamp(chapter)
-        for sheet in chapter.every_sheet():
-            files[f"{stem}_tables/{sheet.name}.csv"] = as_csv(sheet, stamp)
-            files[f"{stem}_tables/{sheet.name}.tex"] = as_latex(sheet, stamp)
+        for sheet in chapter.all_tables():
+            files[f"{stem}_tables/{sheet.name}.csv"] = table_as_csv(sheet, stamp)
+            files[f"{stem}_tables/{sheet.name}.tex"] = table_as_latex(sheet, stamp)
     for name in _written_before(folder, stem) - set(files):
         (folder / name).unlink(missing_ok=True)
-    return [write_whole(folder / name, text) for name, text in files.items()]
+    return [write_atomically(folder / name, text) for name, text in files.items()]
 
 
 def _written_before(folder: Path, stem: str) -> set[str]:
@@ -72,27 +72,29 @@ def _written_before(folder: Path, stem: str) -> set[str]:
         names = [str(sheet["name"]) for aspect in data["aspects"] for sheet in aspect["sheets"]]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-    kept = [name for name in names if _SHEET.fullmatch(name)]
+    kept = [name for name in names if _TABLE.fullmatch(name)]
     return {f"{stem}_tables/{name}.{suffix}" for name in kept for suffix in ("csv", "tex")}
 
 
-def _markdown(sheet: Sheet) -> Markup:
-    return Markup(as_markdown(sheet))
+def _markdown(sheet: ResultTable) -> Markup:
+    return Markup(table_as_markdown(sheet))
 
 
-def _stamp(chapter: Chapter) -> dict[str, str]:
+def _stamp(chapter: AspectSection) -> dict[str, str]:
     """What every line of a table says of where it comes from."""
     splits = dict.fromkeys(held.split for held in chapter.judges)
     data = dict.fromkeys(str(held.card.get("data_sha256", ""))[:12] for held in chapter.judges)
     return {"split": " ".join(splits), "data": " ".join(data).strip()}
 
 
-def _data(frame: Frame, chapters: Sequence[Chapter], trials: Sequence[Trial], language: str) -> str:
+def _data(
+    frame: JudgeReportFrame, chapters: Sequence[AspectSection], trials: Sequence[ValidationRun], language: str
+) -> str:
     cards = {trial.name: trial.card for trial in trials}
     data: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": JUDGE_REPORT_SCHEMA,
         "language": language,
-        "bootstrap": dict(frame.drawn),
+        "bootstrap": dict(frame.bootstrap),
         "threshold": THRESHOLD,
         "numbers": frame.numbers.model_dump(),
         "judges": {name: _judge(card) for name, card in cards.items()},
@@ -100,8 +102,8 @@ def _data(frame: Frame, chapters: Sequence[Chapter], trials: Sequence[Trial], la
             {
                 "aspect": chapter.aspect,
                 "alarms": list(chapter.alarms),
-                "sheets": [as_data(sheet) for sheet in chapter.every_sheet()],
-                "bias": {card.judge: [as_plain(finding) for finding in card.findings] for card in chapter.cards},
+                "sheets": [table_as_data(sheet) for sheet in chapter.all_tables()],
+                "bias": {card.judge: [finding_data(finding) for finding in card.findings] for card in chapter.cards},
             }
             for chapter in chapters
         ],

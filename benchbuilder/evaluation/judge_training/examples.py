@@ -12,11 +12,11 @@ from benchbuilder.config.spec.evaluation import TrainingSpec
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Score
-from benchbuilder.evaluation.judge_training.item_groups import Member, families_of
-from benchbuilder.evaluation.judges.base import Case, Example, case_of
+from benchbuilder.evaluation.judge_training.item_groups import GroupMember, item_families
+from benchbuilder.evaluation.judges.base import Case, Example, make_case
 
 
-class Rated(Protocol):
+class EvaluationTables(Protocol):
     """Items, answers to them, and what these scored: the tables of an evaluation."""
 
     @property
@@ -35,7 +35,7 @@ class Rated(Protocol):
         ...
 
 
-def examples_of(
+def make_examples(
     items: Iterable[Item[Any]],
     answers: Iterable[Answer],
     scores: Iterable[Score],
@@ -49,7 +49,7 @@ def examples_of(
     """
     known = {item.id: item for item in items}
     texts = {answer.id: answer for answer in answers}
-    families = families_of((_member(item) for item in known.values()), training.near)
+    families = item_families((_member(item) for item in known.values()), training.near)
     found: list[Example] = []
     for score in scores:
         answer = texts.get(score.of)
@@ -57,7 +57,7 @@ def examples_of(
             continue
         if (item := known.get(score.item)) is not None:
             ratings = tuple((rating.rater, rating.value) for rating in score.ratings)
-            case = case_of(item, answer.text)
+            case = make_case(item, answer.text)
             found.append(_example(item, families, case, score.value, 1.0, model=answer.model, ratings=ratings))
     if not found:
         raise DataError(
@@ -70,9 +70,9 @@ def examples_of(
     return sorted(found, key=lambda example: (example.item, example.model, example.target, example.case.answer))
 
 
-def _member(item: Item[Any]) -> Member:
-    case = case_of(item, "")
-    return Member(item.id, item.fact, (case.question, case.right, case.wrong))
+def _member(item: Item[Any]) -> GroupMember:
+    case = make_case(item, "")
+    return GroupMember(item.id, item.fact, (case.question, case.right, case.wrong))
 
 
 def _example(
@@ -84,16 +84,16 @@ def _example(
 
 def _statements(item: Item[Any], families: dict[str, str], weight: float) -> Iterable[Example]:
     """The true statement as a right answer, and the false one as a wrong one."""
-    case = case_of(item, "")
+    case = make_case(item, "")
     for text, target in ((case.right, 1.0), (case.wrong, 0.0)):
         if text:
             yield _example(item, families, replace(case, answer=text), target, weight)
 
 
-def some_without_evidence(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
-    """The examples, of which about a `share` lost their paragraphs; which ones hangs on each example and the seed."""
+def drop_some_evidence(examples: Sequence[Example], proportion: float, seed: int) -> list[Example]:
+    """The examples, of which about a `proportion` lost their paragraphs; which ones hangs on each example and the seed."""
     return [
-        replace(example, case=example.case.without_evidence()) if _draw(example, seed) < share else example
+        replace(example, case=example.case.without_evidence()) if _draw(example, seed) < proportion else example
         for example in examples
     ]
 
@@ -103,7 +103,7 @@ def _draw(example: Example, seed: int) -> float:
     return int.from_bytes(hashlib.blake2b(asked.encode(), digest_size=8).digest(), "big") / 2**64
 
 
-def digest_of_examples(examples: Iterable[Example]) -> str:
+def examples_digest(examples: Iterable[Example]) -> str:
     """SHA-256 of everything that a judge can learn from the examples, in any order."""
     lines = sorted(
         json.dumps(

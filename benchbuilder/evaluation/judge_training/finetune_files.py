@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.judge_training.examples import some_without_evidence
+from benchbuilder.evaluation.judge_training.examples import drop_some_evidence
 from benchbuilder.evaluation.judges.base import Example
-from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetuned, OpenAIFinetunedSpec, TuningSpec
-from benchbuilder.evaluation.parsing.score_replies import Unread, read_number
+from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
+from benchbuilder.evaluation.parsing.score_replies import UnreadableScore, read_score_number
 from benchbuilder.models.base import Message, Request
-from benchbuilder.models.gateway.token_count import Counter
+from benchbuilder.models.gateway.token_count import TokenCounter
 
 TRAIN, VALID = "train.jsonl", "valid.jsonl"
 _MOST_BYTES = 512 * 1024 * 1024
 _ROLES = ("system", "user", "assistant")
 _SHOWN = 20
-UNSURE = 2.0
+ESTIMATE_MARGIN = 2.0
 """By how much an estimate of tokens may be too low: older vocabularies need up to twice as many for Chinese."""
 
 
 @dataclass(frozen=True)
-class Checked:
+class TrainingFileCheck:
     """What is in a training file: examples, tokens (`how` says who counted), the longest example, and what is wrong."""
 
     file: Path
@@ -38,11 +38,11 @@ class Checked:
     exact: bool = False
     sha256: str = ""
     problems: tuple[str, ...] = ()
-    asked: frozenset[str] = field(default_factory=frozenset[str], repr=False)
+    prompt_hashes: frozenset[str] = field(default_factory=frozenset[str], repr=False)
     """The questions and answers that are learned from, by hash: for leaks between files."""
 
 
-def weighed(examples: Iterable[Example], seed: int) -> list[Example]:
+def sample_by_weight(examples: Iterable[Example], seed: int) -> list[Example]:
     """The examples, of those with a weight below 1 about that share: training files know no weights between 0 and 1."""
     return [example for example in examples if example.weight >= 1 or _draw(example, seed) < example.weight]
 
@@ -52,23 +52,23 @@ def _draw(example: Example, seed: int) -> float:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
 
 
-def write_file(
-    path: Path, judge: OpenAIFinetuned, examples: Sequence[Example], *, seed: int, without_evidence: float = 0.0
+def write_training_file(
+    path: Path, judge: OpenAIFinetunedJudge, examples: Sequence[Example], *, seed: int, without_evidence: float = 0.0
 ) -> int:
     """Write the examples, some without their paragraphs; how many were too long to be written.
 
     The order is one of chance, by `seed`: services read files as they are.
     """
-    kept = [example for example in examples if not judge.too_long(example.case)]
-    made = some_without_evidence(kept, without_evidence, seed)
-    lines = [json.dumps(judge.line(example), ensure_ascii=False) for example in made]
+    kept = [example for example in examples if not judge.is_too_long(example.case)]
+    made = drop_some_evidence(kept, without_evidence, seed)
+    lines = [json.dumps(judge.training_line(example), ensure_ascii=False) for example in made]
     lines.sort(key=lambda line: hashlib.blake2b(f"{seed}{line}".encode(), digest_size=8).digest())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return len(examples) - len(kept)
 
 
-def check_file(path: Path, counter: Counter, tuning: TuningSpec) -> Checked:
+def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -> TrainingFileCheck:
     """Everything that a service would refuse, or that would teach something else than scores; each with its line.
 
     DataError if the file cannot be read.
@@ -99,24 +99,24 @@ def check_file(path: Path, counter: Counter, tuning: TuningSpec) -> Checked:
             problems.append(f"line {number}: {sizes[-1]:,} tokens; the service takes {tuning.most_tokens:,}")
     if len(sizes) < tuning.least_examples and path.name != VALID:
         problems.append(f"{len(sizes)} good examples; the service wants {tuning.least_examples} at least")
-    return Checked(
+    return TrainingFileCheck(
         path, len(sizes), sum(sizes), max(sizes, default=0), counter.how, counter.exact,
         hashlib.sha256(data).hexdigest(), tuple(_shortened(problems)), frozenset(asked),
     )  # fmt: skip
 
 
-def leaks(training: Checked, validation: Checked) -> list[str]:
+def leaked_examples(training: TrainingFileCheck, validation: TrainingFileCheck) -> list[str]:
     """What stands in both files."""
-    both = len(training.asked & validation.asked)
+    both = len(training.prompt_hashes & validation.prompt_hashes)
     return [f"{both} of the held-out cases are learned from too"] if both else []
 
 
-def tokens_of_job(files: Sequence[Checked], spec: OpenAIFinetunedSpec) -> tuple[int, int]:
+def job_tokens(files: Sequence[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[int, int]:
     """Tokens that a job is billed for: expected, and at most. Validation files are not billed."""
     trained = sum(checked.tokens for checked in files if checked.file.name != VALID)
     exact = all(checked.exact for checked in files)
     expected = trained * spec.tuning.epochs
-    return expected, expected if exact else round(expected * UNSURE)
+    return expected, expected if exact else round(expected * ESTIMATE_MARGIN)
 
 
 def _shortened(problems: Sequence[str]) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _messages(line: bytes) -> list[Message] | str:
     roles = [message.role for message in messages]
     if roles not in (["system", "user", "assistant"], ["user", "assistant"]):
         return f"a request and its reply are wanted, not {', '.join(roles) or 'nothing'}"
-    if isinstance(read_number(messages[-1].content), Unread):
+    if isinstance(read_score_number(messages[-1].content), UnreadableScore):
         return f"the reply is no score from 0 to 1: {messages[-1].content[:40]!r}"
     return messages
 

@@ -17,27 +17,27 @@ from filelock import FileLock, Timeout
 
 from benchbuilder.core.errors import DataError, ServiceError, StoreError
 from benchbuilder.models.base import BatchGoneError, TransientError
-from benchbuilder.models.providers.openai import OpenAI
+from benchbuilder.models.providers.openai import OpenAIModel
 from benchbuilder.models.providers.openai_tuning import JobOrder, JobState, OpenAITuning
 
-BOOK = "jobs.jsonl"
-TRIES = 4
+JOB_LOG = "jobs.jsonl"
+MAX_ATTEMPTS = 4
 """Attempts at what may succeed next time."""
-LOOKS = 3
+MAX_LOOKUPS = 3
 """Looks for a job that may have been made before it counts as not made."""
 
-_TOLD = ("ident", "phase", "told", "model", "trained_tokens")
+_LOGGED_FIELDS = ("ident", "phase", "told", "model", "trained_tokens")
 
 T = TypeVar("T")
 Note = Callable[[str], None]
 
 
-class JobGone(ServiceError):
+class JobGoneError(ServiceError):
     """The service does not know a job any more."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class JobStatus:
     """What the book says of the last job of an order: `ident` is "" while nobody knows whether it was made."""
 
     mark: str
@@ -52,23 +52,23 @@ class Standing:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it needs no more looks."""
         return self.phase != "running"
 
 
-class JobBook:
+class JobLog:
     """What was asked of the service, an event a line, each on disk before the next step is taken."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._path = folder, folder / BOOK
+        self._folder, self._path = folder, folder / JOB_LOG
 
     @contextmanager
-    def held(self) -> Any:
+    def lock(self) -> Any:
         """Nobody else may ask for a job of this judge meanwhile; StoreError if somebody does."""
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
-            with FileLock(self._folder / f"{BOOK}.lock").acquire(timeout=0):
+            with FileLock(self._folder / f"{JOB_LOG}.lock").acquire(timeout=0):
                 yield
         except Timeout as error:
             raise StoreError(
@@ -109,15 +109,15 @@ class JobBook:
                 found.append(event)
         return found
 
-    def standing(self, part: str = "", content: str = "") -> Standing | None:
+    def last_job(self, part: str = "", content: str = "") -> JobStatus | None:
         """The last job for a `part`, or for what is trained on (`content`, a hash); ``None`` if there is none."""
-        found: dict[str, Standing] = {}
+        found: dict[str, JobStatus] = {}
         for event in self.events():
             mark = event["mark"]
             if event["event"] == "intended":
-                found[mark] = Standing(mark, event["attempt"], event["at"], event["endpoint"], details=event)
+                found[mark] = JobStatus(mark, event["attempt"], event["at"], event["endpoint"], details=event)
             elif mark in found:
-                found[mark] = replace(found[mark], **{name: event[name] for name in _TOLD if name in event})
+                found[mark] = replace(found[mark], **{name: event[name] for name in _LOGGED_FIELDS if name in event})
         fitting = [
             standing
             for standing in found.values()
@@ -127,7 +127,7 @@ class JobBook:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class JobRequest:
     """A job that somebody wants: of what (`content` is the hash of files and settings), on which files."""
 
     part: str
@@ -148,132 +148,134 @@ class Wanted:
         )
 
 
-class JobDesk:
+class JobClient:
     """Asks a service for jobs and after them; `pause` waits so many seconds."""
 
-    def __init__(self, book: JobBook, model: OpenAI, note: Note, pause: Callable[[float], None] = time.sleep) -> None:
-        self._book, self._model, self._note, self._pause = book, model, note, pause
+    def __init__(
+        self, log: JobLog, model: OpenAIModel, note: Note, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._book, self._model, self._note, self._pause = log, model, note, pause
 
-    def submit(self, wanted: Wanted, *, again: bool = False) -> Standing:
+    def submit(self, request: JobRequest, *, retry: bool = False) -> JobStatus:
         """The job for what is wanted: the one that there is, or a new one.
 
         An intention comes before anything is sent. Where the book has one whose outcome it does not know (a kill, a
-        broken connection), the service is asked for the job with its mark first. `again` makes another one after a job
+        broken connection), the service is asked for the job with its mark first. `retry` makes another one after a job
         that failed or was cancelled. ServiceError if the service cannot say whether there is a job.
         """
-        with self._book.held():
-            last = self._book.standing(wanted.part, wanted.content)
+        with self._book.lock():
+            last = self._book.last_job(request.part, request.content)
             if last is None:
-                return self._make(wanted, self._intend(wanted, 1))
+                return self._create(request, self._log_intention(request, 1))
             if not last.ident:
-                return self._found(wanted, last) or self._make(wanted, last)
-            last = self._gone_or_looked_at(last) if again else self.look(last)
+                return self._find_created(request, last) or self._create(request, last)
+            last = self._poll_or_gone(last) if retry else self.poll(last)
             if last.phase not in ("failed", "cancelled"):
                 return last
-            if not again:
+            if not retry:
                 raise ServiceError(
                     f"the job {last.ident} for these files has {last.told}", where=last.endpoint,
                     next="mend what it says, or give --again to make another job of the same files",
                 )  # fmt: skip
-            return self._make(wanted, self._intend(wanted, last.attempt + 1))
+            return self._create(request, self._log_intention(request, last.attempt + 1))
 
-    def _gone_or_looked_at(self, last: Standing) -> Standing:
+    def _poll_or_gone(self, job: JobStatus) -> JobStatus:
         try:
-            return self.look(last)
-        except JobGone:
-            return replace(last, phase="failed", told="gone")
+            return self.poll(job)
+        except JobGoneError:
+            return replace(job, phase="failed", told="gone")
 
-    def _intend(self, wanted: Wanted, attempt: int) -> Standing:
-        mark = f"{wanted.content[:12]}-{attempt}"
+    def _log_intention(self, request: JobRequest, attempt: int) -> JobStatus:
+        mark = f"{request.content[:12]}-{attempt}"
         self._book.add(
-            "intended", mark, part=wanted.part, content=wanted.content, attempt=attempt,
-            endpoint=self._model.endpoint, base=wanted.model, **wanted.details,
+            "intended", mark, part=request.part, content=request.content, attempt=attempt,
+            endpoint=self._model.endpoint, base=request.model, **request.details,
         )  # fmt: skip
-        found = self._book.standing(wanted.part, wanted.content)
+        found = self._book.last_job(request.part, request.content)
         assert found is not None
         return found
 
-    def _make(self, wanted: Wanted, last: Standing) -> Standing:
-        order = wanted.order(last.mark)
-        files = [self._uploaded(path, last.mark) for path in (wanted.training, wanted.validation) if path is not None]
+    def _create(self, request: JobRequest, job: JobStatus) -> JobStatus:
+        order = request.order(job.mark)
+        files = [self._upload(path, job.mark) for path in (request.training, request.validation) if path is not None]
         validation = files[1] if len(files) > 1 else None
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 ident = self._now(lambda tuning: tuning.create(order, files[0], validation))
             except TransientError as error:
-                if (found := self._found(wanted, last)) is not None:
+                if (found := self._find_created(request, job)) is not None:
                     return found
-                if not error.throttled or attempt == TRIES:
+                if not error.throttled or attempt == MAX_ATTEMPTS:
                     raise ServiceError(
-                        "nobody knows whether the service made the job", where=last.endpoint, why=str(error),
+                        "nobody knows whether the service made the job", where=job.endpoint, why=str(error),
                         next="give the same command again: it looks for the job before it makes one",
                     ) from error  # fmt: skip
                 self._wait(error, attempt)
             else:
-                return self._created(last, ident)
+                return self._log_created(job, ident)
         raise AssertionError
 
-    def _uploaded(self, path: Path, mark: str) -> str:
+    def _upload(self, path: Path, mark: str) -> str:
         name = f"{mark}-{path.name}"
         self._note(f"hands in {name}")
-        return self._patiently(lambda tuning: tuning.upload(path, name))
+        return self._with_retries(lambda tuning: tuning.upload(path, name))
 
-    def _found(self, wanted: Wanted, last: Standing) -> Standing | None:
+    def _find_created(self, request: JobRequest, job: JobStatus) -> JobStatus | None:
         """The job that may have been made, if the service has one of its mark."""
-        order = wanted.order(last.mark)
-        for look in range(LOOKS):
+        order = request.order(job.mark)
+        for look in range(MAX_LOOKUPS):
             if look:
                 self._pause(2.0)
-            ident = self._patiently(lambda tuning: tuning.find(order, last.since))
+            ident = self._with_retries(lambda tuning: tuning.find(order, job.since))
             if ident is not None:
                 self._note(f"found the job {ident}, which was made before")
-                return self._created(last, ident)
+                return self._log_created(job, ident)
         return None
 
-    def _created(self, last: Standing, ident: str) -> Standing:
-        self._book.add("created", last.mark, ident=ident)
-        return replace(last, ident=ident)
+    def _log_created(self, job: JobStatus, ident: str) -> JobStatus:
+        self._book.add("created", job.mark, ident=ident)
+        return replace(job, ident=ident)
 
-    def look(self, last: Standing) -> Standing:
+    def poll(self, job: JobStatus) -> JobStatus:
         """How a job is getting on; written down when it has ended."""
-        if last.ended or not last.ident:
-            return last
+        if job.has_ended or not job.ident:
+            return job
         try:
-            state = self._patiently(lambda tuning: tuning.look(last.ident))
+            state = self._with_retries(lambda tuning: tuning.poll(job.ident))
         except BatchGoneError as error:
-            raise JobGone(
-                f"the service does not know the job {last.ident} any more", where=last.endpoint, why=str(error),
+            raise JobGoneError(
+                f"the service does not know the job {job.ident} any more", where=job.endpoint, why=str(error),
                 next="give --again with submit to make another one",
             ) from error  # fmt: skip
-        return self._written(last, state)
+        return self._log_state(job, state)
 
-    def cancel(self, last: Standing) -> Standing:
+    def cancel(self, job: JobStatus) -> JobStatus:
         """End a job."""
-        if last.ended or not last.ident:
-            return last
-        return self._written(last, self._patiently(lambda tuning: tuning.cancel(last.ident)))
+        if job.has_ended or not job.ident:
+            return job
+        return self._log_state(job, self._with_retries(lambda tuning: tuning.cancel(job.ident)))
 
-    def last_event(self, last: Standing) -> str:
+    def last_event(self, job: JobStatus) -> str:
         """What the service said last of a job."""
-        return self._patiently(lambda tuning: tuning.last_event(last.ident)) if last.ident else ""
+        return self._with_retries(lambda tuning: tuning.last_event(job.ident)) if job.ident else ""
 
-    def _written(self, last: Standing, state: JobState) -> Standing:
-        changed = {"phase": state.phase, "told": state.told}
+    def _log_state(self, job: JobStatus, state: JobState) -> JobStatus:
+        changed = {"phase": state.phase, "told": state.message}
         if state.phase != "running":
             self._book.add(
-                "ended", last.mark, **changed, model=state.model, trained_tokens=state.trained_tokens
+                "ended", job.mark, **changed, model=state.model, trained_tokens=state.trained_tokens
             )  # fmt: skip
-        return replace(last, **changed, model=state.model, trained_tokens=state.trained_tokens)
+        return replace(job, **changed, model=state.model, trained_tokens=state.trained_tokens)
 
     # --- calls
 
-    def _patiently(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
+    def _with_retries(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
         """The result of a call that may be repeated, tried again after what may succeed next time."""
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 return self._now(work)
             except TransientError as error:
-                if attempt == TRIES:
+                if attempt == MAX_ATTEMPTS:
                     raise ServiceError(
                         "the service does not answer", where=self._model.endpoint, why=str(error),
                         next="give the same command again",
@@ -285,28 +287,30 @@ class JobDesk:
         self._pause(min(error.retry_after_s or 2.0**attempt, 60.0))
 
     def _now(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
-        return asyncio.run(self._called(work))
+        return asyncio.run(self._call(work))
 
-    async def _called(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
+    async def _call(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
         try:
             return await work(self._model.tuning())
         finally:
             await self._model.close()
 
 
-def wait_for(desk: JobDesk, last: Standing, every_s: float, note: Note, pause: Callable[[float], None]) -> Standing:
+def wait_for_job(
+    client: JobClient, job: JobStatus, every_s: float, note: Note, pause: Callable[[float], None]
+) -> JobStatus:
     """Look at a job until it has ended."""
     told = ""
     while True:
-        last = desk.look(last)
-        if last.told != told:
-            told = last.told
-            note(f"{last.ident}: {told}")
-        if last.ended:
-            return last
+        job = client.poll(job)
+        if job.told != told:
+            told = job.told
+            note(f"{job.ident}: {told}")
+        if job.has_ended:
+            return job
         pause(every_s)
 
 
-def content_of(parts: Sequence[str]) -> str:
+def content_hash(parts: Sequence[str]) -> str:
     """The hash of what makes two jobs the same: their files, the model, the settings."""
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core.text.normalise import comparable
+from benchbuilder.core.text.normalise import comparison_form
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GroupMember:
     """An item: its id, its fact (empty if it has none), and every text that a judge could know it by."""
 
     id: str
@@ -20,15 +20,15 @@ class Member:
     texts: tuple[str, ...]
 
 
-def families_of(members: Iterable[Member], near: float) -> dict[str, str]:
+def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str, str]:
     """The family of each member by id, named by the first fact (or id) in it; the order of members does not matter.
 
     Members are of one family if they share a fact, or if any text of one has character trigrams that overlap with
-    those of any text of the other by more than `near` (Jaccard), or all of them. Marks, white space, widths and case
+    those of any text of the other by more than `threshold` (Jaccard), or all of them. Marks, white space, widths and case
     do not count. Who is akin to the same member is akin.
     """
     ordered = sorted(members, key=lambda member: member.id)
-    groups = _Groups(len(ordered))
+    groups = _UnionFind(len(ordered))
     facts: dict[str, int] = {}
     for place, member in enumerate(ordered):
         if member.fact:
@@ -42,7 +42,7 @@ def families_of(members: Iterable[Member], near: float) -> dict[str, str]:
     for places in owners.values():
         for place in places:
             groups.join(places[0], place)
-    for one, other in near_pairs(texts, near):
+    for one, other in near_pairs(texts, threshold):
         groups.join(owners[texts[one]][0], owners[texts[other]][0])
     names: dict[int, str] = {}
     for place, member in enumerate(ordered):
@@ -57,14 +57,14 @@ def trigrams(text: str) -> frozenset[str]:
     >>> sorted(trigrams("Ab, cd!"))
     ['abc', 'bcd']
     """
-    bare = "".join(mark for mark in comparable(text) if mark.isalnum() or unicodedata.category(mark)[0] == "M")
+    bare = "".join(mark for mark in comparison_form(text) if mark.isalnum() or unicodedata.category(mark)[0] == "M")
     if len(bare) < 3:
         return frozenset({bare} - {""})
     return frozenset(bare[start : start + 3] for start in range(len(bare) - 2))
 
 
-def near_pairs(sets: Sequence[frozenset[str]], near: float) -> Iterator[tuple[int, int]]:
-    """Positions of distinct sets whose Jaccard index exceeds `near`, each pair once.
+def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> Iterator[tuple[int, int]]:
+    """Positions of distinct sets whose Jaccard index exceeds `threshold`, each pair once.
 
     Two such sets share one of the few rarest elements of each, so that only those are compared.
     """
@@ -72,22 +72,22 @@ def near_pairs(sets: Sequence[frozenset[str]], near: float) -> Iterator[tuple[in
     holders: dict[str, list[int]] = defaultdict(list)
     for place in sorted(range(len(sets)), key=lambda place: (len(sets[place]), place)):
         grams = sets[place]
-        least = math.ceil(near * len(grams) - 1e-9)
+        least = math.ceil(threshold * len(grams) - 1e-9)
         rarest = sorted(grams, key=lambda gram: (counts[gram], gram))[: len(grams) - max(least, 1) + 1]
         for other in sorted({place for gram in rarest for place in holders[gram]}):
-            if len(sets[other]) >= least and jaccard(sets[other], grams) > near:
+            if len(sets[other]) >= least and jaccard(sets[other], grams) > threshold:
                 yield other, place
         for gram in rarest:
             holders[gram].append(place)
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """The share of elements of either that both have; 0 if there are none."""
-    common = len(one & other)
-    return common / (len(one) + len(other) - common) if common else 0.0
+    common = len(first & second)
+    return common / (len(first) + len(second) - common) if common else 0.0
 
 
-class _Groups:
+class _UnionFind:
     """Union-find over positions."""
 
     def __init__(self, size: int) -> None:
@@ -99,5 +99,5 @@ class _Groups:
             place = self._above[place]
         return place
 
-    def join(self, one: int, other: int) -> None:
-        self._above[self.root(other)] = self.root(one)
+    def join(self, first: int, second: int) -> None:
+        self._above[self.root(second)] = self.root(first)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config.spec.evaluation import EvaluationSpec, TrainingSpec
-from benchbuilder.core.display import counted
-from benchbuilder.core.registry import find
-from benchbuilder.core.stats.accuracy import accuracy
+from benchbuilder.core.display import count_phrase
+from benchbuilder.core.registry import find_kind
+from benchbuilder.core.stats.accuracy import accuracy_score
 from benchbuilder.core.stats.conformal import HalfWidth
-from benchbuilder.core.stats.constant_predictor import constant_predictor
+from benchbuilder.core.stats.constant_predictor import check_constant_predictor
 from benchbuilder.core.stats.correlation import pearson
 from benchbuilder.core.stats.errors import mae
-from benchbuilder.evaluation.judge_training.examples import digest_of_examples
+from benchbuilder.evaluation.judge_training.examples import examples_digest
 from benchbuilder.evaluation.judge_training.predictions import Prediction
 from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions
 from benchbuilder.evaluation.judge_training.splits import Split
@@ -28,48 +28,50 @@ FEW = 30
 """Fewer held-out answers than this are warned of."""
 
 
-def predictions_of(parted: Split, predicted: Sequence[float], ablated: dict[str, list[float]]) -> list[Prediction]:
+def held_out_predictions(split: Split, predicted: Sequence[float], ablated: dict[str, list[float]]) -> list[Prediction]:
     """What a judge `predicted` of held-out answers, beside what it did on less and what simpler predictors say."""
     without = ablated.pop("without_evidence", None)
-    others = {**simple_predictions(parted.training, parted.held_out), **ablated}
+    others = {**simple_predictions(split.training, split.held_out), **ablated}
     return [
         Prediction(
             example, predicted[place], None if without is None else without[place],
             {name: scores[place] for name, scores in others.items()},
         )
-        for place, example in enumerate(parted.held_out)
+        for place, example in enumerate(split.held_out)
     ]  # fmt: skip
 
 
-def half_known_of(parted: Split, predicted: Sequence[float]) -> list[Prediction]:
+def partly_seen_predictions(split: Split, predicted: Sequence[float]) -> list[Prediction]:
     """What a judge `predicted` of the rated answers that are left out as half known, in the order of the split."""
-    pairs = zip(parted.half_known(), predicted, strict=True)
+    pairs = zip(split.partly_seen(), predicted, strict=True)
     return [Prediction(example, score, side=side) for (example, side), score in pairs]
 
 
-def alarm_of(predictions: Sequence[Prediction]) -> str:
+def constant_predictor_warning(predictions: Sequence[Prediction]) -> str:
     """Why the scores of held-out answers mean nothing; empty if all is well."""
-    found = constant_predictor([one.predicted for one in predictions], [one.example.target for one in predictions])
+    found = check_constant_predictor(
+        [one.predicted for one in predictions], [one.example.target for one in predictions]
+    )
     return "" if found is None else found.why
 
 
-def identity_of(name: str, spec: JudgeSpec, language: str, seed: int) -> dict[str, Any]:
+def card_identity(name: str, spec: JudgeSpec, language: str, seed: int) -> dict[str, Any]:
     """What a card says of who the judge is."""
     return {
-        "format": _FORMAT, "name": name, "kind": spec.kind, "kind_version": find("judge", spec.kind).load().version,
+        "format": _FORMAT, "name": name, "kind": spec.kind, "kind_version": find_kind("judge", spec.kind).load().version,
         "aspect": spec.aspect, "evidence": spec.evidence, "language": language, "seed": seed, "spec": plain_spec(spec),
     }  # fmt: skip
 
 
-def data_of(
-    examples: Sequence[Example], training: TrainingSpec, parted: Split, evaluation: EvaluationSpec
+def card_data(
+    examples: Sequence[Example], training: TrainingSpec, split: Split, evaluation: EvaluationSpec
 ) -> dict[str, Any]:
     """What a card says of what a judge learned from, and of what it did not."""
-    described = parted.described()
+    described = split.card_data()
     return {
         "rubric": evaluation.rubric.path if evaluation.rubric is not None else "",
         "rubric_sha256": rubric_digest(evaluation.rubric),
-        "data_sha256": digest_of_examples(examples),
+        "data_sha256": examples_digest(examples),
         "training": plain_spec(training),
         "level": evaluation.bootstrap.level,
         "split": training.split,
@@ -79,28 +81,28 @@ def data_of(
     }
 
 
-def conformal_of(half: HalfWidth) -> dict[str, Any]:
+def card_conformal(half_width: HalfWidth) -> dict[str, Any]:
     """What a card says of the interval of a score."""
-    return {"half_width": half.value, "level": half.level, "n": half.n, "why": half.why}
+    return {"half_width": half_width.value, "level": half_width.level, "n": half_width.n, "why": half_width.why}
 
 
-def metrics_of(predictions: Sequence[Prediction]) -> dict[str, float | None]:
+def card_metrics(predictions: Sequence[Prediction]) -> dict[str, float | None]:
     """The first figures of the judge and of the predictors that it must beat; the report has them all."""
-    targets = targets_of([prediction.example for prediction in predictions])
+    targets = example_targets([prediction.example for prediction in predictions])
     predicted = np.array([prediction.predicted for prediction in predictions])
     majority = np.array([prediction.others["majority"] for prediction in predictions])
     mean = np.array([prediction.others["mean"] for prediction in predictions])
     found = {
         "pearson": pearson(predicted, targets),
         "mae": mae(predicted, targets),
-        "accuracy": accuracy(predicted, targets),
-        "majority_accuracy": accuracy(majority, targets),
+        "accuracy": accuracy_score(predicted, targets),
+        "majority_accuracy": accuracy_score(majority, targets),
         "mean_mae": mae(mean, targets),
     }
     return {name: None if np.isnan(value) else round(float(value), 6) for name, value in found.items()}
 
 
-def words_of(spec: JudgeSpec, training: TrainingSpec, parted: Split) -> dict[str, Any]:
+def card_text(spec: JudgeSpec, training: TrainingSpec, split: Split) -> dict[str, Any]:
     """What a card says to people."""
     limits = [
         "It scores answers to questions like those that it learned from, in its language and by its rubric.",
@@ -108,11 +110,13 @@ def words_of(spec: JudgeSpec, training: TrainingSpec, parted: Split) -> dict[str
     ]
     if training.split == "by_model":
         limits.append("Every question is on both sides of its split: on new questions it does worse than its figures.")
-    if len(parted.held_out) < FEW:
-        limits.append(few_of(parted))
-    elif len(parted.held_out) < 100:
-        limits.append(f"Its figures rest on {counted(len(parted.held_out), 'held-out answer')}: read the intervals.")
-    if shared := shared_of(parted):
+    if len(split.held_out) < FEW:
+        limits.append(few_answers_warning(split))
+    elif len(split.held_out) < 100:
+        limits.append(
+            f"Its figures rest on {count_phrase(len(split.held_out), 'held-out answer')}: read the intervals."
+        )
+    if shared := shared_paragraphs_warning(split):
         limits.append(f"{shared[0].upper()}{shared[1:]}.")
     limits.append(
         "The width of its intervals comes from the judge that had not learned from the held-out answers, and is used "
@@ -126,58 +130,58 @@ def words_of(spec: JudgeSpec, training: TrainingSpec, parted: Split) -> dict[str
     }
 
 
-def told_of(name: str, spec: JudgeSpec, parted: Split) -> str:
+def split_summary(name: str, spec: JudgeSpec, split: Split) -> str:
     """What is learned from, and who is held out."""
-    counts = parted.described()["counts"]
+    counts = split.card_data()["counts"]
     learned, held = counts["training"], counts["held_out"]
-    who = f" by {', '.join(parted.models)}" if parted.models else ""
+    who = f" by {', '.join(split.models)}" if split.models else ""
     left = counts["left_out"]["rated"]
-    aside = f"; {counted(left, 'rated answer')} left out, being half in" if left else ""
+    aside = f"; {count_phrase(left, 'rated answer')} left out, being half in" if left else ""
     return (
-        f"{name} ({spec.kind}, {spec.aspect}): learns from {counted(learned['rated'], 'rated answer')} and "
-        f"{counted(learned['synthetic'], 'statement')}; split {parted.name}: held to account on "
-        f"{counted(held['rated'], 'answer')}{who} to {counted(held['questions'], 'question')}{aside}"
+        f"{name} ({spec.kind}, {spec.aspect}): learns from {count_phrase(learned['rated'], 'rated answer')} and "
+        f"{count_phrase(learned['synthetic'], 'statement')}; split {split.name}: held to account on "
+        f"{count_phrase(held['rated'], 'answer')}{who} to {count_phrase(held['questions'], 'question')}{aside}"
     )
 
 
-def warnings_of(parted: Split) -> list[str]:
+def split_warnings(split: Split) -> list[str]:
     """What is wrong with a split before anything is measured by it, a line each."""
-    few = [f"warning: {few_of(parted)}"] if len(parted.held_out) < FEW else []
-    shared = shared_of(parted)
+    few = [f"warning: {few_answers_warning(split)}"] if len(split.held_out) < FEW else []
+    shared = shared_paragraphs_warning(split)
     return [*few, *([f"note: {shared}"] if shared else [])]
 
 
-def few_of(parted: Split) -> str:
+def few_answers_warning(split: Split) -> str:
     """That few answers are held out."""
     return (
-        f"Only {counted(len(parted.held_out), 'rated answer')} are held out, and below {FEW} no figure says much: "
+        f"Only {count_phrase(len(split.held_out), 'rated answer')} are held out, and below {FEW} no figure says much: "
         "have more answers rated, or hold out more."
     )
 
 
-def shared_of(parted: Split) -> str:
+def shared_paragraphs_warning(split: Split) -> str:
     """How many held-out answers share paragraphs with what is learned from; empty if none does."""
-    found = parted.shared_paragraphs()
+    found = split.shared_paragraphs()
     if not found["some"]:
         return ""
     return (
-        f"of {counted(found['answers'], 'held-out answer')} with paragraphs, {found['some']} share at least one with "
+        f"of {count_phrase(found['answers'], 'held-out answer')} with paragraphs, {found['some']} share at least one with "
         f"the training side and {found['all']} share all: where the paragraphs are new, too, it may do worse"
     )
 
 
-def line_of(metrics: Mapping[str, float | None]) -> str:
+def metrics_line(metrics: Mapping[str, float | None]) -> str:
     """The first figures in words."""
-    pairs = (f"{figure(metrics[name])}" for name in ("pearson", "mae", "accuracy", "majority_accuracy"))
+    pairs = (f"{format_figure(metrics[name])}" for name in ("pearson", "mae", "accuracy", "majority_accuracy"))
     correlation, error, right, majority = pairs
     return f"Pearson {correlation}, mean error {error}, accuracy at 0.5 {right} (majority {majority})"
 
 
-def figure(value: float | None) -> str:
+def format_figure(value: float | None) -> str:
     """A figure, or that there is none."""
     return "undefined" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
-def targets_of(examples: Sequence[Example]) -> NDArray[np.float64]:
+def example_targets(examples: Sequence[Example]) -> NDArray[np.float64]:
     """What the examples should score."""
     return np.array([example.target for example in examples])

@@ -32,7 +32,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ValidationRun:
     """A judge on trial: its name in the recipe, its card, and its predictions of what it was held to account on.
 
     `left_out` are its predictions of rated answers that are half known, which serve to compare models; no other figure.

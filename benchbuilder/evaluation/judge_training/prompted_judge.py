@@ -11,7 +11,7 @@ from benchbuilder.evaluation.judges.base import AskingJudge, Case, ScoringJudge
 from benchbuilder.models.gateway.gateway import Gateway
 
 
-class AskedJudge(ScoringJudge):
+class GatewayJudge(ScoringJudge):
     """An open judge that asks a model, with a `gateway` to ask it by; `step` names it among receipts."""
 
     def __init__(self, judge: AskingJudge, gateway: Gateway, step: str) -> None:
@@ -19,12 +19,14 @@ class AskedJudge(ScoringJudge):
         self.kind = judge.kind  # pyright: ignore[reportAttributeAccessIssue] - what it is to the outside
         self.judge, self._gateway, self._step = judge, gateway, step
 
-    def heard(self, cases: Sequence[Case], told: Callable[[int], None] | None = None) -> list[float | Dropped]:
-        """The score of each case, or why it has none; `told` hears how many are there.
+    def scores_or_reasons(
+        self, cases: Sequence[Case], report_progress: Callable[[int], None] | None = None
+    ) -> list[float | Dropped]:
+        """The score of each case, or why it has none; `report_progress` hears how many are there.
 
         ServiceError and BudgetReached as the gateway raises them: what was answered is kept.
         """
-        asks = self.judge.asks
+        asks = self.judge.model_spec
         if asks is None:
             return [Dropped("needs_model")] * len(cases)
         found: dict[int, float | Dropped] = {}
@@ -33,11 +35,11 @@ class AskedJudge(ScoringJudge):
             found[place] = yield from self.judge.converse(cases[place])
             return []
 
-        def done(place: int, fates: Any) -> None:
-            if isinstance(fates, str):
-                found[place] = Dropped("failed", fates)
-            if told is not None:
-                told(len(found))
+        def done(place: int, outcomes: Any) -> None:
+            if isinstance(outcomes, str):
+                found[place] = Dropped("failed", outcomes)
+            if report_progress is not None:
+                report_progress(len(found))
 
         starts = ((place, conversation(place)) for place in range(len(cases)))
         self._gateway.converse(self._step, asks, starts, done)
@@ -45,7 +47,7 @@ class AskedJudge(ScoringJudge):
 
     def score(self, cases: Sequence[Case]) -> list[float]:
         """The score of each case. DataError if one has none: nothing stands in for a score."""
-        heard = self.heard(cases)
+        heard = self.scores_or_reasons(cases)
         scores: list[float] = [one for one in heard if not isinstance(one, Dropped)]
         if len(scores) < len(heard):
             first = next(one for one in heard if isinstance(one, Dropped))

@@ -14,23 +14,23 @@ import pyarrow.parquet as pq
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.stats.conformal import interval
-from benchbuilder.core.text.blank import blank
-from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_of, mark_of
+from benchbuilder.core.stats.conformal import conformal_interval
+from benchbuilder.core.text.blank import is_blank
+from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 SCORED = ("score", "low", "high", "label")
 """The columns that scoring adds; `low` and `high` are empty where a judge has no interval. The label is ``learned``
 where the judge has learned from this very answer, and ``empty`` where there is no text."""
 _AT_A_TIME = 2_000
-_TOLD = 5
+_LISTED_PROBLEMS = 5
 
 Record = dict[str, Any]
 
 
 def read_records(path: Path) -> list[Record]:
     """The records of a file of JSON Lines, CSV, TSV or Parquet. DataError if it cannot be read as its suffix says."""
-    _known(path)
+    _check_suffix(path)
     try:
         if path.suffix == ".parquet":
             return pq.read_table(path, partitioning=None).to_pylist()
@@ -47,7 +47,7 @@ def read_records(path: Path) -> list[Record]:
         ) from error
 
 
-def _known(path: Path) -> None:
+def _check_suffix(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise DataError(f"the name of {path} does not say what it holds", next=f"end it in {', '.join(SUFFIXES)}")
 
@@ -56,17 +56,17 @@ def _record(line: str) -> Record:
     record: Any = json.loads(line)
     if not isinstance(record, dict):
         raise ValueError(f"a line holds {line[:40]!r} instead of a record")  # noqa: TRY004 - of the file, not of code
-    if not _whole(json.dumps(record, ensure_ascii=False)):
+    if not _is_encodable(json.dumps(record, ensure_ascii=False)):
         raise ValueError(f"a line holds half a character (a lone surrogate): {line[:40]!r}")
     return record
 
 
-def _whole(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     """Whether a text has no halves of characters, which no file can hold."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def cases_of(records: Sequence[Record], items: Mapping[str, Item[Any]], where: str) -> list[Case]:
+def record_cases(records: Sequence[Record], items: Mapping[str, Item[Any]], location: str) -> list[Case]:
     """The case of each record: of the item of its `id` where there is one, else of its own columns.
 
     Those are `question` (or `full-question`), `evidence` (a list, or a paragraph a line) and `type`; `answer` is
@@ -80,20 +80,20 @@ def cases_of(records: Sequence[Record], items: Mapping[str, Item[Any]], where: s
         if not isinstance(answer, str):
             faults.append(f"record {number} has no answer")
         elif item is not None:
-            cases.append(case_of(item, answer))
+            cases.append(make_case(item, answer))
         elif isinstance(question, str):
             evidence = tuple(_paragraphs(record.get("evidence")))
             cases.append(Case(question, answer, evidence, type=str(record.get("type") or "").lower()))
-            if not _whole("".join(evidence)):
+            if not _is_encodable("".join(evidence)):
                 faults.append(f"record {number} has half a character (a lone surrogate) in its evidence")
         else:
             known = "no question" if "id" not in record else f"no question, and its id {record['id']!r} is no item's"
             faults.append(f"record {number} has {known}")
     if faults:
-        more = f" (and {len(faults) - _TOLD} more)" if len(faults) > _TOLD else ""
+        more = f" (and {len(faults) - _LISTED_PROBLEMS} more)" if len(faults) > _LISTED_PROBLEMS else ""
         raise DataError(
-            f"{len(faults)} of {len(records)} records cannot be scored", where=where,
-            why="; ".join(faults[:_TOLD]) + more, next="give columns question, answer and evidence, or id and answer",
+            f"{len(faults)} of {len(records)} records cannot be scored", where=location,
+            why="; ".join(faults[:_LISTED_PROBLEMS]) + more, next="give columns question, answer and evidence, or id and answer",
         )  # fmt: skip
     return cases
 
@@ -112,11 +112,11 @@ def _paragraphs(value: Any) -> Iterator[str]:
             yield text
 
 
-def scored(
-    records: Sequence[Record], cases: Sequence[Case], judge: ScoringJudge, half: float | None,
+def score_records(
+    records: Sequence[Record], cases: Sequence[Case], judge: ScoringJudge, half_width: float | None,
     learned: Collection[str] = (),
 ) -> list[Record]:  # fmt: skip
-    """The records with their scores, with the intervals that lie `half` to either side, and with labels.
+    """The records with their scores, with the intervals that lie `half_width` to either side, and with labels.
 
     `learned` holds the marks of what the judge learned from (`read_learned`). An answer without text scores 0 and has
     no interval, as in an evaluation.
@@ -124,22 +124,22 @@ def scored(
     found: list[Record] = []
     for start in range(0, len(cases), _AT_A_TIME):
         part = cases[start : start + _AT_A_TIME]
-        asked = [case for case in part if not blank(case.answer)]
+        asked = [case for case in part if not is_blank(case.answer)]
         values = iter(judge.score([case if judge.spec.evidence else case.without_evidence() for case in asked]))
         for record, case in zip(records[start : start + _AT_A_TIME], part, strict=True):
-            if blank(case.answer):
+            if is_blank(case.answer):
                 found.append({**record, "score": 0.0, "low": None, "high": None, "label": "empty"})
                 continue
             value = next(values)
-            low, high = (None, None) if half is None else interval(value, half)
-            label = "learned" if learned and mark_of(case) in learned else ""
+            low, high = (None, None) if half_width is None else conformal_interval(value, half_width)
+            label = "learned" if learned and case_hash(case) in learned else ""
             found.append({**record, "score": value, "low": low, "high": high, "label": label})
     return found
 
 
 def write_records(path: Path, records: Sequence[Record]) -> None:
     """Write the records as the suffix of `path` says, whole or not at all."""
-    _known(path)
+    _check_suffix(path)
     draft = path.with_name(f"{path.name}.tmp")
     if path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(list(records)), draft, compression="zstd")

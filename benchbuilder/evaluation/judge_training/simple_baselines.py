@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.accuracy import cast
+from benchbuilder.core.stats.accuracy import apply_threshold
 from benchbuilder.evaluation.judges.base import Example
 
 _PENALTY = 1.0
@@ -22,7 +22,7 @@ def simple_predictions(training: Sequence[Example], held_out: Sequence[Example])
     """
     rated = [example for example in training if not example.synthetic]
     targets = np.array([example.target for example in rated])
-    majority = 1.0 if cast(targets).mean() >= 0.5 else 0.0
+    majority = 1.0 if apply_threshold(targets).mean() >= 0.5 else 0.0
     return {
         "mean": [float(targets.mean())] * len(held_out),
         "majority": [majority] * len(held_out),

@@ -28,7 +28,7 @@ class Split:
     models: tuple[str, ...]
     families: tuple[str, ...]
 
-    def described(self) -> dict[str, Any]:
+    def card_data(self) -> dict[str, Any]:
         """Plain data for the card: who is held out, and how many examples, answers and questions are on each side."""
         return {
             "by": self.name,
@@ -54,7 +54,7 @@ class Split:
             "all": sum(paragraphs <= known for paragraphs in found),
         }
 
-    def half_known(self) -> list[tuple[Example, Side]]:
+    def partly_seen(self) -> list[tuple[Example, Side]]:
         """The rated answers that are left out, with what is known of each: its model, or its question."""
         families = set(self.families)
         return [
@@ -75,7 +75,7 @@ def _count(examples: Sequence[Example]) -> dict[str, int]:
     }
 
 
-def split(examples: Sequence[Example], training: TrainingSpec, seed: int) -> Split:
+def split_examples(examples: Sequence[Example], training: TrainingSpec, seed: int) -> Split:
     """The split that `training` asks for. What is held out is never synthetic: judges answer for people's ratings.
 
     - ``by_model``: all answers of the held-out models; the statements of every question are learned from
@@ -105,11 +105,11 @@ def split(examples: Sequence[Example], training: TrainingSpec, seed: int) -> Spl
     return found
 
 
-def _side(example: Example, by: str, models: frozenset[str], families: frozenset[str]) -> str:
+def _side(example: Example, split_by: str, models: frozenset[str], families: frozenset[str]) -> str:
     model, family = example.model in models, example.family in families
-    if by == "by_model":
+    if split_by == "by_model":
         return "held_out" if model else "training"
-    if by == "by_question":
+    if split_by == "by_question":
         return "training" if not family else "left_out" if example.synthetic else "held_out"
     if model and family:
         return "held_out"

@@ -16,10 +16,18 @@ from pydantic import BaseModel, ValidationError
 
 from benchbuilder.config.spec.base import FileRef, Slot
 from benchbuilder.core.errors import BenchbuilderError, DataError, StoreError
-from benchbuilder.core.registry import create, find
-from benchbuilder.evaluation.judge_training.predictions import Prediction, Trial
-from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, mark_of
-from benchbuilder.evaluation.judges.card import CARD, HELD_OUT, LEARNED, PREDICTIONS, plain_spec, trained, verify
+from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
+from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, case_hash
+from benchbuilder.evaluation.judges.card import (
+    HELD_OUT,
+    JUDGE_CARD,
+    LEARNED,
+    PREDICTIONS,
+    plain_spec,
+    read_trained_judge_card,
+    verify_judge_part,
+)
 
 _DRAFT, _OLD, _LOCK = ".draft", ".old", ".lock"
 _TEXT, _NUMBER = pa.string(), pa.float64()
@@ -40,7 +48,7 @@ _PREDICTION = pa.schema(
 
 
 @contextmanager
-def writing(folder: Path, name: str) -> Generator[Path]:
+def replacing_judge(folder: Path, name: str) -> Generator[Path]:
     """A folder to write judge `name` into, which takes its place below `folder` when the block ends well.
 
     Until then the judge that was there stays. StoreError if another process trains a judge of this name.
@@ -68,67 +76,69 @@ def writing(folder: Path, name: str) -> Generator[Path]:
         lock.release()
 
 
-def _recover(place: Path, old: Path) -> None:
+def _recover(place: Path, backup: Path) -> None:
     """Put back what a killed training had taken away and not replaced."""
-    if not old.exists():
+    if not backup.exists():
         return
     if place.exists():
-        shutil.rmtree(old)
+        shutil.rmtree(backup)
     else:
-        old.rename(place)
+        backup.rename(place)
 
 
-def write_card(folder: Path, card: Mapping[str, Any]) -> None:
+def write_judge_card(folder: Path, card: Mapping[str, Any]) -> None:
     """Write the card of the judge in `folder`."""
     text = json.dumps(card, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    (folder / CARD).write_text(text + "\n", encoding="utf-8")
+    (folder / JUDGE_CARD).write_text(text + "\n", encoding="utf-8")
 
 
-def write_learned(folder: Path, examples: Iterable[Example]) -> None:
+def write_learned_hashes(folder: Path, examples: Iterable[Example]) -> None:
     """Write down which answers the final judge of `folder` learned from: rated ones, and statements that served as
     answers."""
-    marks = sorted({mark_of(example.case) for example in examples})
+    marks = sorted({case_hash(example.case) for example in examples})
     (folder / LEARNED).write_text(json.dumps(marks) + "\n", encoding="utf-8")
 
 
-def trained_names(folder: Path) -> list[str]:
+def trained_judge_names(folder: Path) -> list[str]:
     """The names of the judges that were trained below `folder`."""
-    return sorted(card.parent.name for card in folder.glob(f"*/{CARD}") if not card.parent.suffix)
+    return sorted(card.parent.name for card in folder.glob(f"*/{JUDGE_CARD}") if not card.parent.suffix)
 
 
-def load_trial(folder: Path, name: str, *, opened: bool = True, spec: JudgeSpec | None = None) -> Trial:
-    """What training judge `name` left below `folder`, with the judge that made the predictions (if `opened`).
+def load_validation_run(
+    folder: Path, name: str, *, open_judge: bool = True, spec: JudgeSpec | None = None
+) -> ValidationRun:
+    """What training judge `name` left below `folder`, with the judge that made the predictions (if `open_judge`).
 
     `spec` is what the recipe says of the judge: it knows where files lie, and has the recipe's knobs. DataError if it
     was not trained, was changed since, or what it left cannot be read.
     """
-    card = trained(folder, name)
+    card = read_trained_judge_card(folder, name)
     found = read_predictions(folder / name / PREDICTIONS)
     sides = [tuple(one for one in found if (one.side == "held_out") == held) for held in (True, False)]
-    return Trial(name, card, sides[0], _opened(card, folder / name, spec) if opened else None, sides[1])
+    return ValidationRun(name, card, sides[0], _open_judge(card, folder / name, spec) if open_judge else None, sides[1])
 
 
-def _opened(card: Mapping[str, Any], folder: Path, spec: JudgeSpec | None) -> ScoringJudge | None:
+def _open_judge(card: Mapping[str, Any], folder: Path, spec: JudgeSpec | None) -> ScoringJudge | None:
     """The judge; ``None`` for one that asks a model, which is nothing to be done in passing."""
-    judge: Judge = create("judge", spec_of(card, spec))
+    judge: Judge = create_from_spec("judge", judge_spec(card, spec))
     if not isinstance(judge, ScoringJudge):
         return None
-    artefact = verify(folder, HELD_OUT, card)
+    artefact = verify_judge_part(folder, HELD_OUT, card)
     judge.ready()
     judge.open(artefact)
     return judge
 
 
-def spec_of(card: Mapping[str, Any], near: JudgeSpec | None = None) -> JudgeSpec:
+def judge_spec(card: Mapping[str, Any], current_spec: JudgeSpec | None = None) -> JudgeSpec:
     """The spec that a judge was trained by.
 
-    `near` is what a recipe says of this judge now: where both say the same it is the spec, with its knobs; else files
+    `current_spec` is what a recipe says of this judge now: where both say the same it is the spec, with its knobs; else files
     that both name lie where it found them, and knobs have their defaults.
     """
-    if near is not None and plain_spec(near) == card["spec"]:
-        return near
+    if current_spec is not None and plain_spec(current_spec) == card["spec"]:
+        return current_spec
     try:
-        spec = _made("judge", card["spec"], _places(near))
+        spec = _create_from_plain("judge", card["spec"], _file_places(current_spec))
     except (ValidationError, KeyError, BenchbuilderError) as error:
         raise DataError(
             f"the judge {card.get('name')!r} was trained by another version of its kind", why=str(error),
@@ -138,30 +148,30 @@ def spec_of(card: Mapping[str, Any], near: JudgeSpec | None = None) -> JudgeSpec
     return spec
 
 
-def _made(slot: str, plain: Mapping[str, Any], places: Mapping[str, str]) -> Any:
-    cls = find(slot, plain["kind"]).load().spec_class
+def _create_from_plain(slot: str, plain: Mapping[str, Any], places: Mapping[str, str]) -> Any:
+    cls = find_kind(slot, plain["kind"]).load().spec_class
     data = dict(plain)
     for name, info in cls.model_fields.items():
         for mark in info.metadata:
             if isinstance(mark, Slot) and isinstance(data.get(name), Mapping):
-                data[name] = _made(mark.slot, data[name], places)
+                data[name] = _create_from_plain(mark.slot, data[name], places)
     spec: BaseModel = cls.model_validate(data)
     refs = {name: ref for name in cls.model_fields if isinstance(ref := getattr(spec, name), FileRef)}
-    found = {name: ref.model_copy(update={"at": places.get(ref.path, "")}) for name, ref in refs.items()}
+    found = {name: ref.model_copy(update={"resolved_path": places.get(ref.path, "")}) for name, ref in refs.items()}
     return spec.model_copy(update=found)
 
 
-def _places(spec: BaseModel | None) -> dict[str, str]:
+def _file_places(spec: BaseModel | None) -> dict[str, str]:
     """Where the files of a spec lie, by their paths as written."""
     if spec is None:
         return {}
     if isinstance(spec, FileRef):
-        return {spec.path: spec.at}
+        return {spec.path: spec.resolved_path}
     inner = (getattr(spec, name) for name in type(spec).model_fields)
-    return {path: at for value in inner if isinstance(value, BaseModel) for path, at in _places(value).items()}
+    return {path: at for value in inner if isinstance(value, BaseModel) for path, at in _file_places(value).items()}
 
 
-def clean(folder: Path) -> None:
+def clean_judge_folders(folder: Path) -> None:
     """Clear away what trainings that were killed left below `folder`, and put back the judges they had taken away."""
     for left in sorted([*folder.glob(f"*{_DRAFT}"), *folder.glob(f"*{_OLD}")]):
         lock = FileLock(folder / f"{left.stem}{_LOCK}")

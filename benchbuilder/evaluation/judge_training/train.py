@@ -13,38 +13,38 @@ import numpy as np
 
 from benchbuilder import __version__
 from benchbuilder.config.spec.evaluation import EvaluationSpec, TrainingSpec
-from benchbuilder.core.display import counted
+from benchbuilder.core.display import count_phrase
 from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.registry import create, find
-from benchbuilder.core.stats.conformal import half_width
+from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.core.stats.conformal import conformal_half_width
 from benchbuilder.core.stats.correlation import pearson
-from benchbuilder.evaluation.judge_training.examples import Rated, examples_of, some_without_evidence
+from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence, make_examples
 from benchbuilder.evaluation.judge_training.model_card import (
-    alarm_of,
-    conformal_of,
-    data_of,
-    figure,
-    half_known_of,
-    identity_of,
-    line_of,
-    metrics_of,
-    predictions_of,
-    targets_of,
-    told_of,
-    warnings_of,
-    words_of,
+    card_conformal,
+    card_data,
+    card_identity,
+    card_metrics,
+    card_text,
+    constant_predictor_warning,
+    example_targets,
+    format_figure,
+    held_out_predictions,
+    metrics_line,
+    partly_seen_predictions,
+    split_summary,
+    split_warnings,
 )
-from benchbuilder.evaluation.judge_training.predictions import Prediction, Trial
-from benchbuilder.evaluation.judge_training.splits import Split, split
+from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
+from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judge_training.storage import (
-    load_trial,
-    write_card,
-    write_learned,
+    load_validation_run,
+    replacing_judge,
+    write_judge_card,
+    write_learned_hashes,
     write_predictions,
-    writing,
 )
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, JudgeSpec, TrainedJudge
-from benchbuilder.evaluation.judges.card import DIGESTS, FINAL, HELD_OUT, PREDICTIONS, digest_of, read_card
+from benchbuilder.evaluation.judges.card import DIGESTS, FINAL, HELD_OUT, PREDICTIONS, folder_digest, read_judge_card
 
 Note = Callable[[str], None]
 _ABLATED: Mapping[str, Callable[[Case], Case]] = {
@@ -56,64 +56,66 @@ _ABLATED: Mapping[str, Callable[[Case], Case]] = {
 
 
 def train_judge(
-    name: str, spec: JudgeSpec, rated: Rated, evaluation: EvaluationSpec, folder: Path,
-    *, language: str, seed: int, note: Note, again: bool = True,
-) -> Trial:  # fmt: skip
+    name: str, spec: JudgeSpec, tables: EvaluationTables, evaluation: EvaluationSpec, folder: Path,
+    *, language: str, seed: int, note: Note, retrain: bool = True,
+) -> ValidationRun:  # fmt: skip
     """Train judge `name` below `folder` and say in a few lines by `note` what was done.
 
     First on the training side of the split, which gives the predictions, the interval and the ablations; then on
     everything, which gives the judge that is used. A judge that was there stays until the new one is whole; unless
-    `again`, one that was trained by the same settings on the same ratings is left as it is. The same arguments give
+    `retrain`, one that was trained by the same settings on the same ratings is left as it is. The same arguments give
     the same files; the trial that is given back is not opened. RecipeError if the kind does not learn or the recipe
     says nothing of training, DataError if there is too little to learn from.
     """
     training = _training(name, spec, evaluation)
     _new(spec).ready()
-    examples = examples_of(rated.items, rated.answers, rated.scores, spec.aspect, training)
-    parted = split(examples, training, seed)
-    asked = {**identity_of(name, spec, language, seed), **data_of(examples, training, parted, evaluation)}
-    if not again and _as_before(folder / name, asked):
+    examples = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, training)
+    parted = split_examples(examples, training, seed)
+    asked = {**card_identity(name, spec, language, seed), **card_data(examples, training, parted, evaluation)}
+    if not retrain and _is_unchanged(folder / name, asked):
         note(f"{name}: trained before, by the same settings on the same ratings")
-        return load_trial(folder, name, opened=False)
-    note(told_of(name, spec, parted))
-    for line in warnings_of(parted):
+        return load_validation_run(folder, name, open_judge=False)
+    note(split_summary(name, spec, parted))
+    for line in split_warnings(parted):
         note(f"  {line}")
-    work = _Work(spec, training, parted, seed, lambda line: note(f"  {line}"))
-    with writing(folder, name) as draft:
-        judge, facts = work.judge(parted.training, parted.held_out, draft / HELD_OUT)
+    work = _TrainingWork(spec, training, parted, seed, lambda line: note(f"  {line}"))
+    with replacing_judge(folder, name) as draft:
+        judge, facts = work.train_judge(parted.training, parted.held_out, draft / HELD_OUT)
         predicted = judge.score([example.case for example in parted.held_out])
-        half_known = half_known_of(parted, judge.score([example.case for example, _ in parted.half_known()]))
+        half_known = partly_seen_predictions(parted, judge.score([example.case for example, _ in parted.partly_seen()]))
         del judge
-        half = half_width(np.abs(targets_of(parted.held_out) - np.array(predicted)), evaluation.bootstrap.level)
-        predictions = predictions_of(parted, predicted, {})
-        figures = work.figures(predictions)
-        predictions = predictions_of(parted, predicted, dict(work.ablations(draft)))
-        final, last = work.judge(examples, (), draft / FINAL, settled=facts)
-        note(f"  final: trained on all {counted(len(examples), 'example')}")
+        half = conformal_half_width(
+            np.abs(example_targets(parted.held_out) - np.array(predicted)), evaluation.bootstrap.level
+        )
+        predictions = held_out_predictions(parted, predicted, {})
+        figures = work.note_metrics(predictions)
+        predictions = held_out_predictions(parted, predicted, dict(work.ablated_predictions(draft)))
+        final, last = work.train_judge(examples, (), draft / FINAL, choices=facts)
+        note(f"  final: trained on all {count_phrase(len(examples), 'example')}")
         write_predictions(draft / PREDICTIONS, [*predictions, *half_known])
-        write_learned(draft, examples)
-        write_card(draft, {
+        write_learned_hashes(draft, examples)
+        write_judge_card(draft, {
             **asked,
             "facts": {"held_out": dict(facts), "final": dict(last)},
-            "conformal": conformal_of(half),
+            "conformal": card_conformal(half),
             **figures,
-            **{key: digest_of(draft / part) for part, key in DIGESTS.items()},
+            **{key: folder_digest(draft / part) for part, key in DIGESTS.items()},
             "versions": {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__,
                          **final.fingerprint()},
-            **words_of(spec, training, parted),
+            **card_text(spec, training, parted),
         })  # fmt: skip
-    return load_trial(folder, name, opened=False)
+    return load_validation_run(folder, name, open_judge=False)
 
 
 def _training(name: str, spec: JudgeSpec, evaluation: EvaluationSpec) -> TrainingSpec:
-    if not find("judge", spec.kind).load().trains:
+    if not find_kind("judge", spec.kind).load().trains:
         raise RecipeError([Problem(
-            f"a judge of kind {spec.kind!r} needs no training", key=f"evaluation.judges.{name}.kind", found=spec.kind,
+            f"a judge of kind {spec.kind!r} needs no training", key=f"evaluation.judges.{name}.kind", actual=spec.kind,
             hint="it scores as it is, in `benchbuild evaluate`",
         )])  # fmt: skip
-    if issubclass(find("judge", spec.kind).load(), AskingJudge):
+    if issubclass(find_kind("judge", spec.kind).load(), AskingJudge):
         raise RecipeError([Problem(
-            "a service trains this judge", key=f"evaluation.judges.{name}.kind", found=spec.kind,
+            "a service trains this judge", key=f"evaluation.judges.{name}.kind", actual=spec.kind,
             hint=f"benchbuild finetune export {name} writes the files of the job",
         )])  # fmt: skip
     if evaluation.training is None:
@@ -121,59 +123,59 @@ def _training(name: str, spec: JudgeSpec, evaluation: EvaluationSpec) -> Trainin
     return evaluation.training
 
 
-def _as_before(folder: Path, asked: Mapping[str, Any]) -> bool:
+def _is_unchanged(folder: Path, settings: Mapping[str, Any]) -> bool:
     try:
-        card = read_card(folder)
+        card = read_judge_card(folder)
     except DataError:  # training again is what mends it
         return False
-    return card is not None and all(card.get(name) == value for name, value in asked.items())
+    return card is not None and all(card.get(name) == value for name, value in settings.items())
 
 
 def _new(spec: JudgeSpec) -> TrainedJudge:
-    return create("judge", spec)
+    return create_from_spec("judge", spec)
 
 
 @dataclass(frozen=True)
-class _Work:
+class _TrainingWork:
     """The trainings of one judge."""
 
     spec: JudgeSpec
     training: TrainingSpec
-    parted: Split
+    split: Split
     seed: int
     note: Note
 
-    def judge(
+    def train_judge(
         self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, note: Note | None = None,
-        settled: Mapping[str, Any] | None = None,
+        choices: Mapping[str, Any] | None = None,
     ) -> tuple[TrainedJudge, Mapping[str, Any]]:  # fmt: skip
-        """A new judge that learned from `examples`, of which some lose their paragraphs, by what is `settled`."""
+        """A new judge that learned from `examples`, of which some lose their paragraphs, by what is `choices`."""
         judge = _new(self.spec)
-        if settled is not None:
-            judge.settle(settled)
+        if choices is not None:
+            judge.apply_choices(choices)
         folder.mkdir(parents=True, exist_ok=True)
-        learned = some_without_evidence(examples, self.training.reference_drop, self.seed)
+        learned = drop_some_evidence(examples, self.training.reference_drop, self.seed)
         return judge, judge.train(learned, held_out, folder, self.seed, note or self.note)
 
-    def figures(self, predictions: Sequence[Prediction]) -> dict[str, Any]:
+    def note_metrics(self, predictions: Sequence[Prediction]) -> dict[str, Any]:
         """What the card says of the `predictions` at first sight, which is told as well."""
-        metrics, alarm = metrics_of(predictions), alarm_of(predictions)
-        self.note(f"held out: {line_of(metrics)}")
+        metrics, alarm = card_metrics(predictions), constant_predictor_warning(predictions)
+        self.note(f"held out: {metrics_line(metrics)}")
         if alarm:
             self.note(f"ALARM: {alarm}: its figures mean nothing")
         return {"metrics": metrics, "alarm": alarm or None}
 
-    def ablations(self, draft: Path) -> Iterator[tuple[str, list[float]]]:
+    def ablated_predictions(self, draft: Path) -> Iterator[tuple[str, list[float]]]:
         """What the same kind of judge scores that was trained on less, and is given less."""
         for name in self.training.ablations:
             if name == "without_evidence" and not self.spec.evidence:
                 continue
             less, folder = _ABLATED[name], draft / name
-            held_out = [replace(example, case=less(example.case)) for example in self.parted.held_out]
-            learned = [replace(example, case=less(example.case)) for example in self.parted.training]
-            judge, _ = self.judge(learned, held_out, folder, lambda _: None)
+            held_out = [replace(example, case=less(example.case)) for example in self.split.held_out]
+            learned = [replace(example, case=less(example.case)) for example in self.split.training]
+            judge, _ = self.train_judge(learned, held_out, folder, lambda _: None)
             scores = judge.score([example.case for example in held_out])
             shutil.rmtree(folder)
-            correlation = pearson(scores, targets_of(held_out))
-            self.note(f"{name.replace('_', ' ')}: Pearson {figure(correlation)}")
+            correlation = pearson(scores, example_targets(held_out))
+            self.note(f"{name.replace('_', ' ')}: Pearson {format_figure(correlation)}")
             yield name, scores

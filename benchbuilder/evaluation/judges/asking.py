@@ -15,20 +15,26 @@ from benchbuilder.config.spec.base import FileRef, PromptRef
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core.errors import Problem, RecipeError
 from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.text.lengths import cut
-from benchbuilder.core.text.replies import spoken
+from benchbuilder.core.text.lengths import truncate_code_points
+from benchbuilder.core.text.replies import strip_reasoning
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, JudgeSpec
-from benchbuilder.evaluation.parsing.score_replies import Unread, harmless_in, read_number, read_object, tag_names
+from benchbuilder.evaluation.parsing.score_replies import (
+    UnreadableScore,
+    neutralise_tags,
+    read_score_number,
+    read_score_object,
+    tag_names,
+)
 from benchbuilder.models import prompts
 from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.writer import Fault, model_parts
+from benchbuilder.steps.writer import ReplyFault, model_identity
 
 _OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
 _FINAL = ("reply_refused", "reply_filtered")
 
 
-class AskingSpec(JudgeSpec):
+class ChatJudgeSpec(JudgeSpec):
     """How a model is asked for a score."""
 
     prompt: PromptRef
@@ -53,7 +59,7 @@ class AskingSpec(JudgeSpec):
     sampling: Sampling = Sampling(temperature=0.0)
 
     @model_validator(mode="after")
-    def _labels_for_numbers(self) -> AskingSpec:
+    def _labels_for_numbers(self) -> ChatJudgeSpec:
         if self.reply == "json" and (self.labels or self.units):
             raise ValueError("labels and units are for reply: number; a JSON object stands alone")
         if self.reply == "number" and self.reason:
@@ -99,13 +105,14 @@ class ChatJudge(AskingJudge):
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the model itself is, where that is not in the spec."""
-        return {} if self.asks is None else model_parts(self.asks)
+        return {} if self.model_spec is None else model_identity(self.model_spec)
 
     def open(self, folder: Path | None) -> None:  # noqa: ARG002
         """Read prompts and rubric."""
-        spec: AskingSpec = self.spec
+        spec: ChatJudgeSpec = self.spec
         self._prompt, self._system, self._repair = (
-            None if ref is None else prompts.read(ref.path, ref.file) for ref in (spec.prompt, spec.system, spec.repair)
+            None if ref is None else prompts.read_prompt(ref.path, ref.file)
+            for ref in (spec.prompt, spec.system, spec.repair)
         )
         names = [tag_names(prompt.source) for prompt in (self._prompt, self._system) if prompt is not None]
         self._tags = sorted(frozenset[str]().union(*names))
@@ -113,13 +120,13 @@ class ChatJudge(AskingJudge):
 
     # --- what is asked
 
-    def values(self, case: Case) -> dict[str, Any]:
+    def prompt_values(self, case: Case) -> dict[str, Any]:
         """What the prompts are filled with: plain data under the names of `prompt_variables`."""
-        spec: AskingSpec = self.spec
+        spec: ChatJudgeSpec = self.spec
         return {
-            "question": harmless_in(case.question, self._tags),
-            "answer": harmless_in(case.answer, self._tags),
-            "evidence": [harmless_in(text, self._tags) for text in self.paragraphs(case)],
+            "question": neutralise_tags(case.question, self._tags),
+            "answer": neutralise_tags(case.answer, self._tags),
+            "evidence": [neutralise_tags(text, self._tags) for text in self.paragraphs(case)],
             "aspect": spec.aspect,
             "criterion": self._criterion,
             "bands": self._bands,
@@ -129,33 +136,35 @@ class ChatJudge(AskingJudge):
 
     def paragraphs(self, case: Case) -> list[str]:
         """The paragraphs that the judge is given, cut at their end to what they may have together."""
-        spec: AskingSpec = self.spec
+        spec: ChatJudgeSpec = self.spec
         left = spec.max_evidence_chars if spec.evidence else 0
         kept: list[str] = []
         for text in case.evidence:
             if left <= 0:
                 break
-            kept.append(cut(text, left))
+            kept.append(truncate_code_points(text, left))
             left -= len(text)
         return kept
 
     def messages(self, case: Case) -> tuple[Message, ...]:
         """The messages of a first request: the same in training and in scoring."""
-        return self._opening(self.values(case))
+        return self._opening(self.prompt_values(case))
 
     def _opening(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         if self._prompt is None:
             raise TypeError(f"the judge {self.kind!r} was not opened")
-        user = Message("user", prompts.render(self._prompt, values))
-        return (user,) if self._system is None else (Message("system", prompts.render(self._system, values)), user)
+        user = Message("user", prompts.render_prompt(self._prompt, values))
+        return (
+            (user,) if self._system is None else (Message("system", prompts.render_prompt(self._system, values)), user)
+        )
 
-    def too_long(self, case: Case) -> bool:
+    def is_too_long(self, case: Case) -> bool:
         """Whether question or answer is longer than a prompt can hold: they are never cut."""
         return max(len(case.question), len(case.answer)) > self.longest
 
     def schema(self) -> Mapping[str, Any] | None:
         """The JSON Schema of a reply, the score first; ``None`` for the bare number."""
-        spec: AskingSpec = self.spec
+        spec: ChatJudgeSpec = self.spec
         if spec.reply != "json":
             return None
         fields: dict[str, Any] = {"score": {"type": "number", "minimum": 0, "maximum": 1}}
@@ -163,9 +172,9 @@ class ChatJudge(AskingJudge):
             fields["reason"] = {"type": "string"}
         return {"type": "object", "properties": fields, "required": list(fields)}
 
-    def expected(self) -> str:
+    def example_reply(self) -> str:
         """A reply of the form that is wanted, for quotes."""
-        spec: AskingSpec = self.spec
+        spec: ChatJudgeSpec = self.spec
         if spec.reply != "json":
             return "0.75"
         return json.dumps({"score": 0.75, "reason": "-" * 60} if spec.reason else {"score": 0.75})
@@ -181,50 +190,54 @@ class ChatJudge(AskingJudge):
 
         At temperature 0, what was asked in just these words is not asked again.
         """
-        if self.asks is None:
+        if self.model_spec is None:
             return Dropped("needs_model")
-        if self.too_long(case):
+        if self.is_too_long(case):
             return Dropped("too_long", f"{len(case.question)} and {len(case.answer)} characters")
-        spec: AskingSpec = self.spec
-        values = self.values(case)
+        spec: ChatJudgeSpec = self.spec
+        values = self.prompt_values(case)
         messages = opening = self._opening(values)
-        fault, said = Fault("reply_empty"), ""
+        fault, said = ReplyFault("reply_empty"), ""
         asked: set[tuple[Message, ...]] = set()
         for sample in range(first, first + spec.repair_rounds + 1):
             asked.add(messages)
-            reply = yield Request(messages, spec.sampling.chosen(), self.schema(), sample, self.expected())
+            reply = yield Request(
+                messages, spec.sampling.explicit_settings(), self.schema(), sample, self.example_reply()
+            )
             read = self._read(reply)
-            said = spoken(reply.text) or ""
-            if not isinstance(read, Fault):
+            said = strip_reasoning(reply.text) or ""
+            if not isinstance(read, ReplyFault):
                 return read
             fault = read
             if reply.assumed or fault.reason in _FINAL:
                 break
-            messages = self._told(opening, said, fault, values)
+            messages = self._repair_messages(opening, said, fault, values)
             if messages in asked and said and spec.sampling.temperature == 0:
                 break
-        return Dropped(fault.reason, " | ".join(part for part in (fault.detail, cut(said, 500)) if part))
+        return Dropped(
+            fault.reason, " | ".join(part for part in (fault.detail, truncate_code_points(said, 500)) if part)
+        )
 
-    def _told(
-        self, opening: tuple[Message, ...], said: str, fault: Fault, values: Mapping[str, Any]
+    def _repair_messages(
+        self, opening: tuple[Message, ...], reply_text: str, fault: ReplyFault, values: Mapping[str, Any]
     ) -> tuple[Message, ...]:
         """The messages of a repair round: the first ones, what was said last, and what was wrong with it."""
-        if self._repair is None or not said:
+        if self._repair is None or not reply_text:
             return opening
-        told = {**values, "fault": fault.reason, "detail": fault.detail, "reply": said}
-        return (*opening, Message("assistant", said), Message("user", prompts.render(self._repair, told)))
+        told = {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
+        return (*opening, Message("assistant", reply_text), Message("user", prompts.render_prompt(self._repair, told)))
 
-    def _read(self, reply: Reply) -> float | Fault:
+    def _read(self, reply: Reply) -> float | ReplyFault:
         """The score of a reply, or why it holds none."""
         if reply.outcome in _OUTCOMES:
-            return Fault(_OUTCOMES[reply.outcome])
-        text = spoken(reply.text)
+            return ReplyFault(_OUTCOMES[reply.outcome])
+        text = strip_reasoning(reply.text)
         if text is None:
-            return Fault("reply_unfinished")
-        spec: AskingSpec = self.spec
-        read = read_object(text) if spec.reply == "json" else read_number(text, spec.labels, spec.units)
-        if isinstance(read, Unread):
-            return Fault("score_out_of_range" if read.why == "out_of_range" else "reply_malformed", read.detail)
+            return ReplyFault("reply_unfinished")
+        spec: ChatJudgeSpec = self.spec
+        read = read_score_object(text) if spec.reply == "json" else read_score_number(text, spec.labels, spec.units)
+        if isinstance(read, UnreadableScore):
+            return ReplyFault("score_out_of_range" if read.why == "out_of_range" else "reply_malformed", read.detail)
         return read
 
 

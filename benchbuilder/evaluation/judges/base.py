@@ -37,12 +37,12 @@ class Case:
         return replace(self, evidence=())
 
 
-def mark_of(case: Case) -> str:
+def case_hash(case: Case) -> str:
     """A short hash of question and answer, by which a judge knows what it has learned from."""
     return hashlib.blake2b(f"{case.question}\0{case.answer}".encode(), digest_size=8).hexdigest()
 
 
-def case_of(item: Item[Any], answer: str) -> Case:
+def make_case(item: Item[Any], answer: str) -> Case:
     """The case of an `answer` to an `item`: what the item's payload calls context, question, answers and evidence."""
     texts: dict[str, tuple[str, ...]] = item.payload.texts()
 
@@ -139,7 +139,7 @@ class TrainedJudge(ScoringJudge):
         same arguments, the same judge.
         """
 
-    def settle(self, facts: Mapping[str, Any]) -> None:
+    def apply_choices(self, facts: Mapping[str, Any]) -> None:
         """Go by what another training chose, which returned `facts`, when this judge is trained: on everything.
 
         A kind whose training leaves nothing aside to choose by (or chooses by folds) has nothing to do here.
@@ -151,7 +151,7 @@ class AskingJudge(Judge):
 
     @property
     @abstractmethod
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model; ``None`` if there is none yet (a fine-tuned one whose job is not through)."""
 
     @abstractmethod

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from benchbuilder.config.spec.base import FileRef, Knob
+from benchbuilder.config.spec.base import FileRef, RuntimeOption
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError
 
-CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
+JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",
 )  # fmt: skip
 """The card, what the judge learned from everything, what it learned without the held-out examples, its scores of these,
@@ -36,7 +36,7 @@ class _Conformal(BaseModel):
     half_width: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 
 
-class _Card(BaseModel):
+class _JudgeCard(BaseModel):
     """What a card must say, so that the judge can score and be reported on; it says more to people."""
 
     model_config = ConfigDict(strict=True)
@@ -57,9 +57,9 @@ class _Card(BaseModel):
     conformal: _Conformal
 
 
-def read_card(folder: Path) -> dict[str, Any] | None:
+def read_judge_card(folder: Path) -> dict[str, Any] | None:
     """The card of the judge in `folder`; ``None`` if none was trained there. DataError if it is damaged."""
-    path = folder / CARD
+    path = folder / JUDGE_CARD
     try:
         card: Any = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -67,16 +67,16 @@ def read_card(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"the card {path} is damaged", why=str(error), next="train the judge again") from error
     try:
-        _Card.model_validate(card)
+        _JudgeCard.model_validate(card)
     except ValidationError as error:
         told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in error.errors()[:3])
         raise DataError(f"{path} is no card of a judge", why=told, next="train the judge again") from error
     return card
 
 
-def verify(folder: Path, part: str, card: Mapping[str, Any]) -> Path:
+def verify_judge_part(folder: Path, part: str, card: Mapping[str, Any]) -> Path:
     """The `part` of the judge in `folder` (`FINAL`, `HELD_OUT`). DataError unless it is what training left there."""
-    if digest_of(folder / part) != card.get(DIGESTS[part]):
+    if folder_digest(folder / part) != card.get(DIGESTS[part]):
         there = "its files are not those that its card was written for" if (folder / part).is_dir() else "it is gone"
         raise DataError(
             f"the judge {folder.name!r} was changed since it was trained", where=str(folder / part), why=there,
@@ -85,7 +85,7 @@ def verify(folder: Path, part: str, card: Mapping[str, Any]) -> Path:
     return folder / part
 
 
-def read_learned(folder: Path) -> frozenset[str]:
+def read_learned_hashes(folder: Path) -> frozenset[str]:
     """The marks of the answers that the judge in `folder` learned from; DataError if they cannot be read."""
     try:
         return frozenset(json.loads((folder / LEARNED).read_bytes()))
@@ -93,9 +93,9 @@ def read_learned(folder: Path) -> frozenset[str]:
         raise DataError(f"{folder / LEARNED} cannot be read", why=str(error), next="train the judge again") from error
 
 
-def trained(folder: Path, name: str) -> dict[str, Any]:
+def read_trained_judge_card(folder: Path, name: str) -> dict[str, Any]:
     """The card of judge `name` below `folder`; DataError if it was not trained yet."""
-    card = read_card(folder / name)
+    card = read_judge_card(folder / name)
     if card is None:
         raise DataError(
             f"the judge {name!r} is not trained yet", where=str(folder / name),
@@ -108,25 +108,25 @@ def plain_spec(spec: BaseModel) -> dict[str, Any]:
     """A spec as plain data, the same on every machine: files as they are written, and without knobs."""
     fields = type(spec).model_fields.items()
     return {
-        name: _plain(getattr(spec, name))
+        name: _plain_value(getattr(spec, name))
         for name, info in fields
-        if not any(isinstance(mark, Knob) for mark in info.metadata)
+        if not any(isinstance(mark, RuntimeOption) for mark in info.metadata)
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, FileRef):
         return value.path
     if isinstance(value, BaseModel):
         return plain_spec(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): _plain_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_plain_value(inner) for inner in value]
     return value
 
 
-def digest_of(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
     """SHA-256 of the files in `folder` with their relative names; times do not count. DataError if one is no file
     that can be read."""
     digest = hashlib.sha256()
@@ -158,18 +158,18 @@ def rubric_digest(rubric: FileRef | None) -> str:
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def moved_on(card: Mapping[str, Any], spec: BaseModel, evaluation: EvaluationSpec, seed: int) -> list[str]:
+def changed_settings(card: Mapping[str, Any], spec: BaseModel, evaluation: EvaluationSpec, seed: int) -> list[str]:
     """The settings of the recipe that are others now than those that a judge was trained by, by their keys.
 
     `spec` is what the recipe says of the judge now. `evaluation.training.ablations` does not count: nothing that the
     judge learns, and no figure of it, hangs on it.
     """
     name, training = card.get("name", ""), evaluation.training
-    told = _differ(f"evaluation.judges.{name}", card.get("spec"), plain_spec(spec))
+    told = _changed_keys(f"evaluation.judges.{name}", card.get("spec"), plain_spec(spec))
     now = plain_spec(training) if training is not None else {}
     before: Any = card.get("training") or {}
     told += [
-        key for key in _differ("evaluation.training", before, now) if key != "evaluation.training.ablations"
+        key for key in _changed_keys("evaluation.training", before, now) if key != "evaluation.training.ablations"
     ]  # fmt: skip
     pairs = {
         "evaluation.rubric": (card.get("rubric_sha256"), rubric_digest(evaluation.rubric)),
@@ -179,14 +179,14 @@ def moved_on(card: Mapping[str, Any], spec: BaseModel, evaluation: EvaluationSpe
     return told + [key for key, (was, is_now) in pairs.items() if was != is_now]
 
 
-def _differ(key: str, was: Any, now: Mapping[str, Any]) -> list[str]:
+def _changed_keys(key: str, old: Any, new: Mapping[str, Any]) -> list[str]:
     """The keys of two mappings below `key` whose values differ."""
-    if not isinstance(was, Mapping):
+    if not isinstance(old, Mapping):
         return [key]
-    return [f"{key}.{name}" for name in sorted({*was, *now}) if was.get(name) != now.get(name)]  # pyright: ignore
+    return [f"{key}.{name}" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]  # pyright: ignore
 
 
-def misfits(card: Mapping[str, Any], *, language: str, rubric: str) -> list[str]:
+def judge_mismatches(card: Mapping[str, Any], *, language: str, rubric: str) -> list[str]:
     """In words, what a judge was made for that is not what it is wanted for: language and rubric (by its digest)."""
     told: list[str] = []
     if card.get("language") != language:

@@ -14,12 +14,16 @@ from pydantic import Field, field_validator
 from benchbuilder.config.spec.base import PromptRef
 from benchbuilder.core.errors import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec
-from benchbuilder.evaluation.judges.neural.base_model import Base, require_same
-from benchbuilder.evaluation.judges.neural.inputs import VARIABLES, Prompted, Row, Words
+from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, require_same_base_model
+from benchbuilder.evaluation.judges.neural.inputs import VARIABLES, PromptInputs, TokenRow, TruncatingTokenizer
 from benchbuilder.evaluation.judges.neural.judge import NeuralJudge
-from benchbuilder.evaluation.judges.neural.learner import Learner, Place, padded
-from benchbuilder.evaluation.judges.neural.libraries import explained, hushed, torch_and_transformers
-from benchbuilder.evaluation.judges.neural.score_tokens import Grid, Tokens
+from benchbuilder.evaluation.judges.neural.learner import ComputePlace, Learner, padded_matrix
+from benchbuilder.evaluation.judges.neural.libraries import (
+    explain_load_errors,
+    ignore_future_warnings,
+    torch_and_transformers,
+)
+from benchbuilder.evaluation.judges.neural.score_tokens import ScoreGrid, Tokens
 from benchbuilder.evaluation.judges.neural.spec import AdapterSpec, NeuralSpec
 from benchbuilder.models import prompts
 
@@ -78,20 +82,22 @@ class DecoderJudge(NeuralJudge):
     """What its prompt is given, with a sentence for each."""
     spec: DecoderSpec  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def begin(self, base: Base, place: Place) -> Learner:
+    def untrained_learner(self, base: BaseModelSource, place: ComputePlace) -> Learner:
         """The model with new adapters."""
-        prompt = prompts.read(self.spec.prompt.path, self.spec.prompt.file)
+        prompt = prompts.read_prompt(self.spec.prompt.path, self.spec.prompt.file)
         return _Decoder(base, place, self.spec, prompt, self.spec.max_length, None)
 
-    def resume(self, folder: Path, base: Base, place: Place, facts: Mapping[str, Any]) -> Learner:
+    def trained_learner(
+        self, folder: Path, base: BaseModelSource, place: ComputePlace, facts: Mapping[str, Any]
+    ) -> Learner:
         """The model with the trained adapters in `folder`, asked by the prompt that they were trained with."""
         ref = self.spec.prompt
         prompt = prompts.Prompt(name=ref.path, file=ref.file, source=str(facts["prompt"]))
         found = _Decoder(base, place, self.spec, prompt, int(facts["max_length"]), folder)
-        require_same(base, facts["base"], found.model.config)
+        require_same_base_model(base, facts["base"], found.model.config)
         return found
 
-    def more_facts(self, learner: Learner) -> Mapping[str, Any]:
+    def learner_facts(self, learner: Learner) -> Mapping[str, Any]:
         """The text of the prompt file: a judge keeps the one that it was trained with."""
         assert isinstance(learner, _Decoder)
         return {"prompt": learner.prompt.source}
@@ -99,52 +105,52 @@ class DecoderJudge(NeuralJudge):
 
 class _Decoder(Learner):
     def __init__(
-        self, base: Base, place: Place, spec: DecoderSpec, prompt: prompts.Prompt, limit: int | None,
+        self, base: BaseModelSource, place: ComputePlace, spec: DecoderSpec, prompt: prompts.Prompt, limit: int | None,
         adapter: Path | None,
     ) -> None:  # fmt: skip
         self.place, self.prompt = place, prompt
         _, transformers = torch_and_transformers()
-        with explained(f"the model {base.label} cannot be loaded", base.place, base.following):
+        with explain_load_errors(f"the model {base.label} cannot be loaded", base.place, base.load_advice):
             tokenizer = transformers.AutoTokenizer.from_pretrained(base.place, **base.arguments())
             inner, info = transformers.AutoModelForCausalLM.from_pretrained(
                 base.place, dtype=place.dtype, use_safetensors=True, output_loading_info=True, **base.arguments()
             )
-        require_usable(base, tokenizer, info, chat=spec.put == "chat")
+        require_usable_decoder(base, tokenizer, info, chat=spec.put == "chat")
         inner = inner.to(place.device)
-        words = Words(tokenizer, base.label)
+        words = TruncatingTokenizer(tokenizer, base.label)
         self._keeps_logits = "logits_to_keep" in signature(inner.forward).parameters
         end = int(tokenizer.eos_token_id)
         self._fill = end
-        self._grid = Grid(spec.grid, [words.ids(text) for text in spec.grid], end)
+        self._grid = ScoreGrid(spec.grid, [words.ids(text) for text in spec.grid], end)
         context: int | None = getattr(inner.config.get_text_config(), "max_position_embeddings", None)
-        self.max_length = most_tokens(base, context, limit)
-        self._prompted = Prompted(
+        self.max_length = token_limit(base, context, limit)
+        self._prompted = PromptInputs(
             words, prompt, spec.aspect, self.max_length - self._grid.longest, chat=spec.put == "chat"
         )
-        self.model: Any = adapted(inner, spec, base) if adapter is None else _with_adapter(inner, adapter)
+        self.model: Any = with_new_adapter(inner, spec, base) if adapter is None else _with_adapter(inner, adapter)
 
-    def row(self, case: Case) -> Row:
+    def row(self, case: Case) -> TokenRow:
         return self._prompted.row(case)
 
-    def goal(self, target: float, chance: Random) -> float:
-        return self._grid.near(target, chance)
+    def training_target(self, target: float, chance: Random) -> float:
+        return self._grid.sample_near(target, chance)
 
-    def losses(self, rows: Sequence[Row], goals: Sequence[float]) -> Any:
+    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
         torch, device = self.place.torch, self.place.device
-        written = [self._grid.at(goal) for goal in goals]
+        written = [self._grid.tokens_of(goal) for goal in goals]
         most = max(map(len, written))
         places = [
             [len(row.ids) - 1 + min(at, len(one) - 1) for at in range(most)]
             for row, one in zip(rows, written, strict=True)
         ]
-        wanted = padded(torch, written, self._fill, most, device)
-        counts = padded(torch, [[1] * len(one) for one in written], 0, most, device)
+        wanted = padded_matrix(torch, written, self._fill, most, device)
+        counts = padded_matrix(torch, [[1] * len(one) for one in written], 0, most, device)
         read = [(*row.ids, *one[:-1]) for row, one in zip(rows, written, strict=True)]
         width = -(-max(map(len, read)) // 8) * 8
         logs = torch.log_softmax(self._logits(read, places, width), dim=-1)
         return -(logs.gather(-1, wanted.unsqueeze(-1)).squeeze(-1) * counts).sum(dim=1)
 
-    def values(self, rows: Sequence[Row], width: int) -> list[float]:
+    def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:
         torch, grid = self.place.torch, self._grid
         logs: list[dict[tuple[Tokens, int], float]] = [{} for _ in rows]
         for path in grid.paths:
@@ -171,9 +177,9 @@ class _Decoder(Learner):
         the attention is the fast one.
         """
         torch, device = self.place.torch, self.place.device
-        ids = padded(torch, lists, self._fill, min(width, self.max_length), device)
+        ids = padded_matrix(torch, lists, self._fill, min(width, self.max_length), device)
         keep = torch.tensor([list(one) for one in places], device=device)
-        with self.place.mixed():
+        with self.place.mixed_precision():
             if self._keeps_logits:  # else those of whole prompts are more than many models have weights
                 found = self.model(input_ids=ids, use_cache=False, logits_to_keep=keep).logits
                 if found.shape[:-1] == keep.shape:
@@ -183,7 +189,7 @@ class _Decoder(Learner):
         return torch.take_along_dim(found, keep.unsqueeze(-1), dim=1).float()
 
 
-def adapted(inner: Any, spec: AdapterSpec, base: Base) -> Any:
+def with_new_adapter(inner: Any, spec: AdapterSpec, base: BaseModelSource) -> Any:
     """The model with new adapters that change nothing yet."""
     import peft
 
@@ -192,7 +198,10 @@ def adapted(inner: Any, spec: AdapterSpec, base: Base) -> Any:
         task_type="CAUSAL_LM", r=spec.rank, lora_alpha=spec.alpha, lora_dropout=spec.dropout,
         use_rslora=spec.rank_stabilised, target_modules=targets,
     )  # fmt: skip
-    with hushed(), explained("the adapters do not fit the model", base.place, "check targets: names of linear layers"):
+    with (
+        ignore_future_warnings(),
+        explain_load_errors("the adapters do not fit the model", base.place, "check targets: names of linear layers"),
+    ):
         model: Any = peft.get_peft_model(inner, config)
     written = model.peft_config["default"]
     written.base_model_name_or_path, written.revision = base.label, base.revision  # not a folder of this machine
@@ -206,11 +215,14 @@ def _with_adapter(inner: Any, folder: Path) -> Any:
     following = "train the judge again"
     if lacking := [name for name in ADAPTER if not (folder / name).is_file()]:
         raise DataError("the trained judge is not whole", where=str(folder), why=f"no {lacking[0]}", next=following)
-    with hushed(), explained("the adapters of the judge cannot be loaded", str(folder), following):
+    with (
+        ignore_future_warnings(),
+        explain_load_errors("the adapters of the judge cannot be loaded", str(folder), following),
+    ):
         return peft.PeftModel.from_pretrained(inner, str(folder)).eval()
 
 
-def require_usable(base: Base, tokenizer: Any, info: Mapping[str, Any], *, chat: bool) -> None:
+def require_usable_decoder(base: BaseModelSource, tokenizer: Any, info: Mapping[str, Any], *, chat: bool) -> None:
     """ServiceError if weights are missing, or the tokenizer has no end or no chat template."""
     why = ""
     if lacking := [*map(str, info["missing_keys"]), *(str(one[0]) for one in info["mismatched_keys"])]:
@@ -223,12 +235,12 @@ def require_usable(base: Base, tokenizer: Any, info: Mapping[str, Any], *, chat:
         raise ServiceError(f"the model {base.label} cannot be used", where=base.place, why=why, next="use another one")
 
 
-def most_tokens(base: Base, context: int | None, wanted: int | None) -> int:
+def token_limit(base: BaseModelSource, context: int | None, requested: int | None) -> int:
     """The most tokens a prompt and the score may have; DataError if more are wanted than the model takes."""
-    if wanted is not None and context is not None and wanted > context:
+    if requested is not None and context is not None and requested > context:
         raise DataError(
-            f"max_length is {wanted}, and {base.label} takes {context} tokens", next="set a lower one, or null"
+            f"max_length is {requested}, and {base.label} takes {context} tokens", next="set a lower one, or null"
         )
-    if wanted is None and context is None:
+    if requested is None and context is None:
         raise DataError(f"{base.label} does not say how many tokens it takes", next="set max_length")
-    return wanted if wanted is not None else int(context or 0)
+    return requested if requested is not None else int(context or 0)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from benchbuilder.core.errors import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec
-from benchbuilder.evaluation.judges.neural.base_model import Base
-from benchbuilder.evaluation.judges.neural.inputs import Pairs, Row, Words
+from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource
+from benchbuilder.evaluation.judges.neural.inputs import PairInputs, TokenRow, TruncatingTokenizer
 from benchbuilder.evaluation.judges.neural.judge import NeuralJudge
-from benchbuilder.evaluation.judges.neural.learner import Learner, Place, padded
-from benchbuilder.evaluation.judges.neural.libraries import explained, torch_and_transformers
+from benchbuilder.evaluation.judges.neural.learner import ComputePlace, Learner, padded_matrix
+from benchbuilder.evaluation.judges.neural.libraries import explain_load_errors, torch_and_transformers
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
 
 _UNLIMITED = 1_000_000
@@ -34,72 +34,81 @@ class EncoderJudge(NeuralJudge):
     kind: ClassVar[str] = "encoder"
     spec_class: ClassVar[type[JudgeSpec]] = EncoderSpec
 
-    def begin(self, base: Base, place: Place) -> Learner:
+    def untrained_learner(self, base: BaseModelSource, place: ComputePlace) -> Learner:
         """The encoder with a new head."""
-        return _Encoder(base, base.place, base.arguments(), place, self.spec.max_length, fresh=True)
+        return _Encoder(base, base.place, base.arguments(), place, self.spec.max_length, new_head=True)
 
-    def resume(self, folder: Path, base: Base, place: Place, facts: Mapping[str, Any]) -> Learner:
+    def trained_learner(
+        self, folder: Path, base: BaseModelSource, place: ComputePlace, facts: Mapping[str, Any]
+    ) -> Learner:
         """The trained encoder; the one that it started from is not needed."""
-        kept = Base(base.label, str(folder), None, folder)
-        found = _Encoder(kept, str(folder), kept.arguments(), place, int(facts["max_length"]), fresh=False)
+        kept = BaseModelSource(base.label, str(folder), None, folder)
+        found = _Encoder(kept, str(folder), kept.arguments(), place, int(facts["max_length"]), new_head=False)
         found.centre = float(facts["centre"])
         return found
 
-    def more_facts(self, learner: Learner) -> Mapping[str, Any]:
+    def learner_facts(self, learner: Learner) -> Mapping[str, Any]:
         """What is added to what the network says: the mean of the targets it was trained on."""
         return {"centre": learner.centre}
 
 
 class _Encoder(Learner):
     def __init__(
-        self, base: Base, where: str, arguments: Mapping[str, Any], place: Place, limit: int | None, *, fresh: bool
+        self,
+        base: BaseModelSource,
+        source: str,
+        arguments: Mapping[str, Any],
+        place: ComputePlace,
+        limit: int | None,
+        *,
+        new_head: bool,
     ) -> None:
         torch, transformers = torch_and_transformers()
         self.place = place
-        with explained(f"the encoder {base.label} cannot be loaded", where, base.following):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(where, **arguments)
+        with explain_load_errors(f"the encoder {base.label} cannot be loaded", source, base.load_advice):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **arguments)
             model, info = transformers.AutoModelForSequenceClassification.from_pretrained(
-                where, num_labels=1, problem_type="regression", dtype=torch.float32, use_safetensors=True,
-                ignore_mismatched_sizes=fresh, output_loading_info=True, **arguments,
+                source, num_labels=1, problem_type="regression", dtype=torch.float32, use_safetensors=True,
+                ignore_mismatched_sizes=new_head, output_loading_info=True, **arguments,
             )  # fmt: skip
-            _require_whole(base, model.base_model_prefix if fresh else "", info)
+            _require_whole(base, model.base_model_prefix if new_head else "", info)
             self.model: Any = model.to(place.device)
         if tokenizer.pad_token_id is None:
-            raise ServiceError(f"the tokenizer of {base.label} has no token to fill up with", where=where)
+            raise ServiceError(f"the tokenizer of {base.label} has no token to fill up with", where=source)
         self._tokenizer, self._fill = tokenizer, int(tokenizer.pad_token_id)
         self.model.config.pad_token_id = self._fill
-        self.max_length = _length(base, self.model, tokenizer, limit)
-        self._pairs = Pairs(Words(tokenizer, base.label), self.max_length)
+        self.max_length = _token_limit(base, self.model, tokenizer, limit)
+        self._pairs = PairInputs(TruncatingTokenizer(tokenizer, base.label), self.max_length)
 
-    def row(self, case: Case) -> Row:
+    def row(self, case: Case) -> TokenRow:
         return self._pairs.row(case)
 
-    def losses(self, rows: Sequence[Row], goals: Sequence[float]) -> Any:
+    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
         torch = self.place.torch
         width = max(len(row.ids) for row in rows)
-        with self.place.mixed():
+        with self.place.mixed_precision():
             found = self._outputs(rows, width if self.place.device.type == "cpu" else -(-width // 8) * 8)
         return (found - torch.tensor(goals, dtype=torch.float32, device=self.place.device)) ** 2
 
-    def values(self, rows: Sequence[Row], width: int) -> list[float]:
+    def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:
         return [float(value) for value in self._outputs(rows, width).tolist()]
 
     def save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
 
-    def _outputs(self, rows: Sequence[Row], width: int) -> Any:
+    def _outputs(self, rows: Sequence[TokenRow], width: int) -> Any:
         torch, device, width = self.place.torch, self.place.device, min(width, self.max_length)
         given = {
-            "input_ids": padded(torch, [row.ids for row in rows], self._fill, width, device),
-            "attention_mask": padded(torch, [[1] * len(row.ids) for row in rows], 0, width, device),
+            "input_ids": padded_matrix(torch, [row.ids for row in rows], self._fill, width, device),
+            "attention_mask": padded_matrix(torch, [[1] * len(row.ids) for row in rows], 0, width, device),
         }
         if rows[0].types:
-            given["token_type_ids"] = padded(torch, [row.types for row in rows], 0, width, device)
+            given["token_type_ids"] = padded_matrix(torch, [row.types for row in rows], 0, width, device)
         return self.model(**given).logits.squeeze(-1).float() + self.centre
 
 
-def _require_whole(base: Base, body: str, info: Mapping[str, Any]) -> None:
+def _require_whole(base: BaseModelSource, body: str, info: Mapping[str, Any]) -> None:
     """ServiceError where the library made up weights by chance that should have been in the files.
 
     With the name of a `body` only its weights count, without its pooler: a head is new before the training.
@@ -116,16 +125,16 @@ def _require_whole(base: Base, body: str, info: Mapping[str, Any]) -> None:
         )
 
 
-def _length(base: Base, model: Any, tokenizer: Any, wanted: int | None) -> int:
+def _token_limit(base: BaseModelSource, model: Any, tokenizer: Any, requested: int | None) -> int:
     """The most tokens a row may have; DataError if more are wanted than the model takes."""
     positions: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     takes = None if positions is None or positions < 1 else positions - _first_position(model)
-    if wanted is not None:
-        if takes is not None and wanted > takes:
+    if requested is not None:
+        if takes is not None and requested > takes:
             raise DataError(
-                f"max_length is {wanted}, and {base.label} takes {takes} tokens", next="set a lower one, or null"
+                f"max_length is {requested}, and {base.label} takes {takes} tokens", next="set a lower one, or null"
             )
-        return wanted
+        return requested
     told = int(tokenizer.model_max_length)
     known = [most for most in (takes, told if told < _UNLIMITED else None) if most is not None]
     if not known:

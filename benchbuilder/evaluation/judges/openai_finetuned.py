@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, Knob, Slot, Spec
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.judges.asking import AskingSpec, ChatJudge
+from benchbuilder.evaluation.judges.asking import ChatJudge, ChatJudgeSpec
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.models.base import Message
 
@@ -34,17 +34,17 @@ class TuningSpec(Spec):
     learning_rate_multiplier: Annotated[float | None, Field(gt=0)] = None
     suffix: Annotated[str, Field(pattern=r"^[a-z0-9-]{0,24}$")] = ""
     """Part of the name of the model that is made; default the judge's name."""
-    least_examples: Annotated[int, Field(ge=1), Knob()] = 10
+    least_examples: Annotated[int, Field(ge=1), RuntimeOption()] = 10
     """Examples that the service wants at least."""
-    most_tokens: Annotated[int, Field(ge=1), Knob()] = 65_536
+    most_tokens: Annotated[int, Field(ge=1), RuntimeOption()] = 65_536
     """Tokens that one example may have there."""
-    metadata: Annotated[bool, Knob()] = True
+    metadata: Annotated[bool, RuntimeOption()] = True
     """Whether the service takes metadata with a job; without them, a job is found again by its suffix alone."""
-    price: Annotated[TrainingPrice | None, Knob()] = None
+    price: Annotated[TrainingPrice | None, RuntimeOption()] = None
     """What training costs, as the service says; ``null``: not known, and said to be."""
 
 
-class OpenAIFinetunedSpec(AskingSpec):
+class OpenAIFinetunedSpec(ChatJudgeSpec):
     """Which model is trained, and how its replies look."""
 
     reply: Literal["json", "number"] = "number"
@@ -61,7 +61,7 @@ class OpenAIFinetunedSpec(AskingSpec):
         return self
 
 
-class OpenAIFinetuned(ChatJudge):
+class OpenAIFinetunedJudge(ChatJudge):
     """Asks the model that a fine-tuning job made, with the very messages that it was trained on.
 
     `open` is given the folder in which `benchbuild finetune status` left the model's name; until then there is nobody
@@ -75,7 +75,7 @@ class OpenAIFinetuned(ChatJudge):
     _tuned: str = ""
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The trained model at the address of the one that was trained."""
         spec: OpenAIFinetunedSpec = self.spec
         if not self._tuned or spec.model is None:
@@ -85,9 +85,9 @@ class OpenAIFinetuned(ChatJudge):
     def open(self, folder: Path | None) -> None:
         """Read prompts, and the name of the model if there is one."""
         super().open(folder)
-        self._tuned = "" if folder is None else read_model(folder)
+        self._tuned = "" if folder is None else read_finetuned_model(folder)
 
-    def line(self, example: Example) -> dict[str, Any]:
+    def training_line(self, example: Example) -> dict[str, Any]:
         """One example of a training file: the messages of a request and the score as the reply."""
         spec: OpenAIFinetunedSpec = self.spec
         target = Message("assistant", f"{example.target:.{spec.decimals}f}")
@@ -95,7 +95,7 @@ class OpenAIFinetuned(ChatJudge):
         return {"messages": [{"role": message.role, "content": message.content} for message in messages]}
 
 
-def read_model(folder: Path) -> str:
+def read_finetuned_model(folder: Path) -> str:
     """The name of the trained model in `folder`, or "". DataError if the file is damaged."""
     path = folder / MODEL
     try:
@@ -109,7 +109,7 @@ def read_model(folder: Path) -> str:
         ) from error
 
 
-def write_model(folder: Path, model: str, about: Mapping[str, Any]) -> None:
+def write_finetuned_model(folder: Path, model: str, about: Mapping[str, Any]) -> None:
     """Leave the name of the trained model in `folder`, with what is known `about` its job."""
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / f"{MODEL}.new"

@@ -10,12 +10,12 @@ from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import KindSpec, Slot
 from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.evaluation.judges.asking import AskingSpec, ChatJudge
+from benchbuilder.evaluation.judges.asking import ChatJudge, ChatJudgeSpec
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec
 from benchbuilder.models.base import Reply, Request
 
 
-class PromptedSpec(AskingSpec):
+class PromptedSpec(ChatJudgeSpec):
     """Which model is asked, and how often about each case."""
 
     samples: Annotated[int, Field(ge=1, le=64)] = 1
@@ -39,7 +39,7 @@ class PromptedJudge(ChatJudge):
     spec_class: ClassVar[type[JudgeSpec]] = PromptedSpec
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model, unless it is one that answers nothing."""
         spec: PromptedSpec = self.spec
         model = spec.model

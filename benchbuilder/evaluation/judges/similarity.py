@@ -13,8 +13,8 @@ from pydantic import Field
 from benchbuilder.config.spec.base import KindSpec, Slot
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.core.stats.overlap import chrf, lead, rouge_l, start, words
-from benchbuilder.core.text.replies import spoken
+from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_closeness, rouge_l, truncate_for_overlap
+from benchbuilder.core.text.replies import strip_reasoning
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
@@ -48,7 +48,7 @@ class SimilarityJudge(ScoringJudge):
                 raise DataError(
                     "rouge_l has no tokenizer", where="evaluation.judges", next="set tokenizer in the recipe"
                 )
-            self._tokenizer = registry.create("tokenizer", spec.tokenizer)
+            self._tokenizer = registry.create_from_spec("tokenizer", spec.tokenizer)
 
     def ready(self) -> None:
         """InstallationError if sacrebleu is missing and needed."""
@@ -77,10 +77,10 @@ class SimilarityJudge(ScoringJudge):
         return [self._score(case) for case in cases]
 
     def _score(self, case: Case) -> float:
-        answer, _ = start(spoken(case.answer) or "", self.spec.longest)
-        return lead(self._similar(answer, case.right), self._similar(answer, case.wrong))
+        answer, _ = truncate_for_overlap(strip_reasoning(case.answer) or "", self.spec.longest)
+        return relative_closeness(self._similar(answer, case.right), self._similar(answer, case.wrong))
 
     def _similar(self, text: str, reference: str) -> float:
         if self._tokenizer is None:
             return chrf(text, reference)
-        return rouge_l(words(text, self._tokenizer.tokens), words(reference, self._tokenizer.tokens))
+        return rouge_l(content_tokens(text, self._tokenizer.tokens), content_tokens(reference, self._tokenizer.tokens))

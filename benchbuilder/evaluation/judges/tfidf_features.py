@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from benchbuilder.core.text.normalise import compose, narrow
+from benchbuilder.core.text.normalise import compose_characters, to_half_width
 from benchbuilder.evaluation.judges.base import Case
 
 RELATIONS = (
@@ -30,7 +30,7 @@ Grams = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CaseFeatures:
     """A case as counts of n-grams in blocks, and the numbers of `RELATIONS`.
 
     Blocks: ``answer`` (the answer's own n-grams), ``added`` (those of its sentences that the nearest sentence of the
@@ -43,36 +43,36 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SentencePart:
     """A sentence: its bare characters and their bigrams."""
 
     text: str
     pairs: Grams
 
 
-def see(case: Case, longest: int) -> Seen:
+def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
     """What there is to see of a case, with n-grams of up to `longest` characters."""
-    parts, asked = parts_of(case.answer), parts_of(case.question)
-    windows = tuple(dict.fromkeys(part for text in sorted(case.evidence) for part in parts_of(text)))
-    own = Counter(gram for part in parts for gram in grams(part.text, 1, longest))
+    parts, asked = sentence_parts(case.answer), sentence_parts(case.question)
+    windows = tuple(dict.fromkeys(part for text in sorted(case.evidence) for part in sentence_parts(text)))
+    own = Counter(gram for part in parts for gram in character_ngrams(part.text, 1, max_ngram))
     question_pairs, known = _union(asked), _union(windows)
     nearest = [_nearest(part, windows) for part in parts]
     shares = [share for share, _ in nearest]
-    added, lost = _unlike([(part, window) for part, (share, window) in zip(parts, nearest, strict=True)
+    added, lost = _difference_ngrams([(part, window) for part, (share, window) in zip(parts, nearest, strict=True)
                            if window is not None and share >= _FEWEST])  # fmt: skip
     question_nearest = [_nearest(part, windows) for part in asked]
-    beyond, _ = _unlike([(part, window) for part, (share, window) in zip(asked, question_nearest, strict=True)
+    beyond, _ = _difference_ngrams([(part, window) for part, (share, window) in zip(asked, question_nearest, strict=True)
                          if window is not None and share >= _FEWEST])  # fmt: skip
     pairs = _union(parts)
     sizes = [max(1, len(part.pairs)) for part in parts]
     relations = (
-        _share(pairs, question_pairs),
-        _share(pairs, known),
-        _share(pairs - question_pairs, known),
+        _proportion_known(pairs, question_pairs),
+        _proportion_known(pairs, known),
+        _proportion_known(pairs - question_pairs, known),
         max(shares, default=0.0),
         min(shares, default=0.0),
         sum(s * n for s, n in zip(shares, sizes, strict=True)) / max(1, sum(sizes)),
-        _share(question_pairs, known),
+        _proportion_known(question_pairs, known),
         max((share for share, _ in question_nearest), default=0.0),
         max((share for share, part in zip(shares, parts, strict=True) if part.pairs & question_pairs), default=0.0),
         math.log1p(sum(added.values())),
@@ -81,19 +81,23 @@ def see(case: Case, longest: int) -> Seen:
         math.log1p(sum(len(part.text) for part in parts)),
         math.log1p(len(parts)),
     )
-    blocks = {"answer": own, "added": added, "lost": lost, "verdict": _verdicts(parts, beyond)}
-    return Seen(blocks, relations)
+    blocks = {"answer": own, "added": added, "lost": lost, "verdict": _new_characters(parts, beyond)}
+    return CaseFeatures(blocks, relations)
 
 
 @lru_cache(maxsize=8192)
-def parts_of(text: str) -> tuple[Part, ...]:
+def sentence_parts(text: str) -> tuple[SentencePart, ...]:
     """The sentences and clauses of a text: what stands between marks, without white space, width or case."""
-    cut = "".join(_bare(character) for character in narrow(compose(text)).casefold())
-    return tuple(Part(bare, frozenset(grams(bare, 2, 2)) or frozenset({bare})) for bare in cut.split("\n") if bare)
+    cut = "".join(_bare_character(character) for character in to_half_width(compose_characters(text)).casefold())
+    return tuple(
+        SentencePart(bare, frozenset(character_ngrams(bare, 2, 2)) or frozenset({bare}))
+        for bare in cut.split("\n")
+        if bare
+    )
 
 
 @lru_cache(maxsize=65536)
-def _bare(character: str) -> str:
+def _bare_character(character: str) -> str:
     """A letter or number as it is, a mark that ends or divides as a line end, and nothing for all else."""
     category = unicodedata.category(character)
     if category[0] in "LNM":
@@ -101,37 +105,37 @@ def _bare(character: str) -> str:
     return "\n" if category == "Po" or character in "\n\r" else ""
 
 
-def grams(text: str, shortest: int, longest: int) -> Iterable[str]:
+def character_ngrams(text: str, min_length: int, max_length: int) -> Iterable[str]:
     """The character n-grams of a text.
 
-    >>> list(grams("abc", 1, 2))
+    >>> list(character_ngrams("abc", 1, 2))
     ['a', 'b', 'c', 'ab', 'bc']
     """
-    for size in range(shortest, longest + 1):
+    for size in range(min_length, max_length + 1):
         for start in range(len(text) - size + 1):
             yield text[start : start + size]
 
 
-def _union(parts: Iterable[Part]) -> Grams:
+def _union(parts: Iterable[SentencePart]) -> Grams:
     return frozenset(pair for part in parts for pair in part.pairs)
 
 
-def _share(of: Grams, known: Grams) -> float:
-    return len(of & known) / len(of) if of else 0.0
+def _proportion_known(features: Grams, known_features: Grams) -> float:
+    return len(features & known_features) / len(features) if features else 0.0
 
 
-def _nearest(part: Part, windows: Sequence[Part]) -> tuple[float, Part | None]:
+def _nearest(part: SentencePart, windows: Sequence[SentencePart]) -> tuple[float, SentencePart | None]:
     """How much of `part` stands in the window that holds most of it, and that window: the one with least besides."""
     best: tuple[int, int, str] | None = None
-    found: Part | None = None
+    found: SentencePart | None = None
     for window in windows:
         rank = (-len(part.pairs & window.pairs), len(window.pairs), window.text)
         if best is None or rank < best:
             best, found = rank, window
-    return (0.0, None) if found is None else (_share(part.pairs, found.pairs), found)
+    return (0.0, None) if found is None else (_proportion_known(part.pairs, found.pairs), found)
 
 
-def _unlike(aligned: Iterable[tuple[Part, Part]]) -> tuple[Counter[str], Counter[str]]:
+def _difference_ngrams(aligned: Iterable[tuple[SentencePart, SentencePart]]) -> tuple[Counter[str], Counter[str]]:
     """What sentences have that their windows lack, and the reverse: n-grams of one and two characters.
 
     Of a window, only what lies between the first and the last character that the two share counts.
@@ -141,14 +145,14 @@ def _unlike(aligned: Iterable[tuple[Part, Part]]) -> tuple[Counter[str], Counter
         known = frozenset(part.text)
         places = [at for at, character in enumerate(window.text) if character in known]
         span = window.text[places[0] : places[-1] + 1] if places else ""
-        ours, theirs = Counter(grams(part.text, 1, 2)), Counter(grams(span, 1, 2))
-        added += ours - Counter(grams(window.text, 1, 2))
+        ours, theirs = Counter(character_ngrams(part.text, 1, 2)), Counter(character_ngrams(span, 1, 2))
+        added += ours - Counter(character_ngrams(window.text, 1, 2))
         lost += theirs - ours
     return added, lost
 
 
-def _verdicts(parts: Sequence[Part], beyond: Mapping[str, int]) -> Counter[str]:
+def _new_characters(parts: Sequence[SentencePart], beyond: Mapping[str, int]) -> Counter[str]:
     """Pairs of an opening (of a sentence) and a character that the question has beyond the evidence."""
-    openings = {gram for part in parts for gram in grams(part.text[:_OPENING], 1, 2)}
+    openings = {gram for part in parts for gram in character_ngrams(part.text[:_OPENING], 1, 2)}
     asked = [gram for gram in beyond if len(gram) == 1] or [""]
     return Counter(f"{opening}|{gram}" for opening in openings for gram in asked)

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, TrainedJudge
-from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, Seen, see
+from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, CaseFeatures, extract_features
 
 Floats = NDArray[np.float64]
 _ARRAYS, _WORDS = "ridge.npz", "ridge.json"
@@ -53,7 +53,7 @@ class _Block:
     start: int
 
 
-class TfidfRidge(TrainedJudge):
+class TfidfRidgeJudge(TrainedJudge):
     """Scores in milliseconds and trains in seconds, without a GPU.
 
     Style is in the n-grams of the answer. Facts are in the rest: how much of the answer, and of what it says beyond the
@@ -103,7 +103,7 @@ class TfidfRidge(TrainedJudge):
             return self._learn(examples, folder, note)
 
     def _learn(self, examples: Sequence[Example], folder: Path, note: Callable[[str], None]) -> Mapping[str, Any]:
-        seen = [self._see(example.case) for example in examples]
+        seen = [self._features(example.case) for example in examples]
         self._learn_columns(seen)
         columns = self._matrix(seen)
         targets = np.array([example.target for example in examples])
@@ -118,20 +118,20 @@ class TfidfRidge(TrainedJudge):
             "error_by_penalty": {f"{key:g}": round(value, 6) for key, value in errors.items()},
         }
 
-    def _see(self, case: Case) -> Seen:
-        return see(case if self.spec.evidence else case.without_evidence(), self.spec.longest)
+    def _features(self, case: Case) -> CaseFeatures:
+        return extract_features(case if self.spec.evidence else case.without_evidence(), self.spec.longest)
 
-    def _learn_columns(self, seen: Sequence[Seen]) -> None:
+    def _learn_columns(self, features: Sequence[CaseFeatures]) -> None:
         start = len(RELATIONS)
         for name in _BLOCKS:
-            holders = Counter(gram for one in seen for gram in one.blocks[name])
+            holders = Counter(gram for one in features for gram in one.blocks[name])
             common = [(count, gram) for gram, count in holders.items() if count >= self.spec.fewest]
             kept = sorted(common, key=lambda pair: (-pair[0], pair[1]))[: self.spec.most]
             grams = sorted(gram for _, gram in kept)
-            rarity = np.array([math.log((1 + len(seen)) / (1 + holders[gram])) + 1 for gram in grams])
+            rarity = np.array([math.log((1 + len(features)) / (1 + holders[gram])) + 1 for gram in grams])
             self._blocks[name] = _Block({gram: place for place, gram in enumerate(grams)}, rarity, start)
             start += len(grams)
-        numbers = np.array([one.relations for one in seen])
+        numbers = np.array([one.relations for one in features])
         self._centre, width = numbers.mean(axis=0), numbers.std(axis=0)
         self._width = np.where(width > 1e-9, width, 1.0)
 
@@ -162,19 +162,19 @@ class TfidfRidge(TrainedJudge):
 
     def score(self, cases: Sequence[Case]) -> list[float]:
         """Each case by itself."""
-        return [self._score(self._see(case)) for case in cases]
+        return [self._score(self._features(case)) for case in cases]
 
-    def _score(self, seen: Seen) -> float:
-        places, values = self._row(seen)
+    def _score(self, features: CaseFeatures) -> float:
+        places, values = self._row(features)
         return float(min(1.0, max(0.0, self._intercept + math.fsum(values * self._coefficients[places]))))
 
-    def _row(self, seen: Seen) -> tuple[NDArray[np.intp], Floats]:
+    def _row(self, features: CaseFeatures) -> tuple[NDArray[np.intp], Floats]:
         """Places and values of a case's features that are not zero."""
         places: list[int] = list(range(len(RELATIONS)))
-        values: list[float] = list((np.array(seen.relations) - self._centre) / self._width)
+        values: list[float] = list((np.array(features.relations) - self._centre) / self._width)
         for name in _BLOCKS:
             block, weight = self._blocks[name], self.spec.weights.get(name, 1.0)
-            found = sorted((block.places[gram], count) for gram, count in seen.blocks[name].items()
+            found = sorted((block.places[gram], count) for gram, count in features.blocks[name].items()
                            if gram in block.places)  # fmt: skip
             rows = [(1 + math.log(count)) * float(block.rarity[place]) for place, count in found]
             norm = math.sqrt(math.fsum(value * value for value in rows)) or 1.0
@@ -182,10 +182,10 @@ class TfidfRidge(TrainedJudge):
             values += [weight * value / norm for value in rows]
         return np.array(places, dtype=np.intp), np.array(values)
 
-    def _matrix(self, seen: Sequence[Seen]) -> Any:
+    def _matrix(self, features: Sequence[CaseFeatures]) -> Any:
         from scipy.sparse import csr_matrix
 
-        rows = [self._row(one) for one in seen]
+        rows = [self._row(one) for one in features]
         ends = np.cumsum([0, *(len(places) for places, _ in rows)])
         width = len(RELATIONS) + sum(len(block.places) for block in self._blocks.values())
         values, places = (np.concatenate(parts) for parts in ([v for _, v in rows], [p for p, _ in rows]))
@@ -224,14 +224,14 @@ class TfidfRidge(TrainedJudge):
                 start += len(grams)
             self._centre, self._width = held["centre"], held["width"]
             self._coefficients, self._intercept = held["coefficients"], float(held["intercept"])
-            self._fits()
+            self._check_loaded()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
             raise DataError(
                 "what this judge learned cannot be read", where=str(folder), why=str(error),
                 next="benchbuild judge train recipe=...",
             ) from error  # fmt: skip
 
-    def _fits(self) -> None:
+    def _check_loaded(self) -> None:
         """ValueError unless what was read belongs together, and is numbers."""
         width = len(RELATIONS) + sum(len(block.places) for block in self._blocks.values())
         shapes = [(self._centre, len(RELATIONS)), (self._width, len(RELATIONS)), (self._coefficients, width)]

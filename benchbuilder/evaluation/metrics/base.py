@@ -12,7 +12,7 @@ from benchbuilder.core.records.roles import Score
 from benchbuilder.core.stats.weighted import Statistic
 
 
-class Scored(NamedTuple):
+class ClusteredScore(NamedTuple):
     """A score with the fact that its item is about: scores of one fact belong together."""
 
     score: Score
@@ -41,5 +41,5 @@ class Metric(ABC):
         self.spec = spec
 
     @abstractmethod
-    def statistics(self, scored: Sequence[Scored]) -> Mapping[str, Statistic]:
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
         """For each of `figures` the statistic of these scores: one row for each, those without a value included."""

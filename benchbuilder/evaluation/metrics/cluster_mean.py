@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from benchbuilder.core.stats.weighted import Statistic, numbers, of_sums, ratio
-from benchbuilder.evaluation.metrics.base import Metric, MetricSpec, Scored
+from benchbuilder.core.stats.weighted import Statistic, float_array, safe_ratio, statistic_of_sums
+from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
 
 
 class ClusterMeanSpec(MetricSpec):
@@ -18,7 +18,7 @@ class ClusterMeanSpec(MetricSpec):
     missing: Literal["zero", "left_out"]
 
 
-class ClusterMean(Metric):
+class ClusterMeanMetric(Metric):
     """The mean over facts of the mean over the items of a fact: a fact with many items weighs no more than another."""
 
     kind: ClassVar[str] = "cluster_mean"
@@ -27,17 +27,17 @@ class ClusterMean(Metric):
 
     spec: ClusterMeanSpec
 
-    def statistics(self, scored: Sequence[Scored]) -> Mapping[str, Statistic]:
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
         """The mean of the facts' means."""
         none = 0.0 if self.spec.missing == "zero" else None
-        values = numbers([none if one.score.value is None else one.score.value for one in scored])
+        values = float_array([none if one.score.value is None else one.score.value for one in scores])
         present = ~np.isnan(values)
-        facts = [one.fact for one, there in zip(scored, present, strict=True) if there]
+        facts = [one.fact for one, there in zip(scores, present, strict=True) if there]
         sizes = Counter(facts)
         weights = np.array([1 / sizes[fact] for fact in facts], np.float64)
         return {
-            "mean": of_sums(
-                [weights, weights * values[present]], lambda sums: ratio(sums[:, 1], sums[:, 0]), present,
+            "mean": statistic_of_sums(
+                [weights, weights * values[present]], lambda sums: safe_ratio(sums[:, 1], sums[:, 0]), present,
                 "no answer has a score",
             )
         }  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
-from benchbuilder.core.stats.weighted import Statistic, of_mean
-from benchbuilder.evaluation.metrics.base import Metric, MetricSpec, Scored
+from benchbuilder.core.stats.weighted import Statistic, mean_statistic
+from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
 
 
 class MeanSpec(MetricSpec):
@@ -15,7 +15,7 @@ class MeanSpec(MetricSpec):
     missing: Literal["zero", "left_out"]
 
 
-class Mean(Metric):
+class MeanMetric(Metric):
     """The mean; of scores that are 0 or 1 this is the accuracy."""
 
     kind: ClassVar[str] = "mean"
@@ -24,12 +24,12 @@ class Mean(Metric):
 
     spec: MeanSpec
 
-    def statistics(self, scored: Sequence[Scored]) -> Mapping[str, Statistic]:
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
         """The mean of all."""
-        return {"mean": of_mean(values_of(scored, self.spec.missing), "no answer has a score")}
+        return {"mean": mean_statistic(score_values(scores, self.spec.missing), "no answer has a score")}
 
 
-def values_of(scored: Sequence[Scored], missing: Literal["zero", "left_out"]) -> list[float | None]:
+def score_values(scores: Sequence[ClusteredScore], missing: Literal["zero", "left_out"]) -> list[float | None]:
     """The values, with 0 or None where there is none."""
     none = 0.0 if missing == "zero" else None
-    return [none if one.score.value is None else one.score.value for one in scored]
+    return [none if one.score.value is None else one.score.value for one in scores]

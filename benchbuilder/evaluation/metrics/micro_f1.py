@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.weighted import Statistic, of_sums, ratio
-from benchbuilder.evaluation.metrics.base import Metric, MetricSpec, Scored
+from benchbuilder.core.stats.weighted import Statistic, safe_ratio, statistic_of_sums
+from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
 
 
-class MicroF1(Metric):
+class MicroF1Metric(Metric):
     """Sums over all answers what is both given and wanted, what is given and what is wanted, and divides the sums.
 
     These are the three `counts` of each score. An answer without counts (refused) gave nothing, but what was wanted
@@ -23,21 +23,21 @@ class MicroF1(Metric):
     spec_class: ClassVar[type[MetricSpec]] = MetricSpec
     figures: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
 
-    def statistics(self, scored: Sequence[Scored]) -> Mapping[str, Statistic]:
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
         """The three figures; DataError if a score has no three counts."""
-        for one in scored:
+        for one in scores:
             if len(one.score.counts) != 3:
                 raise DataError(
                     f"a score of the aspect {self.spec.aspect!r} has no counts", where=one.score.id,
                     why="micro_f1 sums how many are both given and wanted, given, and wanted",
                     next="use a scorer that counts, or another metric: evaluation.metrics",
                 )  # fmt: skip
-        present = np.ones(len(scored), np.bool_)
-        columns = [np.array([one.score.counts[place] for one in scored], np.float64) for place in range(3)]
+        present = np.ones(len(scores), np.bool_)
+        columns = [np.array([one.score.counts[place] for one in scores], np.float64) for place in range(3)]
 
         def statistic(above: int, *below: int) -> Statistic:
-            return of_sums(
-                columns, lambda sums: ratio(len(below) * sums[:, above], sums[:, list(below)].sum(axis=1)), present,
+            return statistic_of_sums(
+                columns, lambda sums: safe_ratio(len(below) * sums[:, above], sums[:, list(below)].sum(axis=1)), present,
                 "nothing is given or wanted",
             )  # fmt: skip
 

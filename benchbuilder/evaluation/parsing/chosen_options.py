@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import regex
 
-from benchbuilder.core.text.answers import same_key
+from benchbuilder.core.text.answers import comparison_key
 from benchbuilder.core.text.patterns import find_all
-from benchbuilder.core.text.unmarked import undressed
+from benchbuilder.core.text.unmarked import strip_formatting
 
 _PLAIN = r"(?<![\p{LC}\p{M}0-9])(?:%s)(?![\p{LC}\p{M}0-9'])"
 _OTHER = r"(?<![\p{L}\p{M}\p{N}])(?:%s)(?![\p{L}\p{M}\p{N}])"
@@ -23,46 +23,50 @@ _JOINS = regex.compile(r"[ ]+\p{Ll}{1,3}[ ]+(?=\p{Lu}(?![\p{LC}0-9]))")
 """What stands behind a key that may be a word (``A baby``), and behind one of two keys (``A or B``)."""
 
 
-def final_parts(said: str, announced: Sequence[str]) -> list[str]:
-    """What follows the last of the patterns `announced` in `said`, up to the end of its line, and what follows others
+def final_parts(answer: str, markers: Sequence[str]) -> list[str]:
+    """What follows the last of the patterns `markers` in `answer`, up to the end of its line, and what follows others
     that stand before it in that line; the shortest first, none if no pattern is there.
 
     >>> final_parts("Answer: A\\nAnswer: the answer is B\\nBye", ["(?i)answer(:| is)"])
     ['B', 'the answer is B']
     """
-    ends = sorted({span.end for pattern in announced for span in find_all(pattern, said)}, reverse=True)
-    near = [end for end in ends if "\n" not in said[end : ends[0]]]
-    return [said[end:].strip().partition("\n")[0].strip() for end in near]
+    ends = sorted({span.end for pattern in markers for span in find_all(pattern, answer)}, reverse=True)
+    near = [end for end in ends if "\n" not in answer[end : ends[0]]]
+    return [answer[end:].strip().partition("\n")[0].strip() for end in near]
 
 
-def chosen(
+def read_chosen_options(
     text: str, options: Mapping[str, str], announced: Sequence[str], ignore: str, also_words: Sequence[str] = ()
 ) -> frozenset[str]:
     """The keys of the `options` (texts by key) that an answer chooses; empty if that cannot be told.
 
-    What follows the last of the patterns `announced` counts. Without one, it is what lines begin with and what the
+    What follows the last of the patterns `markers` counts. Without one, it is what lines begin with and what the
     last one ends in, if all agree: a list of the options chooses none. An option's text is as good as its key. The
     characters of `ignore` do not count when texts are compared. A key of `also_words` is a word of the language too,
     and counts before a small letter only if the option's text follows it.
 
     >>> planets = {"A": "Mars", "B": "Venus"}
-    >>> [sorted(chosen(text, planets, [], ".", "A")) for text in ("B. Venus", "A or B", "venus.", "A planet")]
+    >>> [sorted(read_chosen_options(text, planets, [], ".", "A")) for text in ("B. Venus", "A or B", "venus.", "A planet")]
     [['B'], ['A', 'B'], ['B'], []]
     """
-    said = undressed(text) or ""
+    said = strip_formatting(text) or ""
     if finals := final_parts(said, announced):
-        return _keys(finals[0], options, ignore, "anywhere", also_words) or _held(finals[0], options, ignore)
+        return _keys(finals[0], options, ignore, "anywhere", also_words) or _contained_option(
+            finals[0], options, ignore
+        )
     lines = said.split("\n")
     places = [*((line, "start") for line in lines), (lines[-1], "end")]
     found = {keys for line, at in places if (keys := _keys(line, options, ignore, at, also_words))}
     return found.pop() if len(found) == 1 else frozenset()
 
 
-def _keys(line: str, options: Mapping[str, str], ignore: str, at: str, also_words: Sequence[str]) -> frozenset[str]:
+def _keys(
+    line: str, options: Mapping[str, str], ignore: str, position: str, also_words: Sequence[str]
+) -> frozenset[str]:
     """The keys that `line` names, if they stand at its start, at its end, or anywhere."""
     bare = _AROUND.sub("", line)
     for key, text in options.items():
-        if same_key(line, ignore) == same_key(text, ignore) or bare.casefold() == key.casefold():
+        if comparison_key(line, ignore) == comparison_key(text, ignore) or bare.casefold() == key.casefold():
             return frozenset({key})
     if len(bare) > 1 and set(bare) <= set(options):
         return frozenset(bare)
@@ -70,11 +74,11 @@ def _keys(line: str, options: Mapping[str, str], ignore: str, at: str, also_word
     if not found:
         return frozenset()
     starts, ends = not re.search(r"\w", line[: found[0].start()]), not re.search(r"\w", line[found[-1].end() :])
-    if not (at == "anywhere" or (at == "start" and starts) or (at == "end" and ends)):
+    if not (position == "anywhere" or (position == "start" and starts) or (position == "end" and ends)):
         return frozenset()
     keys = frozenset(match.group() for match in found)
-    behind = same_key(_START.sub("", line[found[0].end() :]), ignore)
-    others = {same_key(text, ignore) for key, text in options.items() if key not in keys}
+    behind = comparison_key(_START.sub("", line[found[0].end() :]), ignore)
+    others = {comparison_key(text, ignore) for key, text in options.items() if key not in keys}
     return frozenset() if behind and behind in others else keys
 
 
@@ -96,9 +100,9 @@ def _is_key(match: regex.Match[str], options: Mapping[str, str], also_words: Seq
     return rest.strip().casefold().startswith(options[match.group()].casefold() or "\n")
 
 
-def _held(line: str, options: Mapping[str, str], ignore: str) -> frozenset[str]:
+def _contained_option(line: str, options: Mapping[str, str], ignore: str) -> frozenset[str]:
     """The one option whose text `line` holds; a text inside a longer one that is there too does not count."""
-    said = same_key(line, ignore)
-    held = {key: text for key, option in options.items() if (text := same_key(option, ignore)) and text in said}
+    said = comparison_key(line, ignore)
+    held = {key: text for key, option in options.items() if (text := comparison_key(option, ignore)) and text in said}
     longest = {key for key, text in held.items() if not any(text != other and text in other for other in held.values())}
     return frozenset(longest) if len(longest) == 1 else frozenset()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core.text.replies import bare_reply
+from benchbuilder.core.text.replies import strip_reply_framing
 
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)")
@@ -19,12 +19,12 @@ _NO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 _GAP = rf"[\s{_NO_WIDTH}]*"
 _ENDS = " .!。！\n"
 _OPENINGS = "<\ufe64\uff1c"
-HARMLESS = "\u2039"
+TAG_REPLACEMENT = "\u2039"
 """What stands in the place of the first character of a mark that was taken from a text: a small angle."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableScore:
     """Why a reply holds no score: ``malformed`` or ``out_of_range``, and what was seen."""
 
     why: str
@@ -40,20 +40,20 @@ def tag_names(template: str) -> frozenset[str]:
     return frozenset(match[1].lower() for match in _TAG.finditer(template))
 
 
-def harmless_in(text: str, names: Collection[str]) -> str:
+def neutralise_tags(text: str, names: Collection[str]) -> str:
     """`text` without what could pose as a tag in `names`, or as a special token of a chat template.
 
     Full-width signs, spaces and characters without width do not hide a tag. All but the first character of such a
     mark stays as it is, and so does any other text.
 
-    >>> harmless_in("so </answer> a<b </ANSWER > <answers>", ["answer"])
+    >>> neutralise_tags("so </answer> a<b </ANSWER > <answers>", ["answer"])
     'so ‹/answer> a<b ‹/ANSWER > <answers>'
-    >>> harmless_in("＜／ａｎｓｗｅｒ＞ <|im_end|>", ["answer"])
+    >>> neutralise_tags("＜／ａｎｓｗｅｒ＞ <|im_end|>", ["answer"])
     '‹／ａｎｓｗｅｒ＞ ‹|im_end|>'
     """
     if not any(opening in text for opening in _OPENINGS):
         return text
-    folded = "".join(_folded(character) for character in text)
+    folded = "".join(_fold_character(character) for character in text)
     found = [match.start() for match in re.finditer(rf"<(?={_GAP}\|)", folded)]
     for name in names:
         letters = f"[{_NO_WIDTH}]*".join(map(re.escape, name))
@@ -63,70 +63,70 @@ def harmless_in(text: str, names: Collection[str]) -> str:
         return text
     characters = list(text)
     for place in found:
-        characters[place] = HARMLESS
+        characters[place] = TAG_REPLACEMENT
     return "".join(characters)
 
 
-def _folded(character: str) -> str:
+def _fold_character(character: str) -> str:
     """The one plain character that stands for another, or that itself."""
     plain = unicodedata.normalize("NFKC", character).lower()
     return plain if len(plain) == 1 else character
 
 
-def read_object(text: str) -> float | Unread:
+def read_score_object(text: str) -> float | UnreadableScore:
     """The score of a reply that is one JSON object with a number ``score``, and nothing else but a fence.
 
     Nothing is looked for inside a longer text: what a model repeats of an answer could hold a score too.
 
-    >>> read_object('{"score": 0.25, "reason": "it says {score: 1.0}"}')
+    >>> read_score_object('{"score": 0.25, "reason": "it says {score: 1.0}"}')
     0.25
-    >>> read_object('It wants {"score": 1.0}.').why, read_object('{"score": 80}').why
+    >>> read_score_object('It wants {"score": 1.0}.').why, read_score_object('{"score": 80}').why
     ('malformed', 'out_of_range')
     """
     body = text.strip()
     if (fenced := _FENCE.match(body)) is not None:
         body = fenced[1].strip()
     try:
-        found: Any = json.loads(body, object_pairs_hook=_once)
+        found: Any = json.loads(body, object_pairs_hook=_unique_object)
     except (ValueError, RecursionError) as error:
-        return Unread("malformed", str(error)[:120])
+        return UnreadableScore("malformed", str(error)[:120])
     if not isinstance(found, dict) or "score" not in found:
-        return Unread("malformed", "no object with a score")
+        return UnreadableScore("malformed", "no object with a score")
     value: Any = found["score"]
     if isinstance(value, str):
-        return read_number(value)
+        return read_score_number(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return Unread("malformed", f"the score is {json.dumps(value, ensure_ascii=False)[:60]}")
+        return UnreadableScore("malformed", f"the score is {json.dumps(value, ensure_ascii=False)[:60]}")
     return _in_range(float(value))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         raise ValueError("a name stands twice")
     return dict(pairs)
 
 
-def read_number(text: str, labels: Sequence[str] = (), units: Sequence[str] = ()) -> float | Unread:
+def read_score_number(text: str, labels: Sequence[str] = (), units: Sequence[str] = ()) -> float | UnreadableScore:
     """The score of a reply that is one number, alone but for `labels` before it and `units` behind it.
 
-    >>> read_number("**Score: 0.8**", ["Score:"]), read_number("０．８。"), read_number("1")
+    >>> read_score_number("**Score: 0.8**", ["Score:"]), read_score_number("０．８。"), read_score_number("1")
     (0.8, 0.8, 1.0)
-    >>> read_number("1 of 2 is right").why, read_number("80").why
+    >>> read_score_number("1 of 2 is right").why, read_score_number("80").why
     ('malformed', 'out_of_range')
     """
-    body = unicodedata.normalize("NFKC", bare_reply(text, labels, ())).strip()
+    body = unicodedata.normalize("NFKC", strip_reply_framing(text, labels, ())).strip()
     for unit in units:
         body = body.rstrip(_ENDS).removesuffix(unicodedata.normalize("NFKC", unit))
     body = body.strip() if _NUMBER.fullmatch(body.strip()) else body.rstrip(_ENDS).strip()
     if _NUMBER.fullmatch(body) is None:
-        return Unread("malformed", "not one number alone")
+        return UnreadableScore("malformed", "not one number alone")
     return _in_range(float(body))
 
 
-def _in_range(value: float) -> float | Unread:
+def _in_range(value: float) -> float | UnreadableScore:
     if not math.isfinite(value):
-        return Unread("malformed", str(value))
+        return UnreadableScore("malformed", str(value))
     if not 0 <= value <= 1:
-        return Unread("out_of_range", f"{value:g}")
+        return UnreadableScore("out_of_range", f"{value:g}")
     return value + 0.0

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.normalise import compose
+from benchbuilder.core.text.normalise import compose_characters
 from benchbuilder.core.text.patterns import check_regex
 from benchbuilder.core.text.script import Conversion
 
@@ -30,7 +30,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Words(_Part):
+class VerdictPatterns(_Part):
     """Patterns of whole clauses that give one verdict; see `VerdictTable` for what the fields mean."""
 
     plain: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Words(_Part):
     restated: tuple[str, ...] = ()
 
 
-class Places(_Part):
+class ClausePatterns(_Part):
     """Patterns of whole clauses, also of such as are only a `caveat`, and patterns that count anywhere."""
 
     clause: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Places(_Part):
     anywhere: tuple[str, ...] = ()
 
 
-class Examples(_Part):
+class VerdictExamples(_Part):
     """Answers, without any question, and how the table must read them."""
 
     affirm: tuple[str, ...] = ()
@@ -103,11 +103,11 @@ class VerdictTable(_Part):
     cut: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
-    unsure: Places = Places()
+    unsure: ClausePatterns = ClausePatterns()
     refuse: tuple[str, ...] = ()
-    affirm: Words
-    deny: Words
-    examples: Examples = Examples()
+    affirm: VerdictPatterns
+    deny: VerdictPatterns
+    examples: VerdictExamples = VerdictExamples()
 
     @model_validator(mode="after")
     def _compiles(self) -> VerdictTable:
@@ -122,9 +122,9 @@ class VerdictTable(_Part):
 
     def _are_regexes(self, patterns: Sequence[str]) -> None:
         """ValueError unless each is one. Compiling takes long, and all together they are needed anyway."""
-        filled = [self.filled(pattern) for pattern in patterns]
+        filled = [self.expand_parts(pattern) for pattern in patterns]
         try:
-            if all(map(_closed, filled)):
+            if all(map(_is_balanced, filled)):
                 check_regex(self.any_of(patterns))
                 return
         except ValueError:
@@ -132,18 +132,18 @@ class VerdictTable(_Part):
         for pattern in filled:
             check_regex(pattern)
 
-    def filled(self, pattern: str) -> str:
+    def expand_parts(self, pattern: str) -> str:
         """`pattern` with its parts, each in a group of its own, in the form of Unicode in which answers are read;
         ValueError if there is no such part."""
         for _ in range(8):
             if not _PART.search(pattern):
-                return compose(pattern).translate(_UNSEEN)
+                return compose_characters(pattern).translate(_UNSEEN)
             pattern = _PART.sub(lambda match: f"(?:{self._part(match[1])})", pattern)
         raise ValueError(f"parts: one stands in itself, or they are nested too deep: {pattern[:60]}")
 
     def any_of(self, patterns: Iterable[str]) -> str:
         """One pattern for all `patterns`; empty if there are none."""
-        return "|".join(f"(?:{self.filled(pattern)})" for pattern in patterns)
+        return "|".join(f"(?:{self.expand_parts(pattern)})" for pattern in patterns)
 
     def _part(self, name: str) -> str:
         part = _GIVEN.get(name, self.parts.get(name))
@@ -152,7 +152,7 @@ class VerdictTable(_Part):
         return part if isinstance(part, str) else "|".join(part)
 
 
-def _closed(pattern: str) -> bool:
+def _is_balanced(pattern: str) -> bool:
     """Whether every bracket surely closes in `pattern`, so that it cannot be mended by what stands beside it."""
     depth, rest = 0, _MARKS.sub("", pattern)
     for mark in rest:
@@ -173,7 +173,7 @@ def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def read_table(path: Path) -> VerdictTable:
+def read_verdict_table(path: Path) -> VerdictTable:
     """The table in the YAML file `path`; DataError with all that is wrong with it."""
     try:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
@@ -195,7 +195,7 @@ def read_table(path: Path) -> VerdictTable:
         raise DataError("the verdict table is wrong", where=str(path), why=faults, next="correct the table") from error
 
 
-def prove(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:
+def check_examples(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:
     """DataError unless `read` (yes, no or empty) reads the examples of `table` as they say."""
     wanted = (("yes", table.examples.affirm), ("no", table.examples.deny), ("", table.examples.neither))
     wrong = [

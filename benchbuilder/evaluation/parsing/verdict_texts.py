@@ -18,17 +18,17 @@ _AROUND = " '\"“”‘’\n"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause without what opens it; `at` where it stands, in which `sentence`, behind a word that takes back what was
-    said (`turned`), and at the start of a sentence that `asks`."""
+    """A clause without what opens it; `position` where it stands, in which `sentence_number`, behind a word that takes back what was
+    said (`is_retraction`), and at the start of a sentence that `asks`."""
 
     text: str
-    at: int
+    position: int
     sentence: int
-    turned: bool
+    is_retraction: bool
     asks: bool = False
 
 
-def joined(tables: Sequence[VerdictTable], *names: str) -> str:
+def joined_pattern(tables: Sequence[VerdictTable], *names: str) -> str:
     """One pattern for what all `tables` say under the dotted `names`; empty if they say nothing."""
     found: list[str] = []
     for table in tables:
@@ -56,34 +56,34 @@ class VerdictTexts:
             re.compile(f"{re.escape(o)}([^{re.escape(o)}{re.escape(c)}]{{0,400}}){re.escape(c)}")
             for o, c in dict.fromkeys(pair for table in tables for pair in table.quotes)
         ]
-        self._turns = joined(tables, "turns")
-        self._openers = "|".join(filter(None, (joined(tables, "openers"), self._turns, f"{QUESTION}+")))
-        self._cut, self._ignore = joined(tables, "cut"), joined(tables, "ignore")
+        self._turns = joined_pattern(tables, "turns")
+        self._openers = "|".join(filter(None, (joined_pattern(tables, "openers"), self._turns, f"{QUESTION}+")))
+        self._cut, self._ignore = joined_pattern(tables, "cut"), joined_pattern(tables, "ignore")
 
-    def converted(self, text: str) -> str:
+    def convert_script(self, text: str) -> str:
         """`text` in the scripts of the tables."""
         for table in self._tables:
             text = convert_script(text, table.script) if table.script is not None else text
         return text
 
-    def bare(self, text: str) -> str:
+    def strip_marks(self, text: str) -> str:
         """`text` without the marks at its ends."""
         return text.strip("".join(self._ends) + " ")
 
-    def answered(self, text: str) -> str:
+    def first_speaker(self, text: str) -> str:
         """`text` up to where another speaker begins, with a JSON object in it replaced by the value that counts."""
         spans = find_all(self._cut, text) if self._cut else []
         return self._field(text[: spans[0].start] if spans else text)
 
-    def sentence(self, text: str, at: int) -> int:
-        """The number of the sentence that holds the position `at`."""
-        return sum(1 for match in self._cuts.finditer(text, 0, at) if match.group() in self._ends)
+    def sentence_number(self, text: str, position: int) -> int:
+        """The number of the sentence that holds the position `position`."""
+        return sum(1 for match in self._cuts.finditer(text, 0, position) if match.group() in self._ends)
 
     def _field(self, text: str) -> str:
         """`text` with a JSON object in it replaced by the value that is the answer."""
         for at in (match.start() for match in re.finditer(r"\{", text[:20_000])):
             try:
-                data, end = json.JSONDecoder(object_pairs_hook=_unambiguous).raw_decode(text, at)
+                data, end = json.JSONDecoder(object_pairs_hook=_unique_object).raw_decode(text, at)
             except (ValueError, RecursionError):
                 continue
             found = next(_values(data, self._fields), None)
@@ -91,12 +91,12 @@ class VerdictTexts:
             return f"{text[:at]}\n{said if isinstance(said, str) else ''}\n{text[end:]}"
         return text
 
-    def masked(self, text: str, masks: Sequence[tuple[str, str]]) -> str:
+    def mask_quotes(self, text: str, masks: Sequence[tuple[str, str]]) -> str:
         """`text` with signs, as long as what they stand for, for the question, its claim and quotations of others."""
         for words, sign in masks:
             text = text.replace(words, sign * len(words))
         for pattern in self._quotes:
-            text = pattern.sub(_unquoted, text)
+            text = pattern.sub(_replace_quote, text)
         if self._ignore:
             for span in reversed(find_all(self._ignore, text)):
                 text = text[: span.start] + OTHER * (span.end - span.start) + text[span.end :]
@@ -115,12 +115,12 @@ class VerdictTexts:
                 yield from held
                 sentence, held = sentence + 1, []
 
-    def _clause(self, text: str, at: int, sentence: int) -> Clause:
+    def _clause(self, text: str, position: int, sentence: int) -> Clause:
         text = " ".join(text.strip(_AROUND).split())
         if not text or len(text) > self._longest:
-            return Clause("", at, sentence, turned=False)
+            return Clause("", position, sentence, is_retraction=False)
         turned = bool(self._turns and find_all(rf"\A(?:(?:{self._openers})\s*)*?(?:{self._turns})", text))
-        return Clause(replace_all(rf"\A(?:(?:{self._openers})\s*)+", "", text), at, sentence, turned)
+        return Clause(replace_all(rf"\A(?:(?:{self._openers})\s*)+", "", text), position, sentence, turned)
 
 
 def _values(data: Any, fields: Sequence[str]) -> Iterator[Any]:
@@ -136,13 +136,13 @@ def _values(data: Any, fields: Sequence[str]) -> Iterator[Any]:
             yield from _values(item, fields)
 
 
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a name stands twice")
     return dict(pairs)
 
 
-def _unquoted(match: re.Match[str]) -> str:
+def _replace_quote(match: re.Match[str]) -> str:
     """A quotation without its marks if it is short or signs only, else a sign for it; as long as it was."""
     inner = match[1]
     signs = inner and not set(inner) - {CLAIM, CONTRARY, QUESTION}

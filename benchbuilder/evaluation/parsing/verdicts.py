@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.lengths import cut
-from benchbuilder.core.text.patterns import find_all, groups, replace_all
-from benchbuilder.core.text.unmarked import undressed
+from benchbuilder.core.text.lengths import truncate_code_points
+from benchbuilder.core.text.patterns import find_all, match_groups, replace_all
+from benchbuilder.core.text.unmarked import strip_formatting
 from benchbuilder.evaluation.parsing.verdict_tables import (
     CLAIM,
     CONTRARY,
@@ -21,13 +21,13 @@ from benchbuilder.evaluation.parsing.verdict_tables import (
     QUESTION,
     TRUE,
     VerdictTable,
-    prove,
-    read_table,
+    check_examples,
+    read_verdict_table,
 )
-from benchbuilder.evaluation.parsing.verdict_texts import Clause, VerdictTexts, joined
+from benchbuilder.evaluation.parsing.verdict_texts import Clause, VerdictTexts, joined_pattern
 
 Verdict = Literal["yes", "no", ""]
-Why = Literal["", "empty", "reasoning", "silent", "undecided", "contradiction", "refusal", "runaway"]
+UnreadReason = Literal["", "empty", "reasoning", "silent", "undecided", "contradiction", "refusal", "runaway"]
 """Why there is no verdict: no text; reasoning without an end; none was given; it was left open; two that cannot both
 hold; a refusal; a pattern ran out of time."""
 
@@ -44,7 +44,7 @@ _SHOWN = {CLAIM: "[claim]", CONTRARY: "[contrary]", QUESTION: "[question]", TRUE
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class YesNoQuestion:
     """What was asked: the question, and, where they are known, the statement it asks about and one that denies it."""
 
     question: str = ""
@@ -52,29 +52,29 @@ class Asked:
     contrary: str = ""
 
 
-_NOTHING_KNOWN = Asked()
+_NOTHING_KNOWN = YesNoQuestion()
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What an answer says; `why` it says nothing; `words` it was read from; all verdicts `seen`, in order."""
+class VerdictReading:
+    """What an answer says; `why` it says nothing; `words` it was read from; all verdicts `verdicts`, in order."""
 
     verdict: Verdict
-    why: Why = ""
+    why: UnreadReason = ""
     words: str = ""
-    seen: tuple[str, ...] = ()
+    verdicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _FoundVerdict:
     says: _Says
     words: str
-    at: int
+    position: int
     sentence: int
-    turned: bool = False
+    is_retraction: bool = False
     kind: str = "plain"
 
-    def against(self, other: _Mark) -> bool:
+    def contradicts(self, other: _FoundVerdict) -> bool:
         return {self.says, other.says} == {"yes", "no"}
 
 
@@ -94,94 +94,97 @@ class VerdictReader:
     def __init__(self, tables: Sequence[VerdictTable]) -> None:
         self._tables = tables
         self._texts = VerdictTexts(tables)
-        self._unsure, self._caveat = _each(tables, "unsure.clause"), _each(tables, "unsure.caveat")
-        self._unsure_anywhere, self._refuse = joined(tables, "unsure.anywhere"), joined(tables, "refuse")
+        self._unsure, self._caveat = _table_patterns(tables, "unsure.clause"), _table_patterns(tables, "unsure.caveat")
+        self._unsure_anywhere, self._refuse = (
+            joined_pattern(tables, "unsure.anywhere"),
+            joined_pattern(tables, "refuse"),
+        )
         self._rules = {
-            (says, kind): _each(tables, f"{group}.{kind}")
+            (says, kind): _table_patterns(tables, f"{group}.{kind}")
             for kind in ("echo", *_CLASSES)
             for says, group in (("no", "deny"), ("yes", "affirm"))
         }
         # one look by each table tells that a clause is no verdict, as most are not
         self._any = tuple(map(_any_verdict, tables))
 
-    def read(self, answer: str, asked: Asked = _NOTHING_KNOWN) -> Reading:
-        """What `answer` says to the question of `asked`. Without a claim only the question's own tail tells it."""
+    def read(self, answer: str, yes_no_question: YesNoQuestion = _NOTHING_KNOWN) -> VerdictReading:
+        """What `answer` says to the question of `yes_no_question`. Without a claim only the question's own tail tells it."""
         try:
-            return self._read(answer, asked)
+            return self._read(answer, yes_no_question)
         except DataError:  # a pattern without end, in one answer of thousands
-            return Reading("", "runaway")
+            return VerdictReading("", "runaway")
 
-    def _read(self, answer: str, asked: Asked) -> Reading:
-        said = undressed(answer)
+    def _read(self, answer: str, yes_no_question: YesNoQuestion) -> VerdictReading:
+        said = strip_formatting(answer)
         if said is None:
-            return Reading("", "reasoning")
-        said = self._texts.converted(said.casefold())
+            return VerdictReading("", "reasoning")
+        said = self._texts.convert_script(said.casefold())
         if not said:
-            return Reading("", "empty")
-        question = self._question(asked)
-        said = self._texts.masked(self._texts.answered(said), question.masks)
-        marks = sorted(self._marks(said, question), key=lambda mark: mark.at)
+            return VerdictReading("", "empty")
+        question = self._question(yes_no_question)
+        said = self._texts.mask_quotes(self._texts.first_speaker(said), question.masks)
+        marks = sorted(self._marks(said, question), key=lambda mark: mark.position)
         if not marks and self._refuse and find_all(self._refuse, said):
-            return Reading("", "refusal", words=_shown(cut(said, 80)))
-        return _decided(marks)
+            return VerdictReading("", "refusal", words=_excerpt(truncate_code_points(said, 80)))
+        return _final_reading(marks)
 
-    def _question(self, asked: Asked) -> _Question:
+    def _question(self, yes_no_question: YesNoQuestion) -> _Question:
         question, claim, contrary = (
-            self._texts.bare(self._texts.converted((undressed(text) or "").casefold()))
-            for text in (asked.question, asked.claim, asked.contrary)
+            self._texts.strip_marks(self._texts.convert_script((strip_formatting(text) or "").casefold()))
+            for text in (yes_no_question.question, yes_no_question.claim, yes_no_question.contrary)
         )
         bare = question
         for table in self._tables:
-            bare = replace_all(f"(?:{table.filled(table.tail)})\\Z", "", bare).strip() if table.tail else bare
-            bare = replace_all(f"\\A(?:{table.filled(table.head)})", "", bare).strip() if table.head else bare
+            bare = replace_all(f"(?:{table.expand_parts(table.tail)})\\Z", "", bare).strip() if table.tail else bare
+            bare = replace_all(f"\\A(?:{table.expand_parts(table.head)})", "", bare).strip() if table.head else bare
         found = {contrary: CONTRARY, claim: CLAIM, bare: CLAIM, question: QUESTION}  # the later one counts
-        telling = [(text, sign) for text, sign in found.items() if len(text) >= _LEAST and not self._tells(text)]
+        telling = [(text, sign) for text, sign in found.items() if len(text) >= _LEAST and not self._is_verdict(text)]
         masks = sorted(telling, key=lambda mask: -len(mask[0]))
         negated, evaluates = self._asks_for("negated", bare), self._asks_for("evaluates", claim or bare)
         return _Question(tuple(masks), question, negated, evaluates)
 
     @staticmethod
     def _fits(patterns: Iterable[str], text: str) -> bool:
-        return any(groups(pattern, text) is not None for pattern in patterns)
+        return any(match_groups(pattern, text) is not None for pattern in patterns)
 
-    def _tells(self, text: str) -> bool:
+    def _is_verdict(self, text: str) -> bool:
         """Whether `text` is a verdict itself."""
         return text in (TRUE, FALSE) or self._fits(self._any, text)
 
     def _asks_for(self, field: str, text: str) -> bool:
         """Whether the pattern `field` of a table is found in `text`."""
-        patterns = [table.filled(getattr(table, field)) for table in self._tables if getattr(table, field)]
+        patterns = [table.expand_parts(getattr(table, field)) for table in self._tables if getattr(table, field)]
         return any(find_all(pattern, text) for pattern in patterns)
 
-    def _marks(self, text: str, question: _Question) -> Iterator[_Mark]:
+    def _marks(self, text: str, question: _Question) -> Iterator[_FoundVerdict]:
         turned = False
         sentence = -1
         for clause in self._texts.clauses(text):
-            turned = clause.turned or (turned and clause.sentence == sentence)
+            turned = clause.is_retraction or (turned and clause.sentence == sentence)
             sentence = clause.sentence
-            if clause.text and self._tells(clause.text):
+            if clause.text and self._is_verdict(clause.text):
                 mark = self._mark(clause, question, turned)
                 if mark is not None:
                     yield mark
                     turned = False
         if self._unsure_anywhere:
             for span in find_all(self._unsure_anywhere, text):
-                sentence = self._texts.sentence(text, span.start)
-                yield _Mark("unsure", _shown(span.of(text)), span.end, sentence)
+                sentence = self._texts.sentence_number(text, span.start)
+                yield _FoundVerdict("unsure", _excerpt(span.slice_of(text)), span.end, sentence)
 
-    def _mark(self, clause: Clause, question: _Question, turned: bool) -> _Mark | None:
+    def _mark(self, clause: Clause, question: _Question, turned: bool) -> _FoundVerdict | None:
         """The verdict of a clause that holds one, if it is one of this question."""
 
-        def mark(says: _Says, kind: str = "plain") -> _Mark:
+        def mark(says: _Says, kind: str = "plain") -> _FoundVerdict:
             if CONTRARY in clause.text:
                 says = _OTHER_WAY[says]
             kind = "weak" if clause.asks else kind
-            return _Mark(says, _shown(clause.text), clause.at, clause.sentence, turned, kind)
+            return _FoundVerdict(says, _excerpt(clause.text), clause.position, clause.sentence, turned, kind)
 
         if clause.text in (TRUE, FALSE):
             return mark("yes" if clause.text == TRUE else "no")
         for says in _SIDES:
-            echoes = (groups(pattern, clause.text) for pattern in self._rules[says, "echo"])
+            echoes = (match_groups(pattern, clause.text) for pattern in self._rules[says, "echo"])
             found = next(filter(None, echoes), None)
             if found and any(word and word in question.text for word in found.values()):
                 return mark("unsure" if question.negated else says)
@@ -197,52 +200,52 @@ class VerdictReader:
         return None
 
 
-def _each(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...]:
+def _table_patterns(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...]:
     """The pattern of each table that has one: it was compiled for the proof of that table already."""
-    return tuple(filter(None, (joined([table], name) for table in tables)))
+    return tuple(filter(None, (joined_pattern([table], name) for table in tables)))
 
 
 def _any_verdict(table: VerdictTable) -> str:
     """One pattern for every clause that is a verdict by `table`."""
     said = [f"{group}.{kind}" for kind in ("echo", *_CLASSES) for group in _GROUPS]
-    known = filter(None, (joined([table], name) for name in ("unsure.clause", "unsure.caveat", *said)))
+    known = filter(None, (joined_pattern([table], name) for name in ("unsure.clause", "unsure.caveat", *said)))
     return "|".join(f"(?:{pattern.replace('(?P<echo>', '(?:')})" for pattern in known) or _NEVER
 
 
-def _decided(marks: Sequence[_Mark]) -> Reading:
+def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
     """The reading that the `marks` of an answer, in order, amount to."""
     if not marks:
-        return Reading("", "silent")
+        return VerdictReading("", "silent")
     seen = tuple(mark.says for mark in marks)
     tiers = (("weak", "restated", "caveat"), ("restated", "caveat"), ())
     spoken = next(found for lower in tiers if (found := [mark for mark in marks if mark.kind not in lower]))
     last = spoken[-1]
     weak = last.kind in ("weak", "restated")
-    clash = next((mark for mark in spoken if mark.against(last)), None) if weak else _clash(spoken)
+    clash = next((mark for mark in spoken if mark.contradicts(last)), None) if weak else _contradicted_mark(spoken)
     for mark in marks:
         lower = mark.kind == "restated" or (mark.kind == "weak" and mark.sentence == last.sentence)
-        if lower and mark.at > last.at and mark.against(last) and not mark.turned:
+        if lower and mark.position > last.position and mark.contradicts(last) and not mark.is_retraction:
             clash = mark
-        elif mark.kind == "caveat" and mark.sentence == last.sentence and mark.at > last.at:
+        elif mark.kind == "caveat" and mark.sentence == last.sentence and mark.position > last.position:
             last = mark
     if last.says == "unsure":
-        return Reading("", "undecided", last.words, seen)
+        return VerdictReading("", "undecided", last.words, seen)
     if clash is not None:
-        return Reading("", "contradiction", f"{clash.words} / {last.words}", seen)
-    return Reading(last.says, "", last.words, seen)
+        return VerdictReading("", "contradiction", f"{clash.words} / {last.words}", seen)
+    return VerdictReading(last.says, "", last.words, seen)
 
 
-def _clash(marks: Sequence[_Mark]) -> _Mark | None:
+def _contradicted_mark(marks: Sequence[_FoundVerdict]) -> _FoundVerdict | None:
     """A verdict of the last one's sentence that it contradicts without a word that takes back what was said."""
     for before, after in zip(reversed(marks[:-1]), reversed(marks), strict=False):
-        if before.sentence != marks[-1].sentence or after.turned:
+        if before.sentence != marks[-1].sentence or after.is_retraction:
             return None
-        if before.against(marks[-1]):
+        if before.contradicts(marks[-1]):
             return before
     return None
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     for sign, name in _SHOWN.items():
         text = re.sub(f"{sign}+", name, text)
     return text.strip()
@@ -250,12 +253,12 @@ def _shown(text: str) -> str:
 
 def verdict_reader(paths: Sequence[Path]) -> VerdictReader:
     """A reader by the tables in `paths`; DataError if one is wrong or does not read its own examples."""
-    return VerdictReader([_proved(path, path.read_bytes() if path.is_file() else b"") for path in paths])
+    return VerdictReader([_checked_table(path, path.read_bytes() if path.is_file() else b"") for path in paths])
 
 
 @lru_cache(maxsize=32)
-def _proved(path: Path, held: bytes) -> VerdictTable:  # noqa: ARG001 - another content is another table
-    table = read_table(path)
+def _checked_table(path: Path, content: bytes) -> VerdictTable:  # noqa: ARG001 - another content is another table
+    table = read_verdict_table(path)
     alone = VerdictReader([table])
-    prove(table, path, lambda answer: alone.read(answer).verdict)
+    check_examples(table, path, lambda answer: alone.read(answer).verdict)
     return table

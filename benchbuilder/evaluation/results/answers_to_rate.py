@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.atomic_write import write_atomically
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.evaluation.judges.base import case_of
-from benchbuilder.exporters.base import Exporter, FileName, Finished
+from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 
 
-class AnswersSpec(KindSpec):
+class AnswersToRateSpec(KindSpec):
     """`file` is the name of the file; `rules` says whether the answers of baselines are written as well."""
 
     file: FileName
     rules: bool = False
 
 
-class Answers(Exporter):
+class AnswersToRate(Exporter):
     """JSON Lines with a row an answer: what was asked and answered, the right answer, and the paragraphs.
 
     It is the form in which a review of answers takes its rows (``paths.answers``), and ``evaluation.answers`` reads it
@@ -29,20 +29,20 @@ class Answers(Exporter):
     """
 
     kind: ClassVar[str] = "answers"
-    spec_class: ClassVar[type[KindSpec]] = AnswersSpec
+    spec_class: ClassVar[type[KindSpec]] = AnswersToRateSpec
 
-    spec: AnswersSpec
+    spec: AnswersToRateSpec
 
-    def ready(self, finished: Finished) -> bool:
+    def can_write(self, finished: FinishedBuild) -> bool:
         """Whether anybody has answered."""
-        return super().ready(finished) and any(name.startswith("answer.") for name in finished.tables)
+        return super().can_write(finished) and any(name.startswith("answer.") for name in finished.tables)
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write them model by model, in the order of the benchmark."""
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in self._rows(finished))
-        return [write_whole(folder / self.spec.file, "".join(lines))]
+        return [write_atomically(folder / self.spec.file, "".join(lines))]
 
-    def _rows(self, finished: Finished) -> Iterator[dict[str, Any]]:
+    def _rows(self, finished: FinishedBuild) -> Iterator[dict[str, Any]]:
         items: dict[str, Item[Any]] = {item.id: item for item in finished.tables[finished.items]}
         evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
         baselines: Mapping[str, Any] = evaluation.get("baselines") or {}
@@ -51,8 +51,8 @@ class Answers(Exporter):
                 rule = str((baselines.get(answer.model) or {}).get("kind", "people")) != "people"
                 if not answer.text or (rule and not self.spec.rules):
                     continue
-                item = answer.item_among(items)
-                case = case_of(item, answer.text)
+                item = answer.find_item(items)
+                case = make_case(item, answer.text)
                 yield {
                     "id": item.id, "source": item.partition, "type": case.type, "model": answer.model,
                     "question": case.question, "answer": answer.text, "outcome": answer.outcome,

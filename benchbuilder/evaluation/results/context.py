@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from benchbuilder.core.stats.intervals import Estimate, mean_estimate, sd
-from benchbuilder.evaluation.results.run import Contender, Measure, Run
-from benchbuilder.exporters.render.i18n import Wording
-from benchbuilder.exporters.render.tables import Block, Cell, Line
+from benchbuilder.core.stats.intervals import Estimate, mean_estimate, sample_sd
+from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
+from benchbuilder.exporters.render.i18n import ReportTexts
+from benchbuilder.exporters.render.tables import TableBlock, TableCell, TableLine
 
 
-class Drawn(TypedDict):
+class BootstrapSettings(TypedDict):
     """How intervals are drawn, as the measures take it."""
 
     samples: int
@@ -21,45 +21,45 @@ class Drawn(TypedDict):
 
 
 @dataclass(frozen=True)
-class Frame:
+class ResultsFrame:
     """`power` is how often a difference of the smallest size that can be seen would be seen; `effect` is a difference
     for which the number of questions is worked out."""
 
-    run: Run
-    t: Wording
-    drawn: Drawn
+    run: EvaluationRun
+    t: ReportTexts
+    bootstrap: BootstrapSettings
     power: float
     effect: float
 
     def mean(self, values: Mapping[str, float]) -> Estimate:
         """The mean of the values by item, with its interval over facts."""
-        return mean_estimate(list(values.values()), self.run.clusters(values), **self.drawn)
+        return mean_estimate(list(values.values()), self.run.clusters(values), **self.bootstrap)
 
-    def mean_cell(self, values: Mapping[str, float], *, spread: bool = True) -> Cell:
+    def mean_cell(self, values: Mapping[str, float], *, spread: bool = True) -> TableCell:
         """The mean as a cell; with `spread` the standard deviation too."""
-        deviation = sd(list(values.values())) if spread and len(values) > 1 else None
+        deviation = sample_sd(list(values.values())) if spread and len(values) > 1 else None
         return estimate_cell(self.mean(values), deviation)
 
-    def aspect(self, name: str) -> str:
+    def aspect_label(self, name: str) -> str:
         """What an aspect is called."""
         return self.t.get(f"results.aspect.{name}", name)
 
-    def title(self, measure: Measure) -> str:
+    def measure_label(self, measure: ScoredAspect) -> str:
         """What a measure is called: the aspect, and who scored it."""
-        return self.titled(self.aspect(measure.aspect), measure)
+        return self.with_scorers(self.aspect_label(measure.aspect), measure)
 
-    def titled(self, what: str, *measures: Measure) -> str:
-        """`what`, and who scored it: the scorers of `measures`, which have the same role."""
+    def with_scorers(self, text: str, *measures: ScoredAspect) -> str:
+        """`text`, and who scored it: the scorers of `measures`, which have the same role."""
         names = dict.fromkeys(one.scorer.removeprefix("judge_") for one in measures)
         scorer = self.t("report.list_comma").join(names)
-        return self.t(f"results.by_{measures[0].role}", aspect=what, scorer=scorer)
+        return self.t(f"results.by_{measures[0].role}", aspect=text, scorer=scorer)
 
-    def line(self, one: Contender, *cells: Cell, block: Block = "own") -> Line:
+    def line(self, system: EvaluatedSystem, *cells: TableCell, block: TableBlock = "own") -> TableLine:
         """The line of a contender."""
-        tag = "" if one.group == "model" else self.t(f"results.group.{one.group}")
-        return Line((Cell(words=one.called), *cells), one.group, tag, block)
+        tag = "" if system.group == "model" else self.t(f"results.group.{system.group}")
+        return TableLine((TableCell(words=system.display_name), *cells), system.group, tag, block)
 
 
-def estimate_cell(found: Estimate, deviation: float | None = None) -> Cell:
+def estimate_cell(estimate: Estimate, deviation: float | None = None) -> TableCell:
     """An estimate as a cell."""
-    return Cell(found.value, sd=deviation, low=found.low, high=found.high, n=found.n, why=found.why)
+    return TableCell(estimate.value, sd=deviation, low=estimate.low, high=estimate.high, n=estimate.n, why=estimate.why)

@@ -6,115 +6,115 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
 
-from benchbuilder.evaluation.results.context import Frame
-from benchbuilder.evaluation.results.run import Measure
-from benchbuilder.exporters.base import Finished, StepAccount
-from benchbuilder.exporters.render.tables import Cell, Column, Line, Sheet, count, words
+from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.run import ScoredAspect
+from benchbuilder.exporters.base import FinishedBuild, StepCounts
+from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
 from benchbuilder.models.base import Receipt
 
 OUTCOMES = ("complete", "truncated", "empty", "refused", "filtered", "missing")
 
 
-def outcomes(frame: Frame) -> Sheet:
+def outcome_table(frame: ResultsFrame) -> ResultTable:
     """How many answers there are of each outcome, and how long they are."""
     run, t = frame.run, frame.t
-    lines: list[Line] = []
-    for one in run.contenders:
+    lines: list[TableLine] = []
+    for one in run.systems:
         said = run.answers.get(one.name, {})
         seen = Counter(answer.outcome for answer in said.values())
         lengths = [len(answer.text) for answer in said.values() if answer.outcome != "missing"]
-        middle = Cell(float(median(lengths))) if lengths else Cell()
-        cells = [count(seen[name]) for name in OUTCOMES]
-        lines.append(frame.line(one, count(len(said) - seen["missing"]), *cells, middle))
-    return Sheet(
+        middle = TableCell(float(median(lengths))) if lengths else TableCell()
+        cells = [count_cell(seen[name]) for name in OUTCOMES]
+        lines.append(frame.line(one, count_cell(len(said) - seen["missing"]), *cells, middle))
+    return ResultTable(
         name="answers",
         title=t("results.outcomes"),
-        lead=t("results.outcomes_lead"),
+        introduction=t("results.outcomes_lead"),
         columns=(
-            Column("model", t("common.model"), "words"),
-            Column("answers", t("results.answers"), "count"),
-            *(Column(name, t(f"outcome.{name}"), "count") for name in OUTCOMES[:-1]),
-            Column("missing", t("results.not_given"), "count"),
-            Column("length", t("results.length"), "count"),
+            TableColumn("model", t("common.model"), "words"),
+            TableColumn("answers", t("results.answers"), "count"),
+            *(TableColumn(name, t(f"outcome.{name}"), "count") for name in OUTCOMES[:-1]),
+            TableColumn("missing", t("results.not_given"), "count"),
+            TableColumn("length", t("results.length"), "count"),
         ),
         lines=tuple(lines),
     )
 
 
-def coverage(frame: Frame) -> Sheet:
+def coverage_table(frame: ResultsFrame) -> ResultTable:
     """How many answers each measure has a value for."""
     run, t = frame.run, frame.t
     lines = [
-        frame.line(one, *(_valued(frame, measure, one.name) for measure in run.measures)) for one in run.contenders
+        frame.line(one, *(_scored_count(frame, measure, one.name) for measure in run.measures)) for one in run.systems
     ]
-    return Sheet(
+    return ResultTable(
         name="scored",
         title=t("results.scored"),
-        lead=t("results.scored_lead"),
+        introduction=t("results.scored_lead"),
         columns=(
-            Column("model", t("common.model"), "words"),
-            *(Column(measure.slug, frame.title(measure), "count") for measure in run.measures),
+            TableColumn("model", t("common.model"), "words"),
+            *(TableColumn(measure.slug, frame.measure_label(measure), "count") for measure in run.measures),
         ),
         lines=tuple(lines),
     )
 
 
-def _valued(frame: Frame, measure: Measure, model: str) -> Cell:
+def _scored_count(frame: ResultsFrame, measure: ScoredAspect, model: str) -> TableCell:
     given = frame.run.scores[measure].get(model, {})
-    return count(sum(one.value is not None and frame.run.given(model, item) for item, one in given.items()))
+    return count_cell(sum(one.value is not None and frame.run.has_answer(model, item) for item, one in given.items()))
 
 
-def unscored(frame: Frame, finished: Finished) -> Sheet | None:
+def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
     """Why answers have no score, by scorer; ``None`` where every one has."""
     t = frame.t
     seen: Counter[tuple[str, str, str]] = Counter()
     sentences: dict[tuple[str, str], str] = {}
-    for account in finished.accounts:
+    for account in finished.step_counts:
         scorer = account.step.partition(".")[0]
-        for (fate, reason), n in _losses(account).items():
-            seen[scorer, fate, reason] += n
+        for (outcome, reason), n in _losses(account).items():
+            seen[scorer, outcome, reason] += n
             sentences[scorer, reason] = account.reasons.get(reason, "")
     if not seen:
         return None
-    return Sheet(
+    return ResultTable(
         name="unscored",
         title=t("results.unscored"),
         columns=(
-            Column("step", t("common.step"), "words"),
-            Column("fate", t("results.fate"), "words"),
-            Column("reason", t("common.reason"), "words"),
-            Column("meaning", t("common.meaning"), "words"),
-            Column("n", t("results.answers"), "count"),
+            TableColumn("step", t("common.step"), "words"),
+            TableColumn("outcome", t("results.outcome"), "words"),
+            TableColumn("reason", t("common.reason"), "words"),
+            TableColumn("meaning", t("common.meaning"), "words"),
+            TableColumn("n", t("results.answers"), "count"),
         ),
         lines=tuple(
-            Line((words(scorer), words(t(f"results.fate_{fate}")), words(reason), words(sentences[scorer, reason]),
-                  count(n)))
-            for (scorer, fate, reason), n in sorted(seen.items())
+            TableLine((text_cell(scorer), text_cell(t(f"results.outcome_{outcome}")), text_cell(reason), text_cell(sentences[scorer, reason]),
+                  count_cell(n)))
+            for (scorer, outcome, reason), n in sorted(seen.items())
         ),
         keys=3,
     )  # fmt: skip
 
 
-def _losses(account: StepAccount) -> Counter[tuple[str, str]]:
+def _losses(account: StepCounts) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
-    for (_, fate, reason), n in account.counts.items():
-        if account.role in ("answer", "score") and fate != "kept" and n:
-            found[fate, reason] += n
+    for (_, outcome, reason), n in account.counts.items():
+        if account.role in ("answer", "score") and outcome != "kept" and n:
+            found[outcome, reason] += n
     return found
 
 
-def unused(frame: Frame, finished: Finished) -> str:
+def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
     """What is said of rows of the benchmark that became no items, with the reasons; nothing where all did."""
-    account = next((one for one in finished.accounts if one.step == finished.items), None)
+    account = next((one for one in finished.step_counts if one.step == finished.items), None)
     if account is None:
         return ""
     lost: Counter[str] = Counter()
-    for (_, fate, reason), n in account.units.items():
-        if fate in ("dropped", "failed"):
+    for (_, outcome, reason), n in account.units.items():
+        if outcome in ("dropped", "failed"):
             lost[reason] += n
     if not lost.total():
         return ""
-    rows = sum(n for (_, fate, _), n in account.units.items() if fate in ("kept", "dropped", "failed"))
+    rows = sum(n for (_, outcome, _), n in account.units.items() if outcome in ("kept", "dropped", "failed"))
     told = [
         f"{account.reasons.get(reason, '').rstrip('.') or reason} ({n:,})"
         for reason, n in sorted(lost.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -122,7 +122,7 @@ def unused(frame: Frame, finished: Finished) -> str:
     return frame.t("results.unused", n=lost.total(), rows=rows, reasons="; ".join(told))
 
 
-def costs(frame: Frame, finished: Finished) -> Sheet | None:
+def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
     """What the answers of each model cost, and what it cost to have them scored; ``None`` where nobody was asked."""
     run, t = frame.run, frame.t
     answering: defaultdict[str, list[Receipt]] = defaultdict(list)
@@ -132,56 +132,58 @@ def costs(frame: Frame, finished: Finished) -> Sheet | None:
         role = table.row.name if table else "answer" if receipt.step.startswith("answer.") else "score"
         name = run.step_models.get(receipt.step, receipt.step.rpartition(".")[2])
         (answering if role == "answer" else scoring)[name].append(receipt)
-    names = [one.name for one in run.contenders if one.name in answering or one.name in scoring]
+    names = [one.name for one in run.systems if one.name in answering or one.name in scoring]
     names += sorted((answering.keys() | scoring.keys()) - set(names))
     if not names:
         return None
     lines = [_cost_line(frame, name, answering[name], scoring[name]) for name in names]
     if len(lines) > 1:
         totals = [_total(line.cells[place] for line in lines) for place in range(2, 8)]
-        lines.append(Line((words(t("common.total")), words(""), *totals, Cell()), "total", block="reference"))
+        lines.append(
+            TableLine((text_cell(t("common.total")), text_cell(""), *totals, TableCell()), "total", block="reference")
+        )
     dates = sorted({receipt.prices_as_of for receipt in finished.receipts if receipt.prices_as_of})
-    return Sheet(
+    return ResultTable(
         name="costs",
         title=t("results.costs"),
-        lead=t("results.costs_lead"),
+        introduction=t("results.costs_lead"),
         columns=(
-            Column("model", t("common.model"), "words"),
-            Column("asked", t("results.asked_model"), "words"),
-            Column("replies", t("report.models_replies"), "count"),
-            Column("tokens_in", t("report.models_in"), "count"),
-            Column("tokens_out", t("report.models_out"), "count"),
-            Column("usd_answers", t("results.usd_answers"), "usd"),
-            Column("usd_scores", t("results.usd_scores"), "usd"),
-            Column("usd", t("results.usd"), "usd"),
-            Column("usd_per_100", t("results.usd_per_100"), "usd"),
+            TableColumn("model", t("common.model"), "words"),
+            TableColumn("asked", t("results.asked_model"), "words"),
+            TableColumn("replies", t("report.models_replies"), "count"),
+            TableColumn("tokens_in", t("report.models_in"), "count"),
+            TableColumn("tokens_out", t("report.models_out"), "count"),
+            TableColumn("usd_answers", t("results.usd_answers"), "usd"),
+            TableColumn("usd_scores", t("results.usd_scores"), "usd"),
+            TableColumn("usd", t("results.usd"), "usd"),
+            TableColumn("usd_per_100", t("results.usd_per_100"), "usd"),
         ),
         lines=tuple(lines),
         notes=tuple(t("report.models_prices", date=date) for date in dates),
     )
 
 
-def _cost_line(frame: Frame, name: str, answers: list[Receipt], scores: list[Receipt]) -> Line:
+def _cost_line(frame: ResultsFrame, name: str, answers: list[Receipt], scores: list[Receipt]) -> TableLine:
     answered, scored = _usd(frame, answers), _usd(frame, scores)
     whole = _total([answered, scored])
     replies = sum(receipt.calls for receipt in answers)
-    hundred = Cell(answered.value / replies * 100) if answered.value is not None and replies else Cell()
-    return Line((
-        words(name), words(", ".join(dict.fromkeys(receipt.model for receipt in answers))), count(replies),
-        count(sum(receipt.prompt_tokens for receipt in answers)),
-        count(sum(receipt.completion_tokens for receipt in answers)), answered, scored, whole, hundred,
+    hundred = TableCell(answered.value / replies * 100) if answered.value is not None and replies else TableCell()
+    return TableLine((
+        text_cell(name), text_cell(", ".join(dict.fromkeys(receipt.model for receipt in answers))), count_cell(replies),
+        count_cell(sum(receipt.prompt_tokens for receipt in answers)),
+        count_cell(sum(receipt.completion_tokens for receipt in answers)), answered, scored, whole, hundred,
     ))  # fmt: skip
 
 
-def _usd(frame: Frame, receipts: list[Receipt]) -> Cell:
+def _usd(frame: ResultsFrame, receipts: list[Receipt]) -> TableCell:
     known = [receipt.usd for receipt in receipts if receipt.usd is not None]
     if len(known) < len(receipts):
-        return Cell(why=frame.t("report.models_no_price"))
-    return Cell(sum(known))
+        return TableCell(why=frame.t("report.models_no_price"))
+    return TableCell(sum(known))
 
 
-def _total(cells: Iterable[Cell]) -> Cell:
+def _total(cells: Iterable[TableCell]) -> TableCell:
     """The sum; nothing where one of the summands is not known."""
     found = list(cells)
     unknown = next((cell for cell in found if cell.value is None), None)
-    return unknown if unknown is not None else Cell(sum(cell.value or 0.0 for cell in found))
+    return unknown if unknown is not None else TableCell(sum(cell.value or 0.0 for cell in found))

@@ -13,25 +13,25 @@ from pydantic import Field
 
 from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.atomic_write import write_atomically
 from benchbuilder.evaluation.results import PACKAGES
-from benchbuilder.evaluation.results.context import Frame
-from benchbuilder.evaluation.results.costs import unused
-from benchbuilder.evaluation.results.findings import Findings, findings
-from benchbuilder.evaluation.results.means import expected
-from benchbuilder.evaluation.results.published import published_of
-from benchbuilder.evaluation.results.run import VERDICT, Run, run_of
-from benchbuilder.exporters.base import Exporter, FileName, Finished
-from benchbuilder.exporters.render.i18n import Language, Wording
-from benchbuilder.exporters.render.table_formats import as_csv, as_latex, as_markdown, table
-from benchbuilder.exporters.render.tables import Sheet, as_data, interval, plain, shown
+from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.costs import unused_rows_note
+from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
+from benchbuilder.evaluation.results.means import expected_verdicts
+from benchbuilder.evaluation.results.published import recipe_published_results
+from benchbuilder.evaluation.results.run import VERDICT, EvaluationRun, gather_run
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.exporters.render.table_formats import csv_table, table_as_csv, table_as_latex, table_as_markdown
+from benchbuilder.exporters.render.tables import ResultTable, format_cell, format_interval, format_value, table_as_data
 from benchbuilder.exporters.render.templates import render_html, render_markdown
-from benchbuilder.exporters.report.charts import Colours
+from benchbuilder.exporters.report.charts import ChartColours
 
-SCHEMA = 1
+RESULTS_SCHEMA = 1
 """The version of what stands in the data file."""
 
-Share = Annotated[float, Field(gt=0, lt=1)]
+Proportion = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ResultsSpec(KindSpec):
@@ -39,34 +39,34 @@ class ResultsSpec(KindSpec):
 
     `aspects` are those that scores are about, in order; the first two are set against each other. `worst` is how many
     items are shown in full. What can be seen is worked out for a `power`, and for a difference of `effect`. A warning
-    is given where one answer alone is right on `lopsided` of the true/false questions, or more.
+    is given where one answer alone is right on `class_imbalance` of the true/false questions, or more.
     """
 
     file: FileName
     language: Language
     aspects: tuple[str, ...]
     worst: Annotated[int, Field(ge=0, le=500)]
-    power: Share
-    effect: Share
-    lopsided: Share
+    power: Proportion
+    effect: Proportion
+    class_imbalance: Proportion
 
 
 @dataclass(frozen=True)
-class Always:
+class ConstantAnswerScores:
     """How far one answer alone goes on true/false questions; shares of `n`."""
 
     n: int
     yes: float
     no: float
-    lopsided: bool
+    is_imbalanced: bool
 
     @property
-    def most(self) -> float:
+    def best(self) -> float:
         """The better of the two."""
         return max(self.yes, self.no)
 
 
-class Results(Exporter):
+class ResultsExporter(Exporter):
     """What models scored: one self-contained page with tables that can be sorted, and the same as files.
 
     Numbers are worked out from answers and scores, whatever the steps are called that made them.
@@ -77,118 +77,120 @@ class Results(Exporter):
 
     spec: ResultsSpec
 
-    def ready(self, finished: Finished) -> bool:
+    def can_write(self, finished: FinishedBuild) -> bool:
         """Whether there are items, and answers to them."""
-        return super().ready(finished) and any(name.startswith("answer.") for name in finished.tables)
+        return super().can_write(finished) and any(name.startswith("answer.") for name in finished.tables)
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page, Markdown, data, scores and tables."""
-        spec, t = self.spec, Wording(self.spec.language, PACKAGES)
+        spec, t = self.spec, ReportTexts(self.spec.language, PACKAGES)
         evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
         drawn = BootstrapSpec.model_validate(evaluation["bootstrap"]).model_dump()
-        run = run_of(finished, spec.aspects)
-        frame = Frame(run, t, drawn, spec.power, spec.effect)  # pyright: ignore[reportArgumentType]
-        found = findings(frame, finished, published_of(evaluation), spec.aspects, spec.worst)
+        run = gather_run(finished, spec.aspects)
+        frame = ResultsFrame(run, t, drawn, spec.power, spec.effect)  # pyright: ignore[reportArgumentType]
+        found = collect_findings(frame, finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
         context = _context(frame, found, finished, spec)
         stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
         files = {
             f"{spec.file}.html": render_html("results.html.j2", PACKAGES, t=t, **context),
             f"{spec.file}.md": render_markdown("results.md.j2", PACKAGES, t=t, **context),
             f"{spec.file}.json": _data(frame, found, finished),
-            f"{spec.file}_scores.csv": table(_SCORES, list(_scores(run))),
+            f"{spec.file}_scores.csv": csv_table(_SCORES, list(_scores(run))),
         }
-        for sheet in found.sheets():
-            files[f"{spec.file}_tables/{sheet.name}.csv"] = as_csv(sheet, stamp)
-            if sheet is not found.difficulty_sheet:
-                files[f"{spec.file}_tables/{sheet.name}.tex"] = as_latex(sheet, stamp)
-        return [write_whole(folder / name, text) for name, text in files.items()]
+        for sheet in found.all_tables():
+            files[f"{spec.file}_tables/{sheet.name}.csv"] = table_as_csv(sheet, stamp)
+            if sheet is not found.difficulty_table:
+                files[f"{spec.file}_tables/{sheet.name}.tex"] = table_as_latex(sheet, stamp)
+        return [write_atomically(folder / name, text) for name, text in files.items()]
 
 
-def _context(frame: Frame, found: Findings, finished: Finished, spec: ResultsSpec) -> dict[str, Any]:
+def _context(
+    frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild, spec: ResultsSpec
+) -> dict[str, Any]:
     run = frame.run
     card: Mapping[str, Any] = finished.recipe["card"]
     return {
         "run": run,
-        "found": found,
+        "found": findings,
         "frame": frame,
         "spec": spec,
         "recipe": finished.recipe,
         "card": card,
-        "colours": Colours(run.sources, run.types),
-        "always": always(frame, spec.lopsided),
+        "colours": ChartColours(run.sources, run.types),
+        "always": constant_answer_scores(frame, spec.class_imbalance),
         "tiles": _tiles(frame, finished),
-        "unused": unused(frame, finished),
+        "unused": unused_rows_note(frame, finished),
         "has_sample_ratings": bool(card["illustrative"]) and any(one.role == "people" for one in run.measures),
-        "shown": shown,
-        "interval": interval,
-        "plain": plain,
+        "shown": format_cell,
+        "interval": format_interval,
+        "plain": format_value,
         "as_markdown": _marked,
-        "level": f"{frame.drawn['level'] * 100:g} %",
+        "level": f"{frame.bootstrap['level'] * 100:g} %",
     }
 
 
-def _marked(sheet: Sheet) -> Markup:
-    return Markup(as_markdown(sheet))
+def _marked(sheet: ResultTable) -> Markup:
+    return Markup(table_as_markdown(sheet))
 
 
-def always(frame: Frame, lopsided: float) -> Always | None:
+def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> ConstantAnswerScores | None:
     """What always the same answer would score; ``None`` where there are no true/false questions."""
-    right = list(expected(frame).values())
+    right = list(expected_verdicts(frame).values())
     if not right:
         return None
     yes = right.count("yes") / len(right)
-    return Always(len(right), yes, 1 - yes, max(yes, 1 - yes) >= lopsided)
+    return ConstantAnswerScores(len(right), yes, 1 - yes, max(yes, 1 - yes) >= class_imbalance)
 
 
-def _tiles(frame: Frame, finished: Finished) -> list[tuple[str, str]]:
+def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]]:
     run, t = frame.run, frame.t
     answers = sum(said.outcome != "missing" for rows in run.answers.values() for said in rows.values())
     rated = {(model, item) for one in run.measures if one.role == "people"
-             for model, rows in run.scores[one].items() for item in rows if run.given(model, item)}  # fmt: skip
+             for model, rows in run.scores[one].items() for item in rows if run.has_answer(model, item)}  # fmt: skip
     labels = [given.label for one in run.measures if one.aspect == VERDICT
-              for model in run.named("model") for given in run.scores[one].get(model, {}).values()]  # fmt: skip
+              for model in run.system_names("model") for given in run.scores[one].get(model, {}).values()]  # fmt: skip
     tiles = [
-        (plain(len(run.entries), "count"), t("results.tile_items")),
-        (plain(len(run.named("model")), "count"), t("results.tile_models")),
-        (plain(answers, "count"), t("results.tile_answers")),
-        (plain(len(rated), "count"), t("results.tile_rated")),
+        (format_value(len(run.entries), "count"), t("results.tile_items")),
+        (format_value(len(run.system_names("model")), "count"), t("results.tile_models")),
+        (format_value(answers, "count"), t("results.tile_answers")),
+        (format_value(len(rated), "count"), t("results.tile_rated")),
     ]
     if labels:
         without = sum(label in ("invalid", "refused", "empty", "filtered") for label in labels)
-        tiles.append((plain(without, "count"), t("results.tile_invalid")))
+        tiles.append((format_value(without, "count"), t("results.tile_invalid")))
     prices = [receipt.usd for receipt in finished.receipts]
     if prices and None not in prices:
-        tiles.append((plain(sum(usd or 0.0 for usd in prices), "usd"), t("results.tile_cost")))
+        tiles.append((format_value(sum(usd or 0.0 for usd in prices), "usd"), t("results.tile_cost")))
     return tiles
 
 
-def _data(frame: Frame, found: Findings, finished: Finished) -> str:
+def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> str:
     """All tables, and every score by item: what two runs are compared by."""
     run = frame.run
     data: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": RESULTS_SCHEMA,
         "name": finished.recipe["name"],
         "title": finished.recipe["card"]["title"],
         "language": finished.recipe["language"],
         "benchmark": run.benchmark,
         "recipe": run.recipe,
-        "bootstrap": dict(frame.drawn),
-        "contenders": {one.name: one.group for one in run.contenders},
+        "bootstrap": dict(frame.bootstrap),
+        "contenders": {one.name: one.group for one in run.systems},
         "items": [[e.row.id, run.facts[e.row.id], e.source, e.type, e.expected] for e in run.entries],
         "scores": [
             {
                 "aspect": measure.aspect,
                 "scorer": measure.scorer,
-                "title": frame.title(measure),
+                "title": frame.measure_label(measure),
                 "values": {
                     one.name: [values.get(e.row.id) for e in run.entries]
-                    for one in run.scored_by(measure)
+                    for one in run.scored_systems(measure)
                     for values in [run.values(measure, one.name)]
                 },
             }
             for measure in run.measures
         ],
-        "sheets": [as_data(sheet) for sheet in found.sheets() if sheet.name != "difficulty"],
+        "sheets": [table_as_data(sheet) for sheet in findings.all_tables() if sheet.name != "difficulty"],
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
@@ -199,10 +201,10 @@ _SCORES = (
 )  # fmt: skip
 
 
-def _scores(run: Run) -> Iterator[list[object]]:
+def _scores(run: EvaluationRun) -> Iterator[list[object]]:
     """One line per score: which answer, by whom, what, and what of."""
     for measure in run.measures:
-        for one in run.contenders:
+        for one in run.systems:
             given, said = run.scores[measure].get(one.name, {}), run.answers.get(one.name, {})
             for entry in run.entries:
                 item = entry.row.id

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from benchbuilder.core.stats.intervals import estimate
-from benchbuilder.core.stats.weighted import Floats, of_sums, ratio
-from benchbuilder.evaluation.results.context import Frame, estimate_cell
-from benchbuilder.evaluation.results.published import Published, PublishedTable
-from benchbuilder.evaluation.results.run import VERDICT, Contender, Measure
-from benchbuilder.exporters.render.tables import Cell, Column, Form, Line, Sheet, count
+from benchbuilder.core.stats.intervals import bootstrap_estimate
+from benchbuilder.core.stats.weighted import Floats, safe_ratio, statistic_of_sums
+from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
+from benchbuilder.evaluation.results.published import PublishedResults, PublishedTable
+from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
+from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, ValueFormat, count_cell
 
 _MOST = 20
 """Sources with a column of their own."""
@@ -20,18 +20,18 @@ _REST = "\0"
 _ONE_SIDE = "undefined: only one verdict is expected"
 
 
-def ranked(frame: Frame, measure: Measure) -> list[Contender]:
+def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
     """Who has scores in `measure`: models first, then people, then rules, the best first in each group."""
-    means = {one: list(frame.run.values(measure, one.name).values()) for one in frame.run.scored_by(measure)}
+    means = {one: list(frame.run.values(measure, one.name).values()) for one in frame.run.scored_systems(measure)}
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     return sorted(means, key=lambda one: (places[one.group], -sum(means[one]) / len(means[one]), one.name))
 
 
-def means(frame: Frame, measure: Measure, published: Published | None) -> Sheet:
+def means_table(frame: ResultsFrame, measure: ScoredAspect, published: PublishedResults | None) -> ResultTable:
     """Mean and standard deviation per model, over all items and by source."""
     t = frame.t
     sources, rest = _columns(frame)
-    form: Form = "percent" if measure.aspect == VERDICT else "score"
+    form: ValueFormat = "percent" if measure.aspect == VERDICT else "score"
     lines = [
         frame.line(
             one,
@@ -40,33 +40,33 @@ def means(frame: Frame, measure: Measure, published: Published | None) -> Sheet:
                 for kept in (None, *({one} for one in sources), *([rest] if rest else []))
             ),
         )
-        for one in ranked(frame, measure)
+        for one in ranked_systems(frame, measure)
     ]
     notes = [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
-    if published and table and measure.role != "rule" and not measure.words_only:
+    if published and table and measure.role != "rule" and not measure.compares_words_only:
         lines += _published_lines(frame, published, table, ("", *sources, *([_REST] if rest else [])))
         notes.append(t("results.published_note", title=published.title, cite=published.cite, label=table.label))
     uneven = len({line.cells[1].n for line in lines if line.block == "own"}) > 1
     if uneven:
         notes.append(t("results.uneven"))
-    return Sheet(
+    return ResultTable(
         name=f"means_{measure.slug}",
-        title=frame.title(measure),
-        lead=t("results.verdict_sources_lead" if measure.aspect == VERDICT else "results.means_lead"),
+        title=frame.measure_label(measure),
+        introduction=t("results.verdict_sources_lead" if measure.aspect == VERDICT else "results.means_lead"),
         columns=(
-            Column("model", t("common.model"), "words"),
-            Column("all", t("report.all_sources"), form),
-            *(Column(f"source_{source}", source, form) for source in sources),
-            *([Column("other_sources", t("results.other_sources"), form)] if rest else []),
-            Column("n", t("results.items"), "count"),
+            TableColumn("model", t("common.model"), "words"),
+            TableColumn("all", t("report.all_sources"), form),
+            *(TableColumn(f"source_{source}", source, form) for source in sources),
+            *([TableColumn("other_sources", t("results.other_sources"), form)] if rest else []),
+            TableColumn("n", t("results.items"), "count"),
         ),
-        lines=tuple(Line((*line.cells, _count_of(line)), line.group, line.tag, line.block) for line in lines),
+        lines=tuple(TableLine((*line.cells, _count_of(line)), line.group, line.tag, line.block) for line in lines),
         notes=tuple(notes),
     )  # fmt: skip
 
 
-def _columns(frame: Frame) -> tuple[list[str], frozenset[str]]:
+def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
     """The sources that get a column, the largest where there are many, and those that share one."""
     counts = Counter(entry.source for entry in frame.run.entries)
     if len(counts) < 2:
@@ -75,105 +75,116 @@ def _columns(frame: Frame) -> tuple[list[str], frozenset[str]]:
     return [name for name in frame.run.sources if name in largest], frozenset(counts.keys() - largest)
 
 
-def _count_of(line: Line) -> Cell:
+def _count_of(line: TableLine) -> TableCell:
     n = line.cells[1].n
-    return Cell() if n is None else count(n)
+    return TableCell() if n is None else count_cell(n)
 
 
-def _mean(frame: Frame, measure: Measure, model: str, sources: Collection[str] | None) -> Cell:
+def _mean(frame: ResultsFrame, measure: ScoredAspect, model: str, sources: Collection[str] | None) -> TableCell:
     values = frame.run.values(measure, model, lambda entry: sources is None or entry.source in sources)
     return frame.mean_cell(values, spread=measure.aspect != VERDICT)
 
 
-def _published_lines(frame: Frame, published: Published, table: PublishedTable, sources: Sequence[str]) -> list[Line]:
-    lines: list[Line] = []
+def _published_lines(
+    frame: ResultsFrame, published: PublishedResults, table: PublishedTable, sources: Sequence[str]
+) -> list[TableLine]:
+    lines: list[TableLine] = []
     for name, row in table.rows.items():
         known = dict(zip(table.sources, row.cells, strict=True))
-        cells = [Cell(words=name)]
+        cells = [TableCell(words=name)]
         for source in sources:
             found, n = known.get(source or "all"), None if source else row.items or published.items
             value, spread = row.parts(found)
-            cells.append(Cell() if value is None else Cell(value, sd=spread, n=n))
+            cells.append(TableCell() if value is None else TableCell(value, sd=spread, n=n))
         group = "people" if row.people else "model"
-        lines.append(Line(tuple(cells), group, frame.t("results.published"), "published"))
+        lines.append(TableLine(tuple(cells), group, frame.t("results.published"), "published"))
     return lines
 
 
-def by_type(frame: Frame, measure: Measure) -> Sheet | None:
+def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:
     """Mean per question type, and the difference of the first two; ``None`` where there are not two types."""
     run, t = frame.run, frame.t
     if len(run.types) < 2 or measure.aspect == VERDICT:
         return None
-    lines: list[Line] = []
-    for one in ranked(frame, measure):
+    lines: list[TableLine] = []
+    for one in ranked_systems(frame, measure):
         parts = [run.values(measure, one.name, lambda entry, kind=kind: entry.type == kind) for kind in run.types]
         lines.append(frame.line(one, *(frame.mean_cell(part) for part in parts), _gap(frame, parts[0], parts[1])))
     first, second = run.types[:2]
-    return Sheet(
+    return ResultTable(
         name=f"types_{measure.slug}",
-        title=frame.title(measure),
+        title=frame.measure_label(measure),
         columns=(
-            Column("model", t("common.model"), "words"),
-            *(Column(kind.lower(), kind) for kind in run.types),
-            Column("difference", t("results.less", first=first, second=second), "signed"),
+            TableColumn("model", t("common.model"), "words"),
+            *(TableColumn(kind.lower(), kind) for kind in run.types),
+            TableColumn("difference", t("results.less", first=first, second=second), "signed"),
         ),
         lines=tuple(lines),
     )
 
 
-def _gap(frame: Frame, first: Mapping[str, float], second: Mapping[str, float]) -> Cell:
+def _gap(frame: ResultsFrame, first: Mapping[str, float], second: Mapping[str, float]) -> TableCell:
     """The first mean less the second; questions of both kinds on one fact are drawn together."""
     both = {**first, **second}
     inside = np.array([float(item in first) for item in both])
     values = np.array(list(both.values()), np.float64)
-    statistic = of_sums(
+    statistic = statistic_of_sums(
         [inside, inside * values, 1 - inside, (1 - inside) * values], _gap_of, np.ones(len(both), np.bool_),
         frame.t("results.one_type"),
     )  # fmt: skip
-    return estimate_cell(estimate(statistic, frame.run.clusters(both), **frame.drawn))
+    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(both), **frame.bootstrap))
 
 
 def _gap_of(sums: Floats) -> Floats:
-    return ratio(sums[:, 1], sums[:, 0]) - ratio(sums[:, 3], sums[:, 2])
+    return safe_ratio(sums[:, 1], sums[:, 0]) - safe_ratio(sums[:, 3], sums[:, 2])
 
 
-def verdicts(frame: Frame, measure: Measure) -> Sheet:
+def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     """Accuracy on true/false questions, also balanced and by the verdict that is right, with what gave no verdict."""
     t = frame.t
     always = [
-        Line((Cell(words=t(f"results.always_{verdict}")), *_always(frame, verdict)), "reference", block="reference")
+        TableLine(
+            (TableCell(words=t(f"results.always_{verdict}")), *_constant_answer_line(frame, verdict)),
+            "reference",
+            block="reference",
+        )
         for verdict in ("yes", "no")
     ]
-    lines = [frame.line(one, *_verdict_cells(frame, measure, one.name)) for one in ranked(frame, measure)]
+    lines = [frame.line(one, *_verdict_cells(frame, measure, one.name)) for one in ranked_systems(frame, measure)]
     uneven = len({line.cells[-1].value for line in lines}) > 1
     labels = ("accuracy", "balanced", "on_yes", "on_no", "said_yes", "invalid", "refused", "silent")
-    return Sheet(
+    return ResultTable(
         name=f"verdicts_{measure.slug}",
         title=t("results.verdicts"),
-        lead=t("results.verdicts_lead"),
+        introduction=t("results.verdicts_lead"),
         columns=(
-            Column("model", t("common.model"), "words"),
-            *(Column(key, t(f"results.{key}"), "percent") for key in labels),
-            Column("n", t("results.questions"), "count"),
+            TableColumn("model", t("common.model"), "words"),
+            *(TableColumn(key, t(f"results.{key}"), "percent") for key in labels),
+            TableColumn("n", t("results.questions"), "count"),
         ),
         lines=(*always, *lines),
         notes=(t("results.verdicts_note"), *([t("results.uneven")] if uneven else [])),
     )
 
 
-def expected(frame: Frame) -> dict[str, str]:
+def expected_verdicts(frame: ResultsFrame) -> dict[str, str]:
     """The verdict that is right, by the id of each true/false item."""
     return {entry.row.id: entry.expected for entry in frame.run.entries if entry.expected}
 
 
-def _always(frame: Frame, verdict: str) -> list[Cell]:
-    right = expected(frame)
+def _constant_answer_line(frame: ResultsFrame, verdict: str) -> list[TableCell]:
+    right = expected_verdicts(frame)
     values = {item: float(said == verdict) for item, said in right.items()}
-    return [*_accuracies(frame, values, right), Cell(float(verdict == "yes")), *[Cell(0.0)] * 3, count(len(right))]
+    return [
+        *_accuracies(frame, values, right),
+        TableCell(float(verdict == "yes")),
+        *[TableCell(0.0)] * 3,
+        count_cell(len(right)),
+    ]
 
 
-def _verdict_cells(frame: Frame, measure: Measure, model: str) -> list[Cell]:
-    right = expected(frame)
+def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> list[TableCell]:
+    right = expected_verdicts(frame)
     values = {item: value for item, value in frame.run.values(measure, model).items() if item in right}
     labels = {item: frame.run.scores[measure][model][item].label for item in values}
     yes = sum((label == "right") == (right[item] == "yes") for item, label in labels.items() if label in _VALID)
@@ -181,19 +192,19 @@ def _verdict_cells(frame: Frame, measure: Measure, model: str) -> list[Cell]:
     total = len(values)
     shares = [sum(label == name for label in labels.values()) for name in ("invalid", "refused")]
     shares.append(total - valid - sum(shares))
-    said_yes = Cell(yes / valid, n=valid) if valid else Cell(why=frame.t("results.no_verdict"))
+    said_yes = TableCell(yes / valid, n=valid) if valid else TableCell(why=frame.t("results.no_verdict"))
     return [
         *_accuracies(frame, values, right),
         said_yes,
-        *(Cell(share / total, n=share) if total else Cell() for share in shares),
-        count(total),
+        *(TableCell(share / total, n=share) if total else TableCell() for share in shares),
+        count_cell(total),
     ]
 
 
 _VALID = ("right", "wrong")
 
 
-def _accuracies(frame: Frame, values: Mapping[str, float], right: Mapping[str, str]) -> list[Cell]:
+def _accuracies(frame: ResultsFrame, values: Mapping[str, float], right: Mapping[str, str]) -> list[TableCell]:
     """Accuracy, balanced accuracy, and accuracy where yes and where no is right."""
     parts = [{item: v for item, v in values.items() if right[item] == verdict} for verdict in ("yes", "no")]
     return [
@@ -203,14 +214,14 @@ def _accuracies(frame: Frame, values: Mapping[str, float], right: Mapping[str, s
     ]
 
 
-def _balanced(frame: Frame, values: Mapping[str, float], right: Mapping[str, str]) -> Cell:
+def _balanced(frame: ResultsFrame, values: Mapping[str, float], right: Mapping[str, str]) -> TableCell:
     yes = np.array([float(right[item] == "yes") for item in values])
     won = np.array(list(values.values()), np.float64)
-    statistic = of_sums(
+    statistic = statistic_of_sums(
         [yes, yes * won, 1 - yes, (1 - yes) * won], _balanced_of, np.ones(len(values), np.bool_), _ONE_SIDE
     )
-    return estimate_cell(estimate(statistic, frame.run.clusters(values), **frame.drawn))
+    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values), **frame.bootstrap))
 
 
 def _balanced_of(sums: Floats) -> Floats:
-    return (ratio(sums[:, 1], sums[:, 0]) + ratio(sums[:, 3], sums[:, 2])) / 2
+    return (safe_ratio(sums[:, 1], sums[:, 0]) + safe_ratio(sums[:, 3], sums[:, 2])) / 2

@@ -7,61 +7,69 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchbuilder.core.records.roles import Score
-from benchbuilder.core.registry import create, find
-from benchbuilder.core.stats.intervals import estimate
-from benchbuilder.evaluation.metrics.base import Metric, Scored
-from benchbuilder.evaluation.results.context import Frame, estimate_cell
-from benchbuilder.evaluation.results.published import Published, PublishedTable
-from benchbuilder.evaluation.results.run import Contender
-from benchbuilder.exporters.base import Finished
-from benchbuilder.exporters.render.tables import Cell, Column, Line, Sheet, count
+from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.core.stats.intervals import bootstrap_estimate
+from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric
+from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
+from benchbuilder.evaluation.results.published import PublishedResults, PublishedTable
+from benchbuilder.evaluation.results.run import EvaluatedSystem
+from benchbuilder.exporters.base import FinishedBuild
+from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell
 
 _MOST = 12
 """Sources with columns of their own; where there are more, the figures are shown in all."""
 _ALL = "all"
 
-ByModel = Mapping[str, Sequence[Scored]]
+ByModel = Mapping[str, Sequence[ClusteredScore]]
 
 
-def metrics(frame: Frame, finished: Finished, published: Published | None) -> list[tuple[Sheet, int]]:
+def metric_tables(
+    frame: ResultsFrame, finished: FinishedBuild, published: PublishedResults | None
+) -> list[tuple[ResultTable, int]]:
     """A table for each metric of the recipe that has scores to work on, in the recipe's order, and the column by
     which its lines are ranked: the metric's last figure, in all."""
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     named: Mapping[str, Mapping[str, Any]] = evaluation.get("metrics") or {}
     scores = _scores(frame, finished) if named else {}
-    found: list[tuple[Sheet, int]] = []
+    found: list[tuple[ResultTable, int]] = []
     for name, given in named.items():
-        metric: Metric = create("metric", find("metric", given["kind"]).load().spec_class.model_validate(given))
-        scored = _wanted(metric, scores)
+        metric: Metric = create_from_spec(
+            "metric", find_kind("metric", given["kind"]).load().spec_class.model_validate(given)
+        )
+        scored = _relevant_scores(metric, scores)
         if scored:
-            found.append((_sheet(frame, name, metric, scored, published), len(metric.figures)))
+            found.append((_table(frame, name, metric, scored, published), len(metric.figures)))
     return found
 
 
-def _scores(frame: Frame, finished: Finished) -> dict[tuple[str, str], dict[str, list[Scored]]]:
+def _scores(frame: ResultsFrame, finished: FinishedBuild) -> dict[tuple[str, str], dict[str, list[ClusteredScore]]]:
     """Scores by scorer and aspect, and by model; those of answers that were never given are left out."""
-    found: defaultdict[tuple[str, str], defaultdict[str, list[Scored]]] = defaultdict(lambda: defaultdict(list))
+    found: defaultdict[tuple[str, str], defaultdict[str, list[ClusteredScore]]] = defaultdict(lambda: defaultdict(list))
     for table in finished.tables.values():
         rows: Any = table if table.row is Score else ()
         for row in rows:
-            if row.label != "missing" and frame.run.given(row.model, row.item):
-                found[row.scorer, row.aspect][row.model].append(Scored(row, frame.run.facts.get(row.item, row.item)))
+            if row.label != "missing" and frame.run.has_answer(row.model, row.item):
+                found[row.scorer, row.aspect][row.model].append(
+                    ClusteredScore(row, frame.run.facts.get(row.item, row.item))
+                )
     return {key: dict(by_model) for key, by_model in found.items()}
 
 
-def _wanted(metric: Metric, scores: Mapping[tuple[str, str], dict[str, list[Scored]]]) -> ByModel:
+def _relevant_scores(metric: Metric, scores: Mapping[tuple[str, str], dict[str, list[ClusteredScore]]]) -> ByModel:
     """What the metric is about; of several scorers the first one's, unless the recipe names one."""
     wanted, scorer = metric.spec.aspect, metric.spec.scorer
     fits = (by_model for (by, aspect), by_model in scores.items() if aspect == wanted and scorer in (None, by))
     return next(fits, {})
 
 
-def _sheet(frame: Frame, name: str, metric: Metric, scored: ByModel, published: Published | None) -> Sheet:
+def _table(
+    frame: ResultsFrame, name: str, metric: Metric, scores: ByModel, published: PublishedResults | None
+) -> ResultTable:
     t = frame.t
     sources = list(frame.run.sources) if 1 < len(frame.run.sources) <= _MOST else []
     keys = [(source, figure) for source in (_ALL, *sources) for figure in metric.figures]
-    contenders = [one for one in frame.run.contenders if one.name in scored]
-    lines = {one: _line(frame, one, metric, scored[one.name], keys) for one in contenders}
+    contenders = [one for one in frame.run.systems if one.name in scores]
+    lines = {one: _line(frame, one, metric, scores[one.name], keys) for one in contenders}
     best = len(metric.figures)
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     ranked = sorted(lines, key=lambda one: (places[one.group], -(lines[one].cells[best].value or 0.0), one.name))
@@ -71,12 +79,14 @@ def _sheet(frame: Frame, name: str, metric: Metric, scored: ByModel, published: 
         found += _published(frame, published, table, [_key(metric, *key) for key in keys])
         cite = t("results.published_note", title=published.title, cite=published.cite, label=table.label)
         notes = [cite, *(f"{model}: {row.note}" for model, row in table.rows.items() if row.note)]
-    columns = [Column(_key(metric, *key).replace(":", "_"), _label(frame, metric, *key), "percent") for key in keys]
-    return Sheet(
+    columns = [
+        TableColumn(_key(metric, *key).replace(":", "_"), _label(frame, metric, *key), "percent") for key in keys
+    ]
+    return ResultTable(
         name=f"metric_{name}",
         title=t.get(f"results.metric.{name}", name.replace("_", " ")),
-        lead=t.get(f"results.metric_kind.{metric.kind}", ""),
-        columns=(Column("model", t("common.model"), "words"), *columns, Column("n", t("results.items"), "count")),
+        introduction=t.get(f"results.metric_kind.{metric.kind}", ""),
+        columns=(TableColumn("model", t("common.model"), "words"), *columns, TableColumn("n", t("results.items"), "count")),
         lines=tuple(found),
         notes=tuple(notes),
     )  # fmt: skip
@@ -87,7 +97,7 @@ def _key(metric: Metric, source: str, figure: str) -> str:
     return source if len(metric.figures) == 1 else f"{source}:{figure}"
 
 
-def _label(frame: Frame, metric: Metric, source: str, figure: str) -> str:
+def _label(frame: ResultsFrame, metric: Metric, source: str, figure: str) -> str:
     where = frame.t("report.all_sources") if source == _ALL else source
     if len(metric.figures) == 1:
         return where
@@ -95,26 +105,34 @@ def _label(frame: Frame, metric: Metric, source: str, figure: str) -> str:
 
 
 def _line(
-    frame: Frame, one: Contender, metric: Metric, scored: Sequence[Scored], keys: Sequence[tuple[str, str]]
-) -> Line:
-    cells: list[Cell] = []
+    frame: ResultsFrame,
+    system: EvaluatedSystem,
+    metric: Metric,
+    scores: Sequence[ClusteredScore],
+    keys: Sequence[tuple[str, str]],
+) -> TableLine:
+    cells: list[TableCell] = []
     for source in dict.fromkeys(source for source, _ in keys):
-        part = [row for row in scored if source in (_ALL, row.score.partition)]
+        part = [row for row in scores if source in (_ALL, row.score.partition)]
         clusters = [row.fact for row in part]
         for statistic in metric.statistics(part).values():
-            cells.append(estimate_cell(estimate(statistic, clusters, **frame.drawn)))
-    return frame.line(one, *cells, count(len(scored)))
+            cells.append(estimate_cell(bootstrap_estimate(statistic, clusters, **frame.bootstrap)))
+    return frame.line(system, *cells, count_cell(len(scores)))
 
 
-def _published(frame: Frame, published: Published, table: PublishedTable, keys: Sequence[str]) -> list[Line]:
-    lines: list[Line] = []
+def _published(
+    frame: ResultsFrame, published: PublishedResults, table: PublishedTable, keys: Sequence[str]
+) -> list[TableLine]:
+    lines: list[TableLine] = []
     for model, row in table.rows.items():
         known = dict(zip(table.sources, row.cells, strict=True))
-        cells = [Cell(words=model)]
+        cells = [TableCell(words=model)]
         for key in keys:
             value, spread = row.parts(known.get(key))
-            cells.append(Cell(value, sd=spread))
+            cells.append(TableCell(value, sd=spread))
         items = row.items or published.items
-        cells.append(Cell() if items is None else count(items))
-        lines.append(Line(tuple(cells), "people" if row.people else "model", frame.t("results.published"), "published"))
+        cells.append(TableCell() if items is None else count_cell(items))
+        lines.append(
+            TableLine(tuple(cells), "people" if row.people else "model", frame.t("results.published"), "published")
+        )
     return lines

@@ -2,77 +2,94 @@
 
 from __future__ import annotations
 
-from benchbuilder.core.stats.prediction_powered import Interval, clustered_prediction_powered_mean
-from benchbuilder.evaluation.results.compare import compared
-from benchbuilder.evaluation.results.context import Frame
-from benchbuilder.evaluation.results.run import Contender, Measure
-from benchbuilder.exporters.render.tables import Cell, Column, Line, Sheet, count
+from benchbuilder.core.stats.prediction_powered import MeanInterval, clustered_prediction_powered_mean
+from benchbuilder.evaluation.results.compare import paired_systems
+from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
+from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell
 
 LEARNED = "learned"
 """The label of a judge's score of an answer that it learned from."""
 _LEAST = 2
 
 
-def powered(frame: Frame) -> list[Sheet]:
+def prediction_powered_tables(frame: ResultsFrame) -> list[ResultTable]:
     """A table for every aspect in which people rated some answers, and a judge scored these and others."""
     people = [one for one in frame.run.measures if one.role == "people"]
     judges = [one for one in frame.run.measures if one.role == "judge"]
     pairs = [(rated, judged) for rated in people for judged in judges if rated.aspect == judged.aspect]
-    found = [_sheet(frame, rated, judged) for rated, judged in pairs]
+    found = [_table(frame, rated, judged) for rated, judged in pairs]
     return [sheet for sheet in found if sheet.lines or sheet.notes]
 
 
-def _sheet(frame: Frame, rated: Measure, judged: Measure) -> Sheet:
+def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: ScoredAspect) -> ResultTable:
     t = frame.t
     learned = sum(
-        len(_rated(frame, one, rated)) - len(_unseen(frame, one, rated, judged)) for one in compared(frame, rated)
+        len(_human_values(frame, one, human_measure)) - len(_unseen(frame, one, human_measure, judge_measure))
+        for one in paired_systems(frame, human_measure)
     )
-    lines = [_line(frame, one, rated, judged) for one in compared(frame, rated) if _helps(frame, one, rated, judged)]
-    return Sheet(
-        name=f"powered_{rated.slug}_{judged.slug}",
+    lines = [
+        _line(frame, one, human_measure, judge_measure)
+        for one in paired_systems(frame, human_measure)
+        if _has_overlap(frame, one, human_measure, judge_measure)
+    ]
+    return ResultTable(
+        name=f"powered_{human_measure.slug}_{judge_measure.slug}",
         title=t(
             "results.powered_of",
-            aspect=frame.aspect(rated.aspect),
-            people=rated.scorer,
-            judge=judged.scorer.removeprefix("judge_"),
+            aspect=frame.aspect_label(human_measure.aspect),
+            people=human_measure.scorer,
+            judge=judge_measure.scorer.removeprefix("judge_"),
         ),
         columns=(
-            Column("model", t("common.model"), "words"),
-            Column("rated", t("results.rated"), "count"),
-            Column("unrated", t("results.unrated"), "count"),
-            Column("people", t("results.people_alone")),
-            Column("powered", t("results.people_and_judge")),
-            Column("judge", t("results.judge_alone")),
-            Column("narrower", t("results.narrower"), "percent"),
+            TableColumn("model", t("common.model"), "words"),
+            TableColumn("rated", t("results.rated"), "count"),
+            TableColumn("unrated", t("results.unrated"), "count"),
+            TableColumn("people", t("results.people_alone")),
+            TableColumn("powered", t("results.people_and_judge")),
+            TableColumn("judge", t("results.judge_alone")),
+            TableColumn("narrower", t("results.narrower"), "percent"),
         ),
         lines=tuple(lines),
-        notes=(t("results.powered_learned", judge=judged.scorer.removeprefix("judge_"), n=learned),) if learned else (),
+        notes=(t("results.powered_learned", judge=judge_measure.scorer.removeprefix("judge_"), n=learned),)
+        if learned
+        else (),
     )
 
 
-def _helps(frame: Frame, one: Contender, rated: Measure, judged: Measure) -> bool:
+def _has_overlap(
+    frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
+) -> bool:
     """Whether the judge scored answers that people rated and it did not learn from, and others too."""
-    truth, said = frame.run.values(rated, one.name), frame.run.values(judged, one.name)
-    return len(_unseen(frame, one, rated, judged)) >= _LEAST and any(item not in truth for item in said)
+    truth, said = frame.run.values(human_measure, system.name), frame.run.values(judge_measure, system.name)
+    return len(_unseen(frame, system, human_measure, judge_measure)) >= _LEAST and any(
+        item not in truth for item in said
+    )
 
 
-def _rated(frame: Frame, one: Contender, rated: Measure) -> list[str]:
-    return list(frame.run.values(rated, one.name))
+def _human_values(frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect) -> list[str]:
+    return list(frame.run.values(human_measure, system.name))
 
 
-def _unseen(frame: Frame, one: Contender, rated: Measure, judged: Measure) -> list[str]:
+def _unseen(
+    frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
+) -> list[str]:
     """The items whose answers people rated and the judge scored without having learned from them.
 
     What a judge learned from it scores too well: the correction by these ratings would be too small.
     """
-    said, given = frame.run.values(judged, one.name), frame.run.scores[judged].get(one.name, {})
-    return [item for item in _rated(frame, one, rated) if item in said and given[item].label != LEARNED]
+    said, given = frame.run.values(judge_measure, system.name), frame.run.scores[judge_measure].get(system.name, {})
+    return [
+        item for item in _human_values(frame, system, human_measure) if item in said and given[item].label != LEARNED
+    ]
 
 
-def _line(frame: Frame, one: Contender, rated: Measure, judged: Measure) -> Line:
+def _line(
+    frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
+) -> TableLine:
     run = frame.run
-    truth, said = run.values(rated, one.name), run.values(judged, one.name)
-    labelled = _unseen(frame, one, rated, judged)
+    truth, said = run.values(human_measure, system.name), run.values(judge_measure, system.name)
+    labelled = _unseen(frame, system, human_measure, judge_measure)
     rest = [item for item in said if item not in truth]
     found = clustered_prediction_powered_mean(
         [truth[item] for item in labelled],
@@ -80,20 +97,20 @@ def _line(frame: Frame, one: Contender, rated: Measure, judged: Measure) -> Line
         run.clusters(labelled),
         [said[item] for item in rest],
         run.clusters(rest),
-        frame.drawn["level"],
+        frame.bootstrap["level"],
     )
     whole, part = found.human_only.width, found.width
-    gain = Cell(1 - part / whole) if whole and part is not None else Cell()
+    gain = TableCell(1 - part / whole) if whole and part is not None else TableCell()
     return frame.line(
-        one,
-        count(found.labelled),
-        count(found.unlabelled),
+        system,
+        count_cell(found.labelled),
+        count_cell(found.unlabelled),
         _cell(found.human_only, found.why),
         _cell(found, found.why),
-        Cell(found.judge_alone),
+        TableCell(found.judge_alone),
         gain,
     )
 
 
-def _cell(found: Interval, why: str) -> Cell:
-    return Cell(found.value, low=found.low, high=found.high, why=why if found.low is None else "")
+def _cell(estimate: MeanInterval, why: str) -> TableCell:
+    return TableCell(estimate.value, low=estimate.low, high=estimate.high, why=why if estimate.low is None else "")

@@ -49,7 +49,7 @@ class PublishedTable(Spec):
         return self
 
 
-class Published(Spec):
+class PublishedResults(Spec):
     """Published figures of a benchmark of so many `items`: in which paper (`cite`), and a table each."""
 
     title: str
@@ -58,10 +58,10 @@ class Published(Spec):
     tables: dict[str, PublishedTable]
 
 
-def load_published(path: Path) -> Published:
+def load_published_results(path: Path) -> PublishedResults:
     """The figures in the YAML file `path`; DataError where it is missing or has another shape."""
     try:
-        return Published.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return PublishedResults.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise DataError(
             "the file of published figures is missing", where=str(path), next="correct `evaluation.published`"
@@ -75,9 +75,9 @@ def load_published(path: Path) -> Published:
         ) from error
 
 
-def published_of(evaluation: Mapping[str, Any]) -> Published | None:
+def recipe_published_results(evaluation: Mapping[str, Any]) -> PublishedResults | None:
     """The figures that the recipe's evaluation names, if any."""
     named: Any = evaluation.get("published")
     if isinstance(named, Mapping):
-        named = named.get("at") or named.get("path")
-    return load_published(Path(named)) if isinstance(named, str) and named else None
+        named = named.get("resolved_path") or named.get("path")
+    return load_published_results(Path(named)) if isinstance(named, str) and named else None

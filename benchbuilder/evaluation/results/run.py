@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.exporters.base import Finished
-from benchbuilder.exporters.report.entries import Entry, items, types_of
+from benchbuilder.exporters.base import FinishedBuild
+from benchbuilder.exporters.report.entries import ReportEntry, item_entries, types_of
 
 VERDICT = "verdict"
 """The aspect of true/false verdicts, which are right or wrong and nothing between."""
 
-Group = Literal["model", "people", "rule"]
-Role = Literal["people", "judge", "rule"]
-_GROUPS: tuple[Group, ...] = ("model", "people", "rule")
-_ROLES: tuple[Role, ...] = ("people", "judge", "rule")
+SystemGroup = Literal["model", "people", "rule"]
+ScorerRole = Literal["people", "judge", "rule"]
+_GROUPS: tuple[SystemGroup, ...] = ("model", "people", "rule")
+_ROLES: tuple[ScorerRole, ...] = ("people", "judge", "rule")
 
 
-class Said(NamedTuple):
+class SystemAnswer(NamedTuple):
     """What a model answered to an item, and what became of the request."""
 
     text: str
     outcome: str
 
 
-class Given(NamedTuple):
+class AnswerScore(NamedTuple):
     """The score of one answer; `ratings` are (person, value)."""
 
     value: float | None
@@ -37,28 +37,28 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class EvaluatedSystem:
     """Who answered: a model, people (`people`), or a rule."""
 
     name: str
-    group: Group
+    group: SystemGroup
     label: str = ""
     """What people call it, where that is another name."""
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The name to show."""
         return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ScoredAspect:
     """An aspect as one scorer scores it."""
 
     aspect: str
     scorer: str
-    role: Role
-    words_only: bool = False
+    role: ScorerRole
+    compares_words_only: bool = False
     """Whether it is a judge that learned nothing and compares words: no figures of people stand beside its."""
 
     @property
@@ -68,32 +68,34 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Run:
+class EvaluationRun:
     """One evaluation. Items are in the order of the benchmark, contenders models first, then people, then rules.
 
     An answer that is ``missing`` was never given: it is counted, and no measure looks at it.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportEntry, ...]
     facts: Mapping[str, str]
     """What an item is about, by its id: its fact, or itself where it has none."""
     sources: tuple[str, ...]
     types: tuple[str, ...]
-    contenders: tuple[Contender, ...]
-    measures: tuple[Measure, ...]
-    answers: Mapping[str, Mapping[str, Said]]
-    scores: Mapping[Measure, Mapping[str, Mapping[str, Given]]]
+    systems: tuple[EvaluatedSystem, ...]
+    measures: tuple[ScoredAspect, ...]
+    answers: Mapping[str, Mapping[str, SystemAnswer]]
+    scores: Mapping[ScoredAspect, Mapping[str, Mapping[str, AnswerScore]]]
     benchmark: str
     recipe: str
     step_models: Mapping[str, str]
     """The step of each table of answers and scores, and whose answers it is about."""
 
-    def given(self, model: str, item: str) -> bool:
+    def has_answer(self, model: str, item: str) -> bool:
         """Whether `model` answered `item`, in whatever way; where there is no table of its answers, it is taken to."""
         said = self.answers.get(model, {}).get(item)
         return said is None or said.outcome != "missing"
 
-    def values(self, measure: Measure, model: str, keep: Callable[[Entry], bool] = lambda _: True) -> dict[str, float]:
+    def values(
+        self, measure: ScoredAspect, model: str, keep: Callable[[ReportEntry], bool] = lambda _: True
+    ) -> dict[str, float]:
         """The value of each item that has one.
 
         A verdict that is invalid or refused counts as not right, 0: leaving it out would reward a model for silence.
@@ -102,7 +104,7 @@ class Run:
         found: dict[str, float] = {}
         for entry in self.entries:
             row = given.get(entry.row.id)
-            if row is None or not keep(entry) or not self.given(model, entry.row.id):
+            if row is None or not keep(entry) or not self.has_answer(model, entry.row.id):
                 continue
             if measure.aspect == VERDICT:
                 if row.label != "missing":
@@ -115,21 +117,21 @@ class Run:
         """The fact of each item: questions on the same fact are not independent."""
         return [self.facts[i] for i in ids]
 
-    def named(self, group: Group) -> list[str]:
+    def system_names(self, group: SystemGroup) -> list[str]:
         """The names of the contenders of a group."""
-        return [one.name for one in self.contenders if one.group == group]
+        return [one.name for one in self.systems if one.group == group]
 
-    def scored_by(self, measure: Measure) -> list[Contender]:
+    def scored_systems(self, measure: ScoredAspect) -> list[EvaluatedSystem]:
         """The contenders that have any value in `measure`."""
-        return [one for one in self.contenders if self.values(measure, one.name)]
+        return [one for one in self.systems if self.values(measure, one.name)]
 
 
-def run_of(finished: Finished, aspects: Sequence[str]) -> Run:
+def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun:
     """Gather a finished evaluation. Measures of `aspects` come first, in that order, the verdict after them."""
-    entries = items(finished)
+    entries = item_entries(finished)
     known = {entry.row.id for entry in entries}
-    answers: dict[str, dict[str, Said]] = {}
-    scores: dict[tuple[str, str], dict[str, dict[str, Given]]] = {}
+    answers: dict[str, dict[str, SystemAnswer]] = {}
+    scores: dict[tuple[str, str], dict[str, dict[str, AnswerScore]]] = {}
     steps: dict[str, str] = {}
     for step, table in finished.tables.items():
         if step.startswith("answer."):
@@ -143,7 +145,7 @@ def run_of(finished: Finished, aspects: Sequence[str]) -> Run:
     evaluation = _mapping(finished.recipe.get("evaluation"))
     measures = sorted(
         (
-            Measure(
+            ScoredAspect(
                 aspect,
                 scorer,
                 _role(scorer, scores[aspect, scorer], evaluation),
@@ -155,38 +157,39 @@ def run_of(finished: Finished, aspects: Sequence[str]) -> Run:
     )
     names = dict.fromkeys([*answers, *(model for by_model in scores.values() for model in by_model)])
     contenders = sorted(
-        (Contender(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names), key=_group_place
+        (EvaluatedSystem(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names),
+        key=_group_place,
     )
-    return Run(
+    return EvaluationRun(
         entries=tuple(entries),
         facts={e.row.id: str(getattr(e.row, "fact", "")) or e.row.id for e in entries},
         sources=tuple(_sources(entries, finished.recipe)),
         types=tuple(name for name in types_of(entries) if name),
-        contenders=tuple(contenders),
+        systems=tuple(contenders),
         measures=tuple(measures),
         answers=answers,
         scores={one: scores[one.aspect, one.scorer] for one in measures},
-        benchmark=digest(entry.row.id for entry in entries),
+        benchmark=benchmark_digest(entry.row.id for entry in entries),
         recipe=hashlib.sha256(finished.recipe_yaml.encode()).hexdigest()[:16],
         step_models=steps,
     )
 
 
-def digest(ids: Iterable[str]) -> str:
+def benchmark_digest(ids: Iterable[str]) -> str:
     """A name for a benchmark by what it holds: the same items in whatever order have the same digest."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
-def _answers(table: Table[Any], known: Container[str]) -> Iterator[tuple[str, str, Said]]:
+def _answers(table: Table[Any], item_ids: Container[str]) -> Iterator[tuple[str, str, SystemAnswer]]:
     for data in _rows(table, ("parents", "model", "text", "outcome")):
-        item = next((parent for parent in data["parents"] if parent in known), "")
-        yield data["model"], item, Said(data["text"], data["outcome"])
+        item = next((parent for parent in data["parents"] if parent in item_ids), "")
+        yield data["model"], item, SystemAnswer(data["text"], data["outcome"])
 
 
-def _scores(table: Table[Any]) -> Iterator[tuple[tuple[str, str], str, str, Given]]:
+def _scores(table: Table[Any]) -> Iterator[tuple[tuple[str, str], str, str, AnswerScore]]:
     for data in _rows(table, ("item", "model", "scorer", "aspect", "value", "label", "ratings")):
         ratings = tuple((rating["rater"], rating["value"]) for rating in data["ratings"] or ())
-        given = Given(data["value"], data["label"], ratings)
+        given = AnswerScore(data["value"], data["label"], ratings)
         yield (data["aspect"], data["scorer"]), data["model"], data["item"], given
 
 
@@ -199,7 +202,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _group(name: str, evaluation: Mapping[str, Any]) -> Group:
+def _group(name: str, evaluation: Mapping[str, Any]) -> SystemGroup:
     baselines = _mapping(evaluation.get("baselines"))
     if name not in baselines:
         return "model"
@@ -213,11 +216,11 @@ def _label(name: str, recipe: Mapping[str, Any]) -> str:
     return str(baseline.get("model") or "") if baseline.get("kind") == "recorded" else ""
 
 
-def _group_place(one: Contender) -> int:
-    return _GROUPS.index(one.group)
+def _group_place(system: EvaluatedSystem) -> int:
+    return _GROUPS.index(system.group)
 
 
-def _role(scorer: str, by_model: Mapping[str, Mapping[str, Given]], evaluation: Mapping[str, Any]) -> Role:
+def _role(scorer: str, by_model: Mapping[str, Mapping[str, AnswerScore]], evaluation: Mapping[str, Any]) -> ScorerRole:
     kind = str(_mapping(_mapping(evaluation.get("scorers")).get(scorer)).get("kind", ""))
     if kind == "ratings" or any(given.ratings for rows in by_model.values() for given in rows.values()):
         return "people"
@@ -237,7 +240,7 @@ def _place(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else len(names)
 
 
-def _sources(entries: Sequence[Entry], recipe: Mapping[str, Any]) -> list[str]:
+def _sources(entries: Sequence[ReportEntry], recipe: Mapping[str, Any]) -> list[str]:
     present = dict.fromkeys(entry.source for entry in entries)
     known = [name for name in _mapping(recipe.get("sources")) if name in present]
     return [*known, *(name for name in present if name not in known)]

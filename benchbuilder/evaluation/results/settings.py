@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from benchbuilder.evaluation.results.context import Frame
-from benchbuilder.exporters.base import Finished
-from benchbuilder.exporters.render.i18n import Wording
-from benchbuilder.exporters.render.tables import Column, Line, Sheet, words
-from benchbuilder.exporters.report.authors import Author, authors
+from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.exporters.base import FinishedBuild
+from benchbuilder.exporters.render.i18n import ReportTexts
+from benchbuilder.exporters.render.tables import ResultTable, TableColumn, TableLine, text_cell
+from benchbuilder.exporters.report.authors import PromptingStep, prompting_steps
 
 
-def asked(frame: Frame, finished: Finished) -> Sheet | None:
+def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
     """The steps that put prompts to a model, with their settings; ``None`` where there is none."""
     t = frame.t
-    lines = [_line(one, t) for one in authors(finished)]
+    lines = [_line(one, t) for one in prompting_steps(finished)]
     if not lines:
         return None
-    return Sheet(
+    return ResultTable(
         name="asked",
         title=t("results.asked"),
-        lead=t("results.asked_lead"),
+        introduction=t("results.asked_lead"),
         columns=(
-            Column("step", t("common.step"), "words"),
-            Column("model", t("common.model"), "words"),
-            Column("prompts", t("card.models_prompts"), "words"),
-            Column("settings", t("card.models_sampling"), "words"),
-            Column("omitted", t("results.asked_omitted"), "words"),
+            TableColumn("step", t("common.step"), "words"),
+            TableColumn("model", t("common.model"), "words"),
+            TableColumn("prompts", t("card.models_prompts"), "words"),
+            TableColumn("settings", t("card.models_sampling"), "words"),
+            TableColumn("omitted", t("results.asked_omitted"), "words"),
         ),
         lines=tuple(lines),
     )
 
 
-def _line(one: Author, t: Wording) -> Line:
-    model = t("card.models_recorded", model=one.model, file=one.recorded_in) if one.recorded_in else one.model
-    settings = "; ".join(f"{name} {value}" for name, value in one.settings.items()) or t("card.models_left")
-    cells = (one.step, model, ", ".join(one.prompts), settings, ", ".join(one.omitted))
-    return Line(tuple(words(cell) for cell in cells), "model")
+def _line(step: PromptingStep, t: ReportTexts) -> TableLine:
+    model = t("card.models_recorded", model=step.model, file=step.recorded_in) if step.recorded_in else step.model
+    settings = "; ".join(f"{name} {value}" for name, value in step.settings.items()) or t("card.models_left")
+    cells = (step.step, model, ", ".join(step.prompts), settings, ", ".join(step.omitted))
+    return TableLine(tuple(text_cell(cell) for cell in cells), "model")

@@ -12,15 +12,25 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from benchbuilder.config.spec.annotation import BootstrapSpec
-from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.atomic_write import write_atomically
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.intervals import paired_means
+from benchbuilder.core.stats.intervals import paired_mean_difference
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import estimate_cell
-from benchbuilder.evaluation.results.exporter import SCHEMA
-from benchbuilder.exporters.render.i18n import Language, Wording
-from benchbuilder.exporters.render.table_formats import as_markdown, table
-from benchbuilder.exporters.render.tables import Cell, Column, Form, Line, Sheet, count, interval, plain, words
+from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
+from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.exporters.render.table_formats import csv_table, table_as_markdown
+from benchbuilder.exporters.render.tables import (
+    ResultTable,
+    TableCell,
+    TableColumn,
+    TableLine,
+    ValueFormat,
+    count_cell,
+    format_interval,
+    format_value,
+    text_cell,
+)
 from benchbuilder.exporters.render.templates import render_html, render_markdown
 
 _COMPARED = ("verdicts_", "answers", "aspects", "costs")
@@ -28,16 +38,18 @@ _COMPARED = ("verdicts_", "answers", "aspects", "costs")
 _CSV = ("table", "line", "column", "first", "second", "difference", "difference_low", "difference_high", "p", "n")
 
 
-def side_by_side(left: Path, right: Path, folder: Path, *, language: Language, file: str = "beside") -> list[Path]:
-    """Compare the data files `left` and `right`; writes ``file.html``, ``.md`` and ``.csv`` into `folder`.
+def write_side_by_side(
+    first_file: Path, second_file: Path, folder: Path, *, language: Language, file: str = "beside"
+) -> list[Path]:
+    """Compare the data files `first_file` and `second_file`; writes ``file.html``, ``.md`` and ``.csv`` into `folder`.
 
     Differences are the second less the first, model by model and measure by measure, over the items that both runs
     have a score for, with the paired bootstrap of the first run's settings. DataError where a file is none of ours.
     """
-    t = Wording(language, PACKAGES)
-    first, second = _load(left), _load(right)
+    t = ReportTexts(language, PACKAGES)
+    first, second = _load(first_file), _load(second_file)
     scores = _scores(first, second, t)
-    changes = _others(first, second)
+    changes = _other_changes(first, second)
     runs = _runs(first, second, t)
     context: dict[str, Any] = {
         "t": t,
@@ -48,8 +60,8 @@ def side_by_side(left: Path, right: Path, folder: Path, *, language: Language, f
         "runs": runs,
         "scores": scores,
         "others": [_sheet(title, rows, t) for title, rows in changes.items()],
-        "plain": plain,
-        "interval": interval,
+        "plain": format_value,
+        "interval": format_interval,
         "as_markdown": _marked,
     }  # fmt: skip
     files = {
@@ -57,11 +69,11 @@ def side_by_side(left: Path, right: Path, folder: Path, *, language: Language, f
         f"{file}.md": render_markdown("results_beside.md.j2", PACKAGES, **context),
         f"{file}.csv": _csv(scores, chain.from_iterable(changes.values())),
     }
-    return [write_whole(folder / name, text) for name, text in files.items()]
+    return [write_atomically(folder / name, text) for name, text in files.items()]
 
 
-def _marked(sheet: Sheet) -> Markup:
-    return Markup(as_markdown(sheet))
+def _marked(sheet: ResultTable) -> Markup:
+    return Markup(table_as_markdown(sheet))
 
 
 def _load(path: Path) -> Mapping[str, Any]:
@@ -72,15 +84,15 @@ def _load(path: Path) -> Mapping[str, Any]:
         raise DataError("results cannot be read", where=str(path), why=str(error), next=following) from error
     except ValueError as error:
         raise DataError("results are no JSON", where=str(path), why=str(error), next=following) from error
-    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:  # pyright: ignore[reportUnknownMemberType]
+    if not isinstance(data, Mapping) or data.get("schema") != RESULTS_SCHEMA:  # pyright: ignore[reportUnknownMemberType]
         raise DataError(
-            "results have another shape", where=str(path), why=f"their `schema` is not {SCHEMA}",
+            "results have another shape", where=str(path), why=f"their `schema` is not {RESULTS_SCHEMA}",
             next="write them anew with this version: benchbuild report",
         )  # fmt: skip
     return data  # pyright: ignore[reportUnknownVariableType]
 
 
-def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: Wording) -> list[tuple[str, bool]]:
+def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[tuple[str, bool]]:
     """What to know before reading, and whether it is a warning."""
     same = first["benchmark"] == second["benchmark"]
     shared = {row[0] for row in first["items"]} & {row[0] for row in second["items"]}
@@ -91,56 +103,56 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: Wording) -> l
     return [*notes, (t("beside.recipe_same" if equal else "beside.recipe_differs"), False)]
 
 
-def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: Wording) -> Sheet:
-    return Sheet(
+def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> ResultTable:
+    return ResultTable(
         name="runs",
         title=t("beside.kicker"),
         columns=(
-            Column("run", t("beside.run"), "words"),
-            Column("title", t("beside.what"), "words"),
-            Column("recipe", t("beside.recipe"), "words"),
-            Column("benchmark", t("beside.benchmark"), "words"),
-            Column("items", t("beside.items"), "count"),
-            Column("models", t("results.models"), "words"),
+            TableColumn("run", t("beside.run"), "words"),
+            TableColumn("title", t("beside.what"), "words"),
+            TableColumn("recipe", t("beside.recipe"), "words"),
+            TableColumn("benchmark", t("beside.benchmark"), "words"),
+            TableColumn("items", t("beside.items"), "count"),
+            TableColumn("models", t("results.models"), "words"),
         ),
         lines=tuple(
-            Line((words(t(f"beside.{side}")), words(run["title"]), words(run["recipe"]), words(run["benchmark"]),
-                  count(len(run["items"])), words(t("report.list_comma").join(run["contenders"]))))
+            TableLine((text_cell(t(f"beside.{side}")), text_cell(run["title"]), text_cell(run["recipe"]), text_cell(run["benchmark"]),
+                  count_cell(len(run["items"])), text_cell(t("report.list_comma").join(run["contenders"]))))
             for side, run in (("left", first), ("right", second))
         ),
     )  # fmt: skip
 
 
-Scores = dict[tuple[str, str], Mapping[str, Any]]
+ComparedScores = dict[tuple[str, str], Mapping[str, Any]]
 
 
-def _by_measure(run: Mapping[str, Any]) -> Scores:
+def _by_measure(run: Mapping[str, Any]) -> ComparedScores:
     return {(scored["aspect"], scored["scorer"]): scored for scored in run["scores"]}
 
 
-def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: Wording) -> list[Sheet]:
+def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[ResultTable]:
     """A table per measure that either run has, and a line per contender."""
     one, other = _by_measure(first), _by_measure(second)
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
     drawn = BootstrapSpec.model_validate(first["bootstrap"])
-    sheets: list[Sheet] = []
+    sheets: list[ResultTable] = []
     for key in dict.fromkeys([*one, *other]):
         mine, theirs = (run.get(key, {"values": {}})["values"] for run in (one, other))
         lines = [
-            _compared(name, _values(first, mine.get(name)), _values(second, theirs.get(name)), facts, drawn, t)
+            _comparison_line(name, _values(first, mine.get(name)), _values(second, theirs.get(name)), facts, drawn, t)
             for name in dict.fromkeys([*mine, *theirs])
         ]
         sheets.append(
-            Sheet(
+            ResultTable(
                 name=f"means_{key[0]}_{key[1]}",
                 title=(one.get(key) or other[key])["title"],
                 columns=(
-                    Column("model", t("common.model"), "words"),
-                    Column("first", t("beside.left")),
-                    Column("second", t("beside.right")),
-                    Column("difference", t("results.difference"), "signed"),
-                    Column("p", "p"),
-                    Column("n", t("beside.common"), "count"),
+                    TableColumn("model", t("common.model"), "words"),
+                    TableColumn("first", t("beside.left")),
+                    TableColumn("second", t("beside.right")),
+                    TableColumn("difference", t("results.difference"), "signed"),
+                    TableColumn("p", "p"),
+                    TableColumn("n", t("beside.common"), "count"),
                 ),
                 lines=tuple(lines),
             )
@@ -153,37 +165,48 @@ def _values(run: Mapping[str, Any], values: Sequence[float | None] | None) -> di
     return {item: value for item, value in pairs if value is not None}
 
 
-def _compared(
-    name: str, mine: Mapping[str, float], theirs: Mapping[str, float], facts: Mapping[str, str], drawn: BootstrapSpec,
-    t: Wording,
-) -> Line:  # fmt: skip
-    common = [item for item in mine if item in theirs]
+def _comparison_line(
+    name: str, first: Mapping[str, float], second: Mapping[str, float], facts: Mapping[str, str], drawn: BootstrapSpec,
+    t: ReportTexts,
+) -> TableLine:  # fmt: skip
+    common = [item for item in first if item in second]
     if not common:
-        tag = t("beside.only_left") if mine else t("beside.only_right")
-        cells = [Cell(fmean(values.values()), n=len(values)) if values else Cell() for values in (mine, theirs)]
-        return Line((words(name), *cells, Cell(), Cell(), count(0)), tag="" if mine and theirs else tag)
-    left, right = [mine[item] for item in common], [theirs[item] for item in common]
-    found = paired_means(
+        tag = t("beside.only_left") if first else t("beside.only_right")
+        cells = [
+            TableCell(fmean(values.values()), n=len(values)) if values else TableCell() for values in (first, second)
+        ]
+        return TableLine(
+            (text_cell(name), *cells, TableCell(), TableCell(), count_cell(0)), tag="" if first and second else tag
+        )
+    left, right = [first[item] for item in common], [second[item] for item in common]
+    found = paired_mean_difference(
         right, left, [facts[item] for item in common], samples=drawn.samples, level=drawn.level, seed=drawn.seed
     )
-    return Line(
-        (words(name), Cell(fmean(left)), Cell(fmean(right)), estimate_cell(found), Cell(found.p), count(len(common)))
+    return TableLine(
+        (
+            text_cell(name),
+            TableCell(fmean(left)),
+            TableCell(fmean(right)),
+            estimate_cell(found),
+            TableCell(found.p),
+            count_cell(len(common)),
+        )
     )
 
 
-class Change(NamedTuple):
+class ValueChange(NamedTuple):
     """A value of a table that is not the same in both runs."""
 
     table: str
     line: str
     column: str
     label: str
-    form: Form
+    form: ValueFormat
     first: float | None
     second: float | None
 
 
-def _others(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Change]]:
+def _other_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[ValueChange]]:
     """What changed in the other tables, by the title of the table."""
     known = {sheet["name"]: sheet for sheet in second["sheets"]}
     pairs = [(sheet, known[sheet["name"]]) for sheet in first["sheets"] if sheet["name"] in known]
@@ -191,18 +214,18 @@ def _others(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, li
     return {title: changes for title, changes in found.items() if changes}
 
 
-def _changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Change]:
-    after = _cells(other)
+def _changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[ValueChange]:
+    after = _cells(second)
     return [
-        Change(one["name"], line, column, label, form, value, after[line, column][2])
-        for (line, column), (label, form, value) in _cells(one).items()
+        ValueChange(first["name"], line, column, label, form, value, after[line, column][2])
+        for (line, column), (label, form, value) in _cells(first).items()
         if (line, column) in after and value != after[line, column][2]
     ]
 
 
-def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, Form, float | None]]:
+def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ValueFormat, float | None]]:
     """The heading, form and value of each cell that holds a number, by what its line and column are."""
-    found: dict[tuple[str, str], tuple[str, Form, float | None]] = {}
+    found: dict[tuple[str, str], tuple[str, ValueFormat, float | None]] = {}
     for line in sheet["lines"]:
         key = " · ".join(cell.get("words", "") for cell in line["cells"][: sheet["keys"]])
         for column, cell in zip(sheet["columns"], line["cells"], strict=True):
@@ -211,28 +234,30 @@ def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, Form, f
     return found
 
 
-def _sheet(title: str, changes: Sequence[Change], t: Wording) -> Sheet:
-    def cell(value: float | None, form: Form) -> Cell:
-        return words("–" if value is None else plain(value, form))
+def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> ResultTable:
+    def cell(value: float | None, form: ValueFormat) -> TableCell:
+        return text_cell("–" if value is None else format_value(value, form))
 
-    return Sheet(
+    return ResultTable(
         name=changes[0].table,
         title=title,
         columns=(
-            Column("line", t("beside.line"), "words"),
-            Column("column", t("beside.column"), "words"),
-            Column("first", t("beside.left"), "words"),
-            Column("second", t("beside.right"), "words"),
+            TableColumn("line", t("beside.line"), "words"),
+            TableColumn("column", t("beside.column"), "words"),
+            TableColumn("first", t("beside.left"), "words"),
+            TableColumn("second", t("beside.right"), "words"),
         ),
         lines=tuple(
-            Line((words(one.line), words(one.label), cell(one.first, one.form), cell(one.second, one.form)))
+            TableLine(
+                (text_cell(one.line), text_cell(one.label), cell(one.first, one.form), cell(one.second, one.form))
+            )
             for one in changes
         ),
         keys=2,
     )
 
 
-def _csv(scores: Sequence[Sheet], changes: Iterable[Change]) -> str:
+def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:
     """Both kinds of tables in one: what was compared, in the first and in the second run."""
     rows: list[list[object]] = []
     for sheet in scores:
@@ -242,4 +267,4 @@ def _csv(scores: Sequence[Sheet], changes: Iterable[Change]) -> str:
             rows.append([sheet.name, line.cells[0].words, "mean", *numbers])
     for one in changes:
         rows.append([one.table, one.line, one.column, one.first, one.second, *[None] * 5])
-    return table(_CSV, rows)
+    return csv_table(_CSV, rows)

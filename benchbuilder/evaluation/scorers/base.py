@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import Context
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.context import StepContext
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Rating, Score
-from benchbuilder.core.records.row import MadeBy
+from benchbuilder.core.records.row import ProducedBy
 from benchbuilder.models.base import Reply, Request
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AspectScore:
     """What a scorer says of an answer in one aspect; `value` is ``None`` where no value can be given.
 
     `counts` is what a metric sums, see `Score.counts`.
@@ -31,9 +31,9 @@ class Mark:
     counts: tuple[int, ...] = ()
 
 
-Scored = tuple[Mark, ...] | Dropped | NotApplicable
+ScorerResult = tuple[AspectScore, ...] | Dropped | NotApplicable
 """The marks of one answer (at least one, each with an aspect of its own), or why there are none."""
-Scoring = Generator[Request, Reply, Scored]
+ScoringConversation = Generator[Request, Reply, ScorerResult]
 """The work on one answer where a model has to be asked: yields requests, is sent replies, returns what it scored."""
 
 
@@ -48,7 +48,7 @@ class Scorer(ABC):
     spec_class: ClassVar[type[KindSpec]]
     reasons: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         self.spec = spec
         self.context = context
 
@@ -56,12 +56,12 @@ class Scorer(ABC):
         """Versions and hashes of what shapes the marks besides the spec, for the key."""
         return {}
 
-    def observes(self) -> Mapping[str, str]:
-        """Hashes of what people contributed so far, by name; see `Stage.observes`."""
+    def external_inputs(self) -> Mapping[str, str]:
+        """Hashes of what people contributed so far, by name; see `Stage.external_inputs`."""
         return {}
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model that it asks about each answer, if any: then `converse` scores, and not `score`."""
         return None
 
@@ -69,27 +69,29 @@ class Scorer(ABC):
         """Get ready to score in this process."""
 
     @abstractmethod
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """What each answer (with its item) scored, in order."""
 
-    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:  # noqa: ARG002
+    def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:  # noqa: ARG002
         """The work on one answer, where a model is asked."""
         raise TypeError(f"the scorer {self.kind!r} asks no model")
         yield  # pragma: no cover
 
 
-def fates_of(scored: Scored, answer: Answer, item: Item[Any], scorer: str, made_by: MadeBy) -> list[Fate]:
-    """The fates of an answer to `item` that scored so; the scores are its children, a slot for each aspect."""
-    if not isinstance(scored, tuple):
-        return [scored]
+def outcomes_of(
+    result: ScorerResult, answer: Answer, item: Item[Any], scorer: str, produced_by: ProducedBy
+) -> list[Outcome]:
+    """The outcomes of an answer to `item` that scored so; the scores are its children, a slot for each aspect."""
+    if not isinstance(result, tuple):
+        return [result]
     return [
         Kept(
             Score.child(
-                answer, made_by=made_by, slot=mark.aspect, item=item.id, model=answer.model, scorer=scorer,
+                answer, produced_by=produced_by, slot=mark.aspect, item=item.id, model=answer.model, scorer=scorer,
                 aspect=mark.aspect, value=mark.value, label=mark.label, detail=mark.detail, ratings=mark.ratings,
                 counts=mark.counts,
             ),
             mark.aspect,
         )
-        for mark in scored
+        for mark in result
     ]  # fmt: skip

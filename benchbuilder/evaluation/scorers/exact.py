@@ -10,12 +10,12 @@ from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.text.answers import same_key
-from benchbuilder.core.text.lengths import cut
+from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.core.text.lengths import truncate_code_points
 from benchbuilder.core.text.patterns import Regex, replace_all
-from benchbuilder.core.text.unmarked import undressed
-from benchbuilder.evaluation.parsing.chosen_options import chosen, final_parts
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+from benchbuilder.core.text.unmarked import strip_formatting
+from benchbuilder.evaluation.parsing.chosen_options import final_parts, read_chosen_options
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 
 
 class ExactSpec(KindSpec):
@@ -41,7 +41,7 @@ class ExactSpec(KindSpec):
     key: Name = "answer_key"
 
 
-class Exact(Scorer):
+class ExactScorer(Scorer):
     """1 for the right answer, 0 for another, none where no option can be told with confidence: that is never guessed.
 
     The label is ``right``, ``wrong`` or ``invalid``; ``refused``, ``empty``, ``filtered`` or ``missing`` where there
@@ -55,45 +55,45 @@ class Exact(Scorer):
 
     spec: ExactSpec
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """What each answer scored."""
         return [self._scored(answer, item) for answer, item in pairs]
 
-    def _scored(self, answer: Answer, item: Item[Any]) -> Scored:
+    def _scored(self, answer: Answer, item: Item[Any]) -> ScorerResult:
         right = tuple(text for text in item.payload.texts().get(self.spec.answer, ()) if text.strip())
         options = {option.key: option.text for option in getattr(item.payload, self.spec.options, ())}
         keys = _right_keys(str(getattr(item.payload, self.spec.key, "") or ""), options)
         if not (keys if options else right):
             return NotApplicable("no_answer")
         if answer.outcome not in ("complete", "truncated"):
-            return (Mark(self.spec.aspect, None, answer.outcome),)
+            return (AspectScore(self.spec.aspect, None, answer.outcome),)
         if not answer.text.strip():
-            return (Mark(self.spec.aspect, None, "empty"),)
-        return (self._chosen(answer.text, options, keys) if options else self._written(answer.text, right),)
+            return (AspectScore(self.spec.aspect, None, "empty"),)
+        return (self._chosen(answer.text, options, keys) if options else self._is_same_text(answer.text, right),)
 
-    def _chosen(self, text: str, options: Mapping[str, str], keys: frozenset[str]) -> Mark:
-        found = chosen(text, options, self.spec.announced, self.spec.ignore, self.spec.also_words)
+    def _chosen(self, text: str, options: Mapping[str, str], keys: frozenset[str]) -> AspectScore:
+        found = read_chosen_options(text, options, self.spec.announced, self.spec.ignore, self.spec.also_words)
         if not found or (len(found) > 1 and len(keys) == 1):
             detail = f"several: {' '.join(sorted(found))}" if found else "no option"
-            return Mark(self.spec.aspect, None, "invalid", detail)
+            return AspectScore(self.spec.aspect, None, "invalid", detail)
         return self._mark(found == keys, " ".join(sorted(found)))
 
-    def _written(self, text: str, right: Sequence[str]) -> Mark:
-        said = undressed(text)
+    def _is_same_text(self, text: str, right: Sequence[str]) -> AspectScore:
+        said = strip_formatting(text)
         if said is None:
-            return Mark(self.spec.aspect, None, "invalid", "reasoning without an end")
+            return AspectScore(self.spec.aspect, None, "invalid", "reasoning without an end")
         finals = final_parts(said, self.spec.announced)
-        wanted = {self._same(answer) for answer in right}
-        found = any(self._same(text) in wanted for text in (said, *finals))
-        return self._mark(found, finals[-1] if finals else cut(said, 80))
+        wanted = {self._normalised(answer) for answer in right}
+        found = any(self._normalised(text) in wanted for text in (said, *finals))
+        return self._mark(found, finals[-1] if finals else truncate_code_points(said, 80))
 
-    def _same(self, text: str) -> str:
+    def _normalised(self, text: str) -> str:
         for pattern in self.spec.drop:
             text = replace_all(pattern, " ", text)
-        return same_key(text, self.spec.ignore)
+        return comparison_key(text, self.spec.ignore)
 
-    def _mark(self, right: bool, detail: str) -> Mark:
-        return Mark(self.spec.aspect, float(right), "right" if right else "wrong", detail)
+    def _mark(self, right: bool, detail: str) -> AspectScore:
+        return AspectScore(self.spec.aspect, float(right), "right" if right else "wrong", detail)
 
 
 def _right_keys(key: str, options: Mapping[str, str]) -> frozenset[str]:

@@ -6,18 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot
-from benchbuilder.core.context import Context
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped, NotApplicable
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.registry import create
-from benchbuilder.core.stats.conformal import interval
-from benchbuilder.core.text.blank import blank
-from benchbuilder.evaluation.judges.base import AskingJudge, Case, Judge, JudgeSpec, ScoringJudge, case_of, mark_of
-from benchbuilder.evaluation.judges.card import FINAL, misfits, plain_spec, read_learned, rubric_digest, trained, verify
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer, Scoring
+from benchbuilder.core.registry import create_from_spec
+from benchbuilder.core.stats.conformal import conformal_interval
+from benchbuilder.core.text.blank import is_blank
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, Judge, JudgeSpec, ScoringJudge, case_hash, make_case
+from benchbuilder.evaluation.judges.card import (
+    FINAL,
+    judge_mismatches,
+    plain_spec,
+    read_learned_hashes,
+    read_trained_judge_card,
+    rubric_digest,
+    verify_judge_part,
+)
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult, ScoringConversation
 
 
 class JudgedSpec(KindSpec):
@@ -28,13 +36,13 @@ class JudgedSpec(KindSpec):
     """
 
     judge: Annotated[Any, Slot("judge")]
-    folder: Annotated[str | None, Knob()] = None
+    folder: Annotated[str | None, RuntimeOption()] = None
     language: str
     rubric: FileRef | None = None
     anyway: bool = False
 
 
-class Judged(Scorer):
+class JudgedScorer(Scorer):
     """Scores what a judge says of each answer.
 
     An answer without text (white space and invisible characters are none) scores 0 and is not put to the judge: who
@@ -47,11 +55,11 @@ class Judged(Scorer):
     spec_class: ClassVar[type[KindSpec]] = JudgedSpec
     reasons: ClassVar[Mapping[str, str]] = {"missing": "The model has no answer to this item."}
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: JudgedSpec = spec
         self._spec: JudgeSpec = spec.judge
-        self._judge: Judge = create("judge", spec.judge)
+        self._judge: Judge = create_from_spec("judge", spec.judge)
         self._half: float | None = None
         self._learned: frozenset[str] = frozenset()
         self._opened = False
@@ -59,13 +67,13 @@ class Judged(Scorer):
             self.reasons = {**type(self).reasons, **self._judge.reasons}  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model that the judge asks, if it is one that asks. One that was trained is opened to know its model."""
         if not isinstance(self._judge, AskingJudge):
             return None
         if self._judge.trains:
             self.open()
-        return self._judge.asks
+        return self._judge.model_spec
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions that shape the judge's scores, and what it learned. DataError if it may not score, or cannot."""
@@ -81,14 +89,14 @@ class Judged(Scorer):
         """The card of a judge that fits; DataError otherwise."""
         place = Path(self.spec.folder or "")
         name = place.name
-        card = trained(place.parent, name)
+        card = read_trained_judge_card(place.parent, name)
         if card.get("spec") != plain_spec(self._spec):
             raise DataError(
                 f"the judge {name!r} was trained by other settings than the recipe has now",
                 where=f"evaluation.judges.{name}",
                 next=f"benchbuild judge train {name} recipe=..., or change the settings back",
             )
-        told = misfits(card, language=self.spec.language, rubric=rubric_digest(self.spec.rubric))
+        told = judge_mismatches(card, language=self.spec.language, rubric=rubric_digest(self.spec.rubric))
         if told and not self.spec.anyway:
             raise DataError(
                 f"the judge {name!r} was not made for this benchmark", why="; ".join(told),
@@ -104,26 +112,26 @@ class Judged(Scorer):
         if self._judge.trains:
             card, folder = self._card(), Path(self.spec.folder or "")
             self._half = card["conformal"]["half_width"]
-            self._judge.open(verify(folder, FINAL, card))
-            self._learned = read_learned(folder)
+            self._judge.open(verify_judge_part(folder, FINAL, card))
+            self._learned = read_learned_hashes(folder)
         else:
             self._judge.open(None)
         self._opened = True
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """What the judge says of each answer."""
         if not isinstance(self._judge, ScoringJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks a model: it is driven by conversations")
-        said = [place for place, (answer, _) in enumerate(pairs) if not blank(answer.text)]
+        said = [place for place, (answer, _) in enumerate(pairs) if not is_blank(answer.text)]
         values = dict(zip(said, self._judge.score([self._case(*pairs[place]) for place in said]), strict=True))
         return [self._scored(*pair, values.get(place)) for place, pair in enumerate(pairs)]
 
-    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:
+    def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:
         """What the judge says of an answer once it has asked its model."""
         if not isinstance(self._judge, AskingJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks no model")
         value: float | None = None
-        if not blank(answer.text):
+        if not is_blank(answer.text):
             told = yield from self._judge.converse(self._case(answer, item))
             if isinstance(told, Dropped):
                 return told
@@ -131,17 +139,17 @@ class Judged(Scorer):
         return self._scored(answer, item, value)
 
     def _case(self, answer: Answer, item: Item[Any]) -> Case:
-        case = case_of(item, answer.text)
+        case = make_case(item, answer.text)
         return case if self._spec.evidence else case.without_evidence()
 
-    def _scored(self, answer: Answer, item: Item[Any], value: float | None) -> Scored:
+    def _scored(self, answer: Answer, item: Item[Any], value: float | None) -> ScorerResult:
         """The marks of an answer with the judge's `value`, or without text."""
         if answer.outcome == "missing":
             return NotApplicable("missing")
         label = "" if answer.outcome == "complete" else answer.outcome
         if value is None:
-            return (Mark(self._spec.aspect, 0.0, label or "empty"),)
-        if not label and self._learned and mark_of(case_of(item, answer.text)) in self._learned:
+            return (AspectScore(self._spec.aspect, 0.0, label or "empty"),)
+        if not label and self._learned and case_hash(make_case(item, answer.text)) in self._learned:
             label = "learned"
-        detail = "" if self._half is None else "{:.3f}..{:.3f}".format(*interval(value, self._half))
-        return (Mark(self._spec.aspect, value, label, detail),)
+        detail = "" if self._half is None else "{:.3f}..{:.3f}".format(*conformal_interval(value, self._half))
+        return (AspectScore(self._spec.aspect, value, label, detail),)

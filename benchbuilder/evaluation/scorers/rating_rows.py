@@ -11,11 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.annotation.database.free_text import EXPORTED, Said, said_in_export
+from benchbuilder.annotation.database.free_text import EXPORT_COLUMNS, ProjectAnswer, read_exported_answers
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text.names import recipe_name
-from benchbuilder.core.text.normalise import narrow
-from benchbuilder.core.text.rows import folded, read_rows, refuse
+from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.core.text.rows import collapse_space, raise_row_errors, read_row_file
 
 _LONG = frozenset({"aspect", "rater", "value"})
 _NEXT = (
@@ -26,7 +26,7 @@ _ANNOTATOR, _ADJUDICATOR = "annotator", "adjudicator"
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class AnswerRating:
     """What one person gave to an answer in one aspect, from 0 to 1, and where that stands.
 
     Several `ids` or `models` gave the same answer. `answer` is the text that was rated, white space folded; ``None``
@@ -43,12 +43,12 @@ class Rated:
     value: float
     answer: str | None
 
-    def places(self) -> tuple[str, ...]:
+    def lookup_keys(self) -> tuple[str, ...]:
         """Under what it is found: ids, and the question, white space folded."""
         return (*self.ids, self.question) if self.question else self.ids
 
 
-def of_file(file: Path, aspects: Collection[str]) -> tuple[Rated, ...]:
+def ratings_in_file(file: Path, aspects: Collection[str]) -> tuple[AnswerRating, ...]:
     """The ratings of a file in long or wide form, or of an export; of other aspects none.
 
     DataError, with file and line, lists values that are no numbers from 0 to 1, rows that do not say what they rate,
@@ -59,69 +59,69 @@ def of_file(file: Path, aspects: Collection[str]) -> tuple[Rated, ...]:
         held = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:  # told of by what reads it
         held = ""
-    return _of_file(file, tuple(aspects), held)
+    return _read_ratings(file, tuple(aspects), held)
 
 
 @lru_cache(maxsize=2)
-def _of_file(file: Path, aspects: tuple[str, ...], held: str) -> tuple[Rated, ...]:  # noqa: ARG001
-    rows = read_rows(file)
+def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[AnswerRating, ...]:  # noqa: ARG001
+    rows = read_row_file(file)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
-    if rows and set(columns) >= EXPORTED:
-        return tuple(of_said(said_in_export(file, rows), aspects, file.name))
+    if rows and set(columns) >= EXPORT_COLUMNS:
+        return tuple(ratings_in_app(read_exported_answers(file, rows), aspects, file.name))
     raters = {name: tuple(name.split(".", 1)) for name in columns if name.partition(".")[0] in aspects and "." in name}
     if rows and not raters and not set(columns) >= _LONG:
         raise DataError(
             f"{file.name} holds no ratings of {', '.join(aspects)}", where=str(file),
             why=f"its columns are {', '.join(columns)}", next=_NEXT,
         )  # fmt: skip
-    found: list[Rated] = []
+    found: list[AnswerRating] = []
     problems: list[str] = []
     for line, row in rows:
         where = f"{file.name}:{line}"
         cells = [(*raters[name], row.get(name)) for name in raters] if raters else [_long(row)]
         for aspect, rater, cell in cells:
-            if aspect not in aspects or _blank(cell):
+            if aspect not in aspects or _is_blank(cell):
                 continue
             try:
-                found.append(_rated(where, row, aspect, rater, cell))
+                found.append(_rating(where, row, aspect, rater, cell))
             except ValueError as error:
                 problems.append(f"{where}: {error}")
-    refuse(
-        [*dict.fromkeys(problems), *_respelled(found), *_twice(found)],
+    raise_row_errors(
+        [*dict.fromkeys(problems), *_ambiguous_models(found), *_duplicate_problems(found)],
         f"{file.name} holds ratings that cannot be used",
         _NEXT,
     )
     return tuple(found)
 
 
-def of_said(said: Iterable[Said], aspects: Collection[str], what: str) -> list[Rated]:
+def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], label: str) -> list[AnswerRating]:
     """The ratings among what people said in a review.
 
     Its work list says ``id`` (or shows ``question``) and ``model``; DataError lists what does not, and wrong values.
     """
-    found: list[Rated] = []
+    found: list[AnswerRating] = []
     problems: list[str] = []
-    for one in said:
+    for one in votes:
         if one.question not in aspects:
             continue
-        ids, models = (tuple(filter(None, one.about.get(name, ()))) for name in ("id", "model"))
-        question, text = folded(one.fields.get("question", "")), one.fields.get("answer")
+        ids, models = (tuple(filter(None, one.metadata.get(name, ()))) for name in ("id", "model"))
+        question, text = collapse_space(one.fields.get("question", "")), one.fields.get("answer")
         if not models or not (ids or question):
-            problems.append(f"{one.where}: it is not said which model's answer was rated, or to what")
+            problems.append(f"{one.location}: it is not said which model's answer was rated, or to what")
             continue
         try:
             value = _value(one.value)
         except ValueError as error:
-            problems.append(f"{one.where}: {one.question} of {one.person}: {error}")
+            problems.append(f"{one.location}: {one.question} of {one.person}: {error}")
             continue
-        found.append(Rated(
-            one.where, ids, question, models, one.question, one.person, one.role, value,
-            None if text is None else folded(text),
+        found.append(AnswerRating(
+            one.location, ids, question, models, one.question, one.person, one.role, value,
+            None if text is None else collapse_space(text),
         ))  # fmt: skip
     next_step = "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
-    refuse(
-        [*dict.fromkeys(problems), *_respelled(found), *_twice(found)],
-        f"{what} holds ratings that cannot be used",
+    raise_row_errors(
+        [*dict.fromkeys(problems), *_ambiguous_models(found), *_duplicate_problems(found)],
+        f"{label} holds ratings that cannot be used",
         next_step,
     )
     return found
@@ -131,7 +131,7 @@ def _long(row: Mapping[str, Any]) -> tuple[str, str, Any]:
     return str(row.get("aspect") or "").strip(), str(row.get("rater") or "").strip(), row.get("value")
 
 
-def _rated(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: Any) -> Rated:
+def _rating(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: Any) -> AnswerRating:
     """One rating; ValueError says what is wrong with it."""
     name = next((str(row[key]).strip() for key in ("id", "item") if row.get(key)), "")
     question, model = (str(row.get(key) or "").strip() for key in ("question", "model"))
@@ -147,13 +147,13 @@ def _rated(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: An
     except ValueError as error:
         raise ValueError(f"{aspect} of {rater}: {error}") from error
     text = row.get("answer")
-    return Rated(
-        where, (name,) if name else (), folded(question), (model,), aspect, rater, role, value,
-        None if text is None else folded(str(text)),
+    return AnswerRating(
+        where, (name,) if name else (), collapse_space(question), (model,), aspect, rater, role, value,
+        None if text is None else collapse_space(str(text)),
     )  # fmt: skip
 
 
-def _blank(cell: Any) -> bool:
+def _is_blank(cell: Any) -> bool:
     if isinstance(cell, float):
         return math.isnan(cell)
     return cell is None or (isinstance(cell, str) and not cell.strip())
@@ -161,7 +161,7 @@ def _blank(cell: Any) -> bool:
 
 def _value(cell: object) -> float:
     """A number from 0 to 1; ValueError says what stands there. Full-width digits count, and so does a comma."""
-    plain = narrow(unicodedata.normalize("NFKC", str(cell))).strip().replace(",", ".")
+    plain = to_half_width(unicodedata.normalize("NFKC", str(cell))).strip().replace(",", ".")
     try:
         value = math.nan if isinstance(cell, bool) else float(plain)
     except ValueError:
@@ -171,11 +171,11 @@ def _value(cell: object) -> float:
     return value
 
 
-def _respelled(found: Sequence[Rated]) -> list[str]:
+def _ambiguous_models(ratings: Sequence[AnswerRating]) -> list[str]:
     """What is said of two names of models that a recipe writes alike: nobody can tell whether they are one."""
-    first: dict[str, tuple[str, Rated]] = {}
+    first: dict[str, tuple[str, AnswerRating]] = {}
     problems: dict[str, str] = {}
-    for rated in found:
+    for rated in ratings:
         for model in rated.models:
             before, at = first.setdefault(recipe_name(model), (model, rated))
             if before != model:
@@ -184,11 +184,11 @@ def _respelled(found: Sequence[Rated]) -> list[str]:
     return list(problems.values())
 
 
-def _twice(found: Sequence[Rated]) -> list[str]:
+def _duplicate_problems(ratings: Sequence[AnswerRating]) -> list[str]:
     """What is said of second ratings of one person, or second decisions, for one answer in one aspect."""
-    first: dict[tuple[str, str, str, str, str | None], Rated] = {}
+    first: dict[tuple[str, str, str, str, str | None], AnswerRating] = {}
     problems: list[str] = []
-    for rated in found:
+    for rated in ratings:
         who = rated.role if rated.role == _ADJUDICATOR else f"{_ANNOTATOR} {rated.rater}"
         for place in rated.ids or (rated.question,):
             for model in rated.models:

@@ -8,19 +8,19 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.annotation.database.free_text import digest_of, said_in
-from benchbuilder.annotation.values import in_dispute
+from benchbuilder.annotation.database.free_text import project_answers_digest, read_project_answers
+from benchbuilder.annotation.values import is_disputed
 from benchbuilder.config.spec.annotation import GuidingQuestion, Name
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
-from benchbuilder.core.context import Context
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Rating
 from benchbuilder.core.text.names import recipe_name
-from benchbuilder.core.text.rows import folded
-from benchbuilder.evaluation.judges.base import case_of
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
-from benchbuilder.evaluation.scorers.rating_rows import Rated, of_file, of_said
+from benchbuilder.core.text.rows import collapse_space
+from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
+from benchbuilder.evaluation.scorers.rating_rows import AnswerRating, ratings_in_app, ratings_in_file
 
 _GRAVITY = ("unrated", "too_few", "in_dispute")
 """Of two reasons why there is no score the later one is told."""
@@ -45,10 +45,10 @@ class RatingsSpec(KindSpec):
     at_least: Annotated[int, Field(ge=1, le=100)]
     tolerance: Annotated[float, Field(ge=0, le=1)]
     threshold: Annotated[float, Field(ge=0, le=1)]
-    database_env: Annotated[str | None, Knob()] = None
+    database_env: Annotated[str | None, RuntimeOption()] = None
 
 
-class Ratings(Scorer):
+class RatingsScorer(Scorer):
     """Scores an answer by what people gave it; each person's value is kept beside the score.
 
     Ratings are found by the item's id, else by its question, and by the model's name, as it stands or as recipes write
@@ -66,42 +66,42 @@ class Ratings(Scorer):
 
     spec: RatingsSpec
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
-        self._rated: Sequence[Rated] = ()
-        self._found: dict[tuple[str, str], list[Rated]] = {}
+        self._rated: Sequence[AnswerRating] = ()
+        self._found: dict[tuple[str, str], list[AnswerRating]] = {}
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """A digest of what counts in the app; nothing before there is anything, and nothing of a file."""
         spec = self.spec
         if spec.file is not None:
             return {}
-        digest = digest_of(spec.review, spec.database_env, self.context.workplace)
+        digest = project_answers_digest(spec.review, spec.database_env, self.context.workplace)
         return {f"ratings in the app ({spec.review})": digest} if digest else {}
 
     def open(self) -> None:
         """Read all ratings; DataError lists those that cannot be used, with file and line."""
         spec = self.spec
         if spec.file is not None:
-            self._rated = of_file(spec.file.file, spec.aspects)
+            self._rated = ratings_in_file(spec.file.file, spec.aspects)
         else:
-            said = said_in(spec.review, spec.database_env, self.context.workplace)
-            self._rated = of_said(said, spec.aspects, f"the review {spec.review!r}")
+            said = read_project_answers(spec.review, spec.database_env, self.context.workplace)
+            self._rated = ratings_in_app(said, spec.aspects, f"the review {spec.review!r}")
         self._found = {}
         for rated in self._rated:
             for model in rated.models:
-                for place in rated.places():
+                for place in rated.lookup_keys():
                     self._found.setdefault((recipe_name(model), place), []).append(rated)
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """A mark for each aspect with enough ratings."""
         return [self._scored(answer, item) for answer, item in pairs]
 
-    def left_over(self, items: Collection[Item[Any]], models: Collection[str]) -> Iterator[str]:
+    def unused_ratings(self, items: Collection[Item[Any]], models: Collection[str]) -> Iterator[str]:
         """Sentences that count the ratings of what is not there: other items, other models."""
-        known = {place for item in items for place in _places(item)}
+        known = {place for item in items for place in _lookup_keys(item)}
         named = {recipe_name(model) for model in models}
-        strange = [rated for rated in self._rated if known.isdisjoint(rated.places())]
+        strange = [rated for rated in self._rated if known.isdisjoint(rated.lookup_keys())]
         others = sorted({m for rated in self._rated for m in rated.models if recipe_name(m) not in named})
         if strange:
             yield f"{len(strange)} ratings are of other items than the benchmark's (the first: {strange[0].where})"
@@ -109,23 +109,23 @@ class Ratings(Scorer):
             count = sum(not named & {recipe_name(model) for model in rated.models} for rated in self._rated)
             yield f"{count} ratings are of models that do not answer here: {', '.join(others)}"
 
-    def _scored(self, answer: Answer, item: Item[Any]) -> Scored:
+    def _scored(self, answer: Answer, item: Item[Any]) -> ScorerResult:
         name = recipe_name(answer.model)
-        found = next((rated for place in _places(item) if (rated := self._found.get((name, place)))), [])
+        found = next((rated for place in _lookup_keys(item) if (rated := self._found.get((name, place)))), [])
         found = [rated for rated in found if rated.ids == found[0].ids or item.id in rated.ids]
-        said = folded(answer.text)
+        said = collapse_space(answer.text)
         there = [rated for rated in found if rated.answer is None or rated.answer == said]
         if found and not there:
             return Dropped("other_answer", f"rated was what stands at {found[0].where}")
         made = [self._mark(aspect, [one for one in there if one.aspect == aspect]) for aspect in self.spec.aspects]
         lacking = [one for one in made if isinstance(one, Dropped)]
         if len(lacking) < len(made):
-            return tuple(one for one in made if isinstance(one, Mark))
+            return tuple(one for one in made if isinstance(one, AspectScore))
         return max(lacking, key=lambda dropped: _GRAVITY.index(dropped.reason))
 
-    def _mark(self, aspect: str, rated: Sequence[Rated]) -> Mark | Dropped:
+    def _mark(self, aspect: str, aspect_ratings: Sequence[AnswerRating]) -> AspectScore | Dropped:
         spec = self.spec
-        given = sorted((one for one in rated if one.role != "adjudicator"), key=lambda one: one.rater)
+        given = sorted((one for one in aspect_ratings if one.role != "adjudicator"), key=lambda one: one.rater)
         if not given:
             return Dropped("unrated")
         values = [one.value for one in given]
@@ -133,12 +133,12 @@ class Ratings(Scorer):
             return Dropped("too_few", f"{aspect}: {len(given)} of {spec.at_least}")
         ratings = tuple(Rating(rater=one.rater, value=one.value) for one in given)
         mean = round(math.fsum(values) / len(values), 6)
-        if spec.rule == "mean" or not in_dispute(self._question(), values):
-            return Mark(aspect, mean, label="mean", detail=f"n={len(values)}", ratings=ratings)
-        final = next((one for one in rated if one.role == "adjudicator"), None)
+        if spec.rule == "mean" or not is_disputed(self._question(), values):
+            return AspectScore(aspect, mean, label="mean", detail=f"n={len(values)}", ratings=ratings)
+        final = next((one for one in aspect_ratings if one.role == "adjudicator"), None)
         if final is None:
             return Dropped("in_dispute", f"{aspect}: {', '.join(f'{value:g}' for value in values)}")
-        return Mark(aspect, final.value, label="adjudicated", detail=final.rater, ratings=ratings)
+        return AspectScore(aspect, final.value, label="adjudicated", detail=final.rater, ratings=ratings)
 
     def _question(self) -> GuidingQuestion:
         spec = self.spec
@@ -148,6 +148,6 @@ class Ratings(Scorer):
         )  # fmt: skip
 
 
-def _places(item: Item[Any]) -> tuple[str, str]:
+def _lookup_keys(item: Item[Any]) -> tuple[str, str]:
     """What an item's ratings stand under: its id, its question with its context."""
-    return item.id, folded(case_of(item, "").question)
+    return item.id, collapse_space(make_case(item, "").question)

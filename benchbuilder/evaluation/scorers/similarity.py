@@ -10,29 +10,29 @@ from pydantic import Field
 
 from benchbuilder.config.spec.base import KindSpec, Slot
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.stats.overlap import chrf, lead, rouge_l, start, words
-from benchbuilder.core.text.replies import spoken
-from benchbuilder.evaluation.judges.base import Case, case_of
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_closeness, rouge_l, truncate_for_overlap
+from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.evaluation.judges.base import Case, make_case
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
-Measure = Literal["chrf", "rouge_l"]
+SimilarityMeasure = Literal["chrf", "rouge_l"]
 
 
 class SimilaritySpec(KindSpec):
     """Which `measures` are taken, the tokenizer of ``rouge_l``, and how many characters of an answer count."""
 
-    measures: Annotated[tuple[Measure, ...], Field(min_length=1)]
+    measures: Annotated[tuple[SimilarityMeasure, ...], Field(min_length=1)]
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     longest: Annotated[int, Field(ge=1000)] = 20_000
 
 
-class Similarity(Scorer):
+class SimilarityScorer(Scorer):
     """For each measure the aspects ``MEASURE_right`` (similarity to the right statement) and, if the item has a wrong
     statement, ``MEASURE_difference``: that minus the similarity to the wrong one, halved and moved to 0..1, so that
     0.5 is no difference.
@@ -50,7 +50,7 @@ class Similarity(Scorer):
         "missing": "The model has no answer to this item.",
     }
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: SimilaritySpec = spec
         self._tokenizer: Tokenizer | None = None
@@ -59,7 +59,7 @@ class Similarity(Scorer):
                 raise DataError(
                     "rouge_l has no tokenizer", where="evaluation.scorers", next="set tokenizer in the recipe"
                 )
-            self._tokenizer = registry.create("tokenizer", spec.tokenizer)
+            self._tokenizer = registry.create_from_spec("tokenizer", spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries that measure, and of the tokenizer."""
@@ -71,32 +71,34 @@ class Similarity(Scorer):
         if self._tokenizer is not None:
             self._tokenizer.open()
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """The similarities of each answer."""
-        return [self._scored(answer, case_of(item, spoken(answer.text) or "")) for answer, item in pairs]
+        return [self._scored(answer, make_case(item, strip_reasoning(answer.text) or "")) for answer, item in pairs]
 
-    def _scored(self, answer: Answer, case: Case) -> Scored:
+    def _scored(self, answer: Answer, case: Case) -> ScorerResult:
         if not case.right.strip():
             return NotApplicable("no_reference")
         if answer.outcome == "missing":
             return NotApplicable("missing")
         label = "" if answer.outcome == "complete" else answer.outcome
-        text, cut = start(case.answer, self.spec.longest)
-        marks: list[Mark] = []
+        text, cut = truncate_for_overlap(case.answer, self.spec.longest)
+        marks: list[AspectScore] = []
         for measure in self.spec.measures:
             right = self._similar(measure, text, case.right)
-            marks.append(Mark(f"{measure}_right", right, label, detail=cut))
+            marks.append(AspectScore(f"{measure}_right", right, label, detail=cut))
             if case.wrong.strip():
                 wrong = self._similar(measure, text, case.wrong)
                 detail = f"{right:.3f} - {wrong:.3f}" + (f" ({cut})" if cut else "")
-                marks.append(Mark(f"{measure}_difference", lead(right, wrong), label, detail=detail))
+                marks.append(
+                    AspectScore(f"{measure}_difference", relative_closeness(right, wrong), label, detail=detail)
+                )
         return tuple(marks)
 
-    def _similar(self, measure: Measure, text: str, reference: str) -> float:
+    def _similar(self, measure: SimilarityMeasure, text: str, reference: str) -> float:
         if measure == "chrf":
             return chrf(text, reference)
         assert self._tokenizer is not None
-        return rouge_l(words(text, self._tokenizer.tokens), words(reference, self._tokenizer.tokens))
+        return rouge_l(content_tokens(text, self._tokenizer.tokens), content_tokens(reference, self._tokenizer.tokens))
 
 
 def _installed(name: str) -> str:

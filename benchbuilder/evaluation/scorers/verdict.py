@@ -9,18 +9,18 @@ from pydantic import Field
 
 from benchbuilder.config.spec.annotation import Name
 from benchbuilder.config.spec.base import FileRef, KindSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.text.replies import spoken
+from benchbuilder.core.text.replies import strip_reasoning
 from benchbuilder.core.text.script import script_version
-from benchbuilder.evaluation.judges.base import case_of
-from benchbuilder.evaluation.parsing.verdicts import Asked, Reading, VerdictReader, verdict_reader
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer
+from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.evaluation.parsing.verdicts import VerdictReader, VerdictReading, YesNoQuestion, verdict_reader
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 
-_SAID = {
+_DETAILS = {
     "reasoning": "reasoning without an end",
     "silent": "no verdict",
     "undecided": "left open",
@@ -43,7 +43,7 @@ class VerdictSpec(KindSpec):
     longest: Annotated[int, Field(ge=1000)] = 20_000
 
 
-class Verdict(Scorer):
+class VerdictScorer(Scorer):
     """1 for the right verdict, 0 for the wrong one, none where no verdict can be relied on: that is never guessed.
 
     The last verdict counts. The label is ``right``, ``wrong`` or ``invalid``; ``refused``, ``empty``, ``filtered`` or
@@ -58,7 +58,7 @@ class Verdict(Scorer):
         "no_verdict_asked": "The item is no yes/no question, or which verdict is right is not known.",
     }
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: VerdictSpec = spec
         self._reader: VerdictReader | None = None
@@ -72,33 +72,37 @@ class Verdict(Scorer):
         if self._reader is None:
             self._reader = verdict_reader([table.file for table in self.spec.tables])
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """What each answer scored."""
         self.open()
         return [self._scored(answer, item) for answer, item in pairs]
 
-    def _scored(self, answer: Answer, item: Item[Any]) -> Scored:
+    def _scored(self, answer: Answer, item: Item[Any]) -> ScorerResult:
         expected = _expected(getattr(item.payload, self.spec.expected, None), item, self.spec.expected)
         if not expected:
             return NotApplicable("no_verdict_asked")
         if answer.outcome not in ("complete", "truncated"):
-            return (Mark(self.spec.aspect, None, answer.outcome),)
+            return (AspectScore(self.spec.aspect, None, answer.outcome),)
         assert self._reader is not None
-        text, cut = self._end(answer.text)
-        read = Reading("", "reasoning") if text is None else self._reader.read(text, _asked(item, expected))
+        text, cut = self._final_text(answer.text)
+        read = (
+            VerdictReading("", "reasoning")
+            if text is None
+            else self._reader.read(text, _yes_no_question(item, expected))
+        )
         if not read.verdict:
             label = _LABELS.get(read.why, "invalid")
-            return (Mark(self.spec.aspect, None, label, detail=_detail(_SAID.get(read.why, ""), read) + cut),)
+            return (AspectScore(self.spec.aspect, None, label, detail=_detail(_DETAILS.get(read.why, ""), read) + cut),)
         right = read.verdict == expected
         detail = _detail(read.verdict, read) + cut
-        return (Mark(self.spec.aspect, float(right), "right" if right else "wrong", detail),)
+        return (AspectScore(self.spec.aspect, float(right), "right" if right else "wrong", detail),)
 
-    def _end(self, text: str) -> tuple[str | None, str]:
+    def _final_text(self, text: str) -> tuple[str | None, str]:
         """What is read of an answer, ``None`` if it is reasoning alone, and what is said of that."""
         longest = self.spec.longest
         if len(text) <= longest:
             return text, ""
-        said = spoken(text)
+        said = strip_reasoning(text)
         if said is None or len(said) <= longest:
             return said, ""
         return said[-longest:], f" (read: the last {longest:,} of {len(said):,} characters)"
@@ -117,13 +121,13 @@ def _expected(value: Any, item: Item[Any], field: str) -> Literal["yes", "no", "
     return value
 
 
-def _asked(item: Item[Any], expected: str) -> Asked:
+def _yes_no_question(item: Item[Any], expected: str) -> YesNoQuestion:
     """The question, with what it claims: the right statement if yes is right, the wrong one otherwise."""
-    case = case_of(item, "")
+    case = make_case(item, "")
     question = "".join(item.payload.texts().get("question", ()))
     claim, contrary = (case.right, case.wrong) if expected == "yes" else (case.wrong, case.right)
-    return Asked(question, claim, contrary)
+    return YesNoQuestion(question, claim, contrary)
 
 
-def _detail(what: str, read: Reading) -> str:
+def _detail(what: str, read: VerdictReading) -> str:
     return f"{what}: {read.words}" if what and read.words else what or read.words

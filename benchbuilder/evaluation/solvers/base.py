@@ -17,7 +17,7 @@ ANSWER = "answer"
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluatedModel:
     """A model that is evaluated: its name, its spec, and how the recipe says that it is asked."""
 
     name: str
@@ -43,9 +43,9 @@ class Solver(ABC):
         self.spec = spec
 
     @abstractmethod
-    def steps(self, asked: Asked) -> Mapping[str, Mapping[str, Any]]:
+    def steps(self, evaluated_model: EvaluatedModel) -> Mapping[str, Mapping[str, Any]]:
         """For each of `phases` the step, as YAML would say it (``kind``, ``from`` and what the stage wants).
 
         In `from`, ``item`` stands for the items and the name of an earlier phase for its rows. The rows of every phase
-        are answers (`records.answer.Answer`) under the name `asked.name`.
+        are answers (`records.answer.Answer`) under the name `evaluated_model.name`.
         """

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, Asked, Solver
+from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
 
 
-class Direct(Solver):
+class DirectSolver(Solver):
     """One question, one answer."""
 
     kind: ClassVar[str] = "direct"
     spec_class: ClassVar[type[KindSpec]] = KindSpec
 
-    def steps(self, asked: Asked) -> Mapping[str, Mapping[str, Any]]:
+    def steps(self, evaluated_model: EvaluatedModel) -> Mapping[str, Mapping[str, Any]]:
         """The one step."""
         return {
             ANSWER: {
-                "kind": "answer", "from": ITEM, "name": asked.name, "model": asked.model, "prompt": asked.prompt,
-                "system": asked.system, "sampling": asked.sampling,
+                "kind": "answer", "from": ITEM, "name": evaluated_model.name, "model": evaluated_model.model, "prompt": evaluated_model.prompt,
+                "system": evaluated_model.system, "sampling": evaluated_model.sampling,
             }
         }  # fmt: skip

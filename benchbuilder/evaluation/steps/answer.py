@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.evaluation.steps.ask_model import Asking, AskingSpec
+from benchbuilder.evaluation.steps.ask_model import AskModelStep, AskModelStepSpec
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.steps.base import Port
 
 
-class AnswerItems(Asking):
+class AnswerItems(AskModelStep):
     """Puts each item to a model, zero-shot and in a single turn; one answer an item."""
 
     kind: ClassVar[str] = "answer"
-    spec_class: ClassVar[type[StepSpec]] = AskingSpec
+    spec_class: ClassVar[type[StepSpec]] = AskModelStepSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Item)}
 
     def converse(self, row: Item[Any], parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002

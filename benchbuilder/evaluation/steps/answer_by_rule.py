@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.outcomes import Kept, Outcome
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.steps.base import Map, Port
 
@@ -35,25 +35,25 @@ class AnswerByRule(Map):
 
     @property
     def _baseline(self) -> Baseline:
-        return create("baseline", self.spec.baseline)
+        return create_from_spec("baseline", self.spec.baseline)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the baseline's answers besides its spec."""
         return self._baseline.fingerprint()
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """What people wrote so far, where the answers are theirs."""
         baseline = self._baseline
         baseline.open(self.context.workplace)
-        return baseline.observes()
+        return baseline.external_inputs()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Open the baseline."""
         self._open = self._baseline
         self._open.open(self.context.workplace)
 
-    def map(self, row: Item[Any], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Item[Any], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """One answer."""
         text, outcome = self._open.answer(row)
-        made_by = self.made_by(self.spec.baseline.kind)
-        return [Kept(Answer.child(row, made_by=made_by, model=self.spec.name, text=text, outcome=outcome))]
+        produced_by = self.produced_by(self.spec.baseline.kind)
+        return [Kept(Answer.child(row, produced_by=produced_by, model=self.spec.name, text=text, outcome=outcome))]

@@ -7,20 +7,20 @@ from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
 from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, AnswerOutcome
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.replies import spoken
-from benchbuilder.evaluation.judges.base import case_of
+from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.models import prompts
 from benchbuilder.models.base import Message, Reply, Request
-from benchbuilder.steps.base import Prompted
-from benchbuilder.steps.writer import model_parts, unfit_settings
+from benchbuilder.steps.base import PromptedMap
+from benchbuilder.steps.writer import model_identity, sampling_issues
 
 
-class AskingSpec(StepSpec):
+class AskModelStepSpec(StepSpec):
     """Which model is asked, under which name its answers are kept, and how."""
 
     name: str
@@ -30,7 +30,7 @@ class AskingSpec(StepSpec):
     sampling: Sampling = Sampling()
 
 
-class Asking(Prompted):
+class AskModelStep(PromptedMap):
     """Puts a prompt to the model under evaluation; what it says is an answer, whatever it is.
 
     A refusal, an empty reply and one that was cut off are answers too, told apart by their outcome. What a model thinks
@@ -44,40 +44,43 @@ class Asking(Prompted):
         "type": "the type of the item (tf, oe), empty where items have none",
     }
 
-    spec: AskingSpec
+    spec: AskModelStepSpec
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model under evaluation."""
         return self.spec.model
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
         """Sampling settings that the model needs or does not know."""
-        return [] if self.spec.model is None else unfit_settings(self.spec.model, self.spec.sampling)
+        return [] if self.spec.model is None else sampling_issues(self.spec.model, self.spec.sampling)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the model itself is, where that is not in the spec."""
-        return {} if self.spec.model is None else model_parts(self.spec.model)
+        return {} if self.spec.model is None else model_identity(self.spec.model)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""
         self._system, self._prompt = (
-            None if ref is None else prompts.read(ref.path, ref.file) for ref in (self.spec.system, self.spec.prompt)
+            None if ref is None else prompts.read_prompt(ref.path, ref.file)
+            for ref in (self.spec.system, self.spec.prompt)
         )
 
     def ask(self, row: Row, item: Item[Any], **more: str) -> Generator[Request, Reply, Answer]:
         """Ask about `item`; the prompt sees `more` besides. The answer is a child of `row`."""
-        case = case_of(item, "")
-        values = {**item.payload.asked(), **more}
-        user = str(values["question"]) if self._prompt is None else prompts.render(self._prompt, values)
+        case = make_case(item, "")
+        values = {**item.payload.prompt_fields(), **more}
+        user = str(values["question"]) if self._prompt is None else prompts.render_prompt(self._prompt, values)
         messages = (Message("user", user),)
         if self._system is not None:
-            messages = (Message("system", prompts.render(self._system, values)), *messages)
-        reply = yield Request(messages, self.spec.sampling.chosen(), expected=case.right + "".join(case.evidence[:2]))
-        text = spoken(reply.text)
+            messages = (Message("system", prompts.render_prompt(self._system, values)), *messages)
+        reply = yield Request(
+            messages, self.spec.sampling.explicit_settings(), expected=case.right + "".join(case.evidence[:2])
+        )
+        text = strip_reasoning(reply.text)
         outcome: AnswerOutcome = reply.outcome if text is not None else "truncated"
         if outcome == "complete" and not (text or "").strip():
             outcome = "empty"
         return Answer.child(
-            row, made_by=self.made_by(), model=self.spec.name, text=(text or "").strip(), outcome=outcome
+            row, produced_by=self.produced_by(), model=self.spec.name, text=(text or "").strip(), outcome=outcome
         )

@@ -6,42 +6,44 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import Row
-from benchbuilder.evaluation.steps.ask_model import Asking, AskingSpec
+from benchbuilder.evaluation.steps.ask_model import AskModelStep, AskModelStepSpec
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.steps.base import Port
 
 
-class FollowUp(Asking):
+class FollowUp(AskModelStep):
     """Puts an item to a model again, with an earlier answer, which the prompt sees as `earlier`; one answer each.
 
     Where the earlier answer holds no text (the model refused, or said nothing) nothing is asked: its outcome stands.
     """
 
     kind: ClassVar[str] = "follow_up"
-    spec_class: ClassVar[type[StepSpec]] = AskingSpec
+    spec_class: ClassVar[type[StepSpec]] = AskModelStepSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="parent")}
     prompt_variables: ClassVar[Mapping[str, str]] = {
-        **Asking.prompt_variables,
+        **AskModelStep.prompt_variables,
         "earlier": "the earlier answer",
     }
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
         """Sampling settings that the model needs or does not know, and a prompt that is missing."""
-        found = super().complaints(rows)
+        found = super().validate_inputs(rows)
         if self.spec.prompt is None:
-            found.append(Complaint("prompt", "a follow-up needs a prompt that uses `earlier`", "null", ()))
+            found.append(SpecIssue("prompt", "a follow-up needs a prompt that uses `earlier`", "null", ()))
         return found
 
     def converse(self, row: Answer, parents: Mapping[str, Any]) -> Conversation:
         """One more question, one more answer."""
         if not row.text:
             outcome = row.outcome if row.outcome not in ("complete", "truncated") else "empty"
-            again = Answer.child(row, made_by=self.made_by("unasked"), model=self.spec.name, text="", outcome=outcome)
+            again = Answer.child(
+                row, produced_by=self.produced_by("unasked"), model=self.spec.name, text="", outcome=outcome
+            )
             return [Kept(again)]
         item: Item[Any] = parents["item"]
         answer = yield from self.ask(row, item, earlier=row.text)

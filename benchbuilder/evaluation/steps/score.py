@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Fate, Gathered
+from benchbuilder.core.records.outcomes import GatherResult, Outcome
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Score
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create
-from benchbuilder.evaluation.scorers.base import Scorer, fates_of
+from benchbuilder.core.registry import create_from_spec
+from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
 from benchbuilder.steps.base import Gather, Port
 
-_AT_A_TIME = 2_000
+_CHUNK_SIZE = 2_000
 """Answers that a scorer gets at a time: judges sort them by length, and memory stays flat."""
 
 
@@ -38,33 +38,33 @@ class ScoreAnswers(Gather):
 
     spec: ScoreSpec
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
-        self.scorer: Scorer = create("scorer", spec.scorer, context)
+        self.scorer: Scorer = create_from_spec("scorer", spec.scorer, context)
         self.reasons = dict(self.scorer.reasons)  # pyright: ignore[reportAttributeAccessIssue] - closed all the same
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the scores besides the spec."""
         return self.scorer.fingerprint()
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """What people said so far, where the scores are theirs."""
-        return self.scorer.observes()
+        return self.scorer.external_inputs()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the scorer."""
         self._items: dict[str, Item[Any]] = {item.id: item for item in lookups["item"]}
         self.scorer.open()
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """The scores of all answers."""
         answers: list[Answer] = list(tables["each"])
-        fates: list[tuple[str, list[Fate]]] = []
-        for start in range(0, len(answers), _AT_A_TIME):
-            pairs = [(answer, answer.item_among(self._items)) for answer in answers[start : start + _AT_A_TIME]]
-            made_by = self.made_by(self.spec.scorer.kind)
+        outcomes: list[tuple[str, list[Outcome]]] = []
+        for start in range(0, len(answers), _CHUNK_SIZE):
+            pairs = [(answer, answer.find_item(self._items)) for answer in answers[start : start + _CHUNK_SIZE]]
+            produced_by = self.produced_by(self.spec.scorer.kind)
             for (answer, item), scored in zip(pairs, self.scorer.score(pairs), strict=True):
-                fates.append((answer.id, fates_of(scored, answer, item, self.spec.name, made_by)))
+                outcomes.append((answer.id, outcomes_of(scored, answer, item, self.spec.name, produced_by)))
         # a plan has a step for each model: none keeps the benchmark, or a judge's weights, once it is through
-        self._items, self.scorer = {}, create("scorer", self.spec.scorer, self.context)
-        return Gathered(fates)
+        self._items, self.scorer = {}, create_from_spec("scorer", self.spec.scorer, self.context)
+        return GatherResult(outcomes)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Score
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create
-from benchbuilder.evaluation.scorers.base import Scorer, fates_of
+from benchbuilder.core.registry import create_from_spec
+from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.steps.base import Port, Prompted
-from benchbuilder.steps.writer import model_parts
+from benchbuilder.steps.base import Port, PromptedMap
+from benchbuilder.steps.writer import model_identity
 
 
 class ScoreByModelSpec(StepSpec):
@@ -25,7 +25,7 @@ class ScoreByModelSpec(StepSpec):
     scorer: Annotated[KindSpec, Slot("scorer")]
 
 
-class ScoreByModel(Prompted):
+class ScoreByModel(PromptedMap):
     """Has a scorer ask its model about each answer. The reasons for no score are those of its scorer."""
 
     kind: ClassVar[str] = "score_by_model"
@@ -37,19 +37,19 @@ class ScoreByModel(Prompted):
 
     spec: ScoreByModelSpec
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
-        self.scorer: Scorer = create("scorer", spec.scorer, context)
+        self.scorer: Scorer = create_from_spec("scorer", spec.scorer, context)
         self.reasons = dict(self.scorer.reasons)  # pyright: ignore[reportAttributeAccessIssue] - closed all the same
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model that the scorer asks."""
-        return self.scorer.asks
+        return self.scorer.model_spec
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the scores besides the spec: the model itself."""
-        return {**self.scorer.fingerprint(), **({} if self.asks is None else model_parts(self.asks))}
+        return {**self.scorer.fingerprint(), **({} if self.model_spec is None else model_identity(self.model_spec))}
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Open the scorer."""
@@ -58,4 +58,4 @@ class ScoreByModel(Prompted):
     def converse(self, row: Answer, parents: Mapping[str, Any]) -> Conversation:
         """One answer."""
         scored = yield from self.scorer.converse(row, parents["item"])
-        return fates_of(scored, row, parents["item"], self.spec.name, self.made_by(self.spec.scorer.kind))
+        return outcomes_of(scored, row, parents["item"], self.spec.name, self.produced_by(self.spec.scorer.kind))

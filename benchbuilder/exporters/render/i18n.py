@@ -12,41 +12,41 @@ import yaml
 from pydantic import AfterValidator
 
 _OWN_STRINGS = "benchbuilder.exporters.render"
-OWN = "en"
+DEFAULT_LANGUAGE = "en"
 """The language of the program itself: its reports speak it where nothing else fits."""
 
 
 @cache
-def languages() -> tuple[str, ...]:
+def text_languages() -> tuple[str, ...]:
     """The languages that there are texts for: those of the files beside this module."""
     folder = files(_OWN_STRINGS).joinpath("strings")
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir()))
 
 
-def nearest(language: str) -> str:
-    """The language of `languages` that speaks to who reads a language tag; `OWN` if there is none.
+def nearest_language(language: str) -> str:
+    """The language of `text_languages` that speaks to who reads a language tag; `DEFAULT_LANGUAGE` if there is none.
 
-    >>> nearest("en-GB"), nearest("xx")
+    >>> nearest_language("en-GB"), nearest_language("xx")
     ('en', 'en')
     """
     base = language.partition("-")[0]
-    return base if base in languages() else OWN
+    return base if base in text_languages() else DEFAULT_LANGUAGE
 
 
-def _spoken(language: str) -> str:
-    if language not in languages():
-        raise ValueError(f"there are no texts in {language!r}: {', '.join(languages())}")
+def _check_language(language: str) -> str:
+    if language not in text_languages():
+        raise ValueError(f"there are no texts in {language!r}: {', '.join(text_languages())}")
     return language
 
 
-Language = Annotated[str, AfterValidator(_spoken)]
+Language = Annotated[str, AfterValidator(_check_language)]
 """A language that there are texts for."""
 
 
-class Wording:
+class ReportTexts:
     """The texts of one language, with those of further `packages`.
 
-    >>> Wording("en")("report.contents")
+    >>> ReportTexts("en")("report.contents")
     'Contents'
     """
 
@@ -83,28 +83,28 @@ def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
     return [pair for key, value in node.items() for pair in _flatten(f"{prefix}.{key}" if prefix else str(key), value)]
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A count with thousands apart, or a measure with one decimal.
 
-    >>> number(12345), number(3.14159)
+    >>> format_number(12345), format_number(3.14159)
     ('12,345', '3.1')
     """
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def percent(share: float) -> str:
+def format_percent(proportion: float) -> str:
     """A share of one in per cent.
 
-    >>> percent(0.1234)
+    >>> format_percent(0.1234)
     '12.3 %'
     """
-    return f"{share * 100:.1f} %"
+    return f"{proportion * 100:.1f} %"
 
 
-def dollars(amount: float) -> str:
+def format_dollars(amount: float) -> str:
     """An amount of US dollars with cents, or with two figures where it is less than one.
 
-    >>> dollars(1234.5), dollars(0.012345), dollars(0.5), dollars(0)
+    >>> format_dollars(1234.5), format_dollars(0.012345), format_dollars(0.5), format_dollars(0)
     ('1,234.50', '0.012', '0.50', '0.00')
     """
     return f"{amount:,.2f}" if amount >= 1 or amount == 0 else f"{Decimal(f'{amount:.1e}'):f}"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.core.text.lengths import characters
+from benchbuilder.core.text.lengths import split_characters
 
-WIDTH = 420
+CHART_WIDTH = 420
 _ROW = 26
 _PLOT = 150
 _LEFT = 40
@@ -20,11 +20,11 @@ _GAP = 0.22
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its `label`, `value`, the `shown` form of the value, and the CSS class that colours it."""
+    """One bar: its `label`, `value`, the `display` form of the value, and the CSS class that colours it."""
 
     label: str
     value: float
-    shown: str
+    display: str
     css: str
 
 
@@ -37,10 +37,10 @@ class Series:
     values: Sequence[float]
 
 
-def tag(name: str, *children: Markup | str, **attributes: str | float) -> Markup:
+def svg_element(name: str, *children: Markup | str, **attributes: str | float) -> Markup:
     """One element; texts and attribute values are escaped, ``_`` in names of attributes becomes ``-``.
 
-    >>> tag("text", "a < b", text_anchor="end", x=1.50)
+    >>> svg_element("text", "a < b", text_anchor="end", x=1.50)
     Markup('<text text-anchor="end" x="1.5">a &lt; b</text>')
     """
     given = (
@@ -64,20 +64,20 @@ def _on_letter(char: str) -> bool:
     return not char.isascii() and unicodedata.category(char) in ("Mn", "Me", "Cf")
 
 
-def shorten(text: str, width: float) -> str:
-    """`text`, cut with an ellipsis where it would be wider than `width` at 12 px."""
+def shorten_label(text: str, width: float) -> str:
+    """`text`, cut with an ellipsis where it would be wider than `svg_element` at 12 px."""
     if width_of(text) <= width:
         return text
-    kept = characters(text)
+    kept = split_characters(text)
     while kept and width_of("".join(kept)) > width - 9:
         kept.pop()
     return f"{''.join(kept)}…"
 
 
-def ticks(top: float, count: int = 4) -> list[float]:
+def axis_ticks(top: float, count: int = 4) -> list[float]:
     """Round values from 0 up to at least `top`, some `count` steps of equal size; whole numbers throughout.
 
-    >>> ticks(87)
+    >>> axis_ticks(87)
     [0, 25, 50, 75, 100]
     """
     raw = max(top, 1.0) / count
@@ -88,27 +88,34 @@ def ticks(top: float, count: int = 4) -> list[float]:
 
 
 def _picture(height: float, title: str, *children: Markup) -> Markup:
-    return tag(
-        "svg", tag("title", title), *children, class_="chart", role="img", viewBox=f"0 0 {WIDTH} {_plain(height)}"
+    return svg_element(
+        "svg",
+        svg_element("title", title),
+        *children,
+        class_="chart",
+        role="img",
+        viewBox=f"0 0 {CHART_WIDTH} {_plain(height)}",
     )
 
 
-def bars(rows: Sequence[Bar], title: str, label_width: float = 104) -> Markup:
+def bar_chart(rows: Sequence[Bar], title: str, label_width: float = 104) -> Markup:
     """Horizontal bars from zero, each with its label in front and its value behind."""
-    room = WIDTH - label_width - 8 - max((width_of(row.shown) for row in rows), default=0) - 10
+    room = CHART_WIDTH - label_width - 8 - max((width_of(row.display) for row in rows), default=0) - 10
     top = max((row.value for row in rows), default=0) or 1
     drawn: list[Markup] = []
     for index, row in enumerate(rows):
         y, length = index * _ROW + 4.0, max(row.value / top * room, 1.0)
         drawn += [
-            tag("text", shorten(row.label, label_width), x=label_width, y=y + 13, text_anchor="end", class_="t"),
-            tag("rect", x=label_width + 8, y=y, width=length, height=18.0, rx=2.0, class_=row.css),
-            tag("text", row.shown, x=label_width + 14 + length, y=y + 13, class_="t v"),
+            svg_element(
+                "text", shorten_label(row.label, label_width), x=label_width, y=y + 13, text_anchor="end", class_="t"
+            ),
+            svg_element("rect", x=label_width + 8, y=y, width=length, height=18.0, rx=2.0, class_=row.css),
+            svg_element("text", row.display, x=label_width + 14 + length, y=y + 13, class_="t v"),
         ]
     return _picture(len(rows) * _ROW + 4, title, *drawn)
 
 
-def columns(
+def column_chart(
     labels: Sequence[str], layers: Sequence[Series], title: str, *, axis: str, totals: bool = False, marked: int = -1
 ) -> Markup:
     """Stacked columns from zero over `labels`, with an `axis` title below.
@@ -116,9 +123,9 @@ def columns(
     `totals` writes each column's sum on top; all columns but number `marked` are then pale, if it is given.
     """
     sums = [sum(layer.values[index] for layer in layers) for index in range(len(labels))]
-    scale = ticks(max(sums, default=0))
+    scale = axis_ticks(max(sums, default=0))
     head = 22.0
-    pitch = (WIDTH - _LEFT - 4) / max(len(labels), 1)
+    pitch = (CHART_WIDTH - _LEFT - 4) / max(len(labels), 1)
     drawn = [_grid(value, head + _PLOT * (1 - value / scale[-1])) for value in scale[1:]]
     for index in range(len(labels)):
         x, y = _LEFT + pitch * index + pitch * _GAP / 2, head + _PLOT
@@ -128,39 +135,53 @@ def columns(
             y -= height
             if height > 0:
                 drawn.append(
-                    tag("rect", x=x, y=y, width=pitch * (1 - _GAP), height=height, class_=f"{layer.css}{pale} edge")
+                    svg_element(
+                        "rect",
+                        x=x,
+                        y=y,
+                        width=pitch * (1 - _GAP),
+                        height=height,
+                        class_=f"{layer.css}{pale} edge",
+                    )
                 )
         if totals:
             middle = x + pitch * (1 - _GAP) / 2
-            drawn.append(tag("text", f"{sums[index]:,.0f}", x=middle, y=y - 5, text_anchor="middle", class_="t v"))
+            drawn.append(
+                svg_element("text", f"{sums[index]:,.0f}", x=middle, y=y - 5, text_anchor="middle", class_="t v")
+            )
     drawn.append(_grid(0, head + _PLOT))
     drawn += _axis(labels, pitch, head + _PLOT, axis, marked)
     return _picture(head + _PLOT + 40, title, *drawn)
 
 
 def _grid(value: float, y: float) -> Markup:
-    line = tag("line", x1=float(_LEFT), x2=float(WIDTH), y1=y, y2=y, class_="base" if value == 0 else "grid")
-    return line + tag("text", f"{value:,.0f}", x=_LEFT - 6.0, y=y + 4, text_anchor="end", class_="t s")
+    line = svg_element(
+        "line", x1=float(_LEFT), x2=float(CHART_WIDTH), y1=y, y2=y, class_="base" if value == 0 else "grid"
+    )
+    return line + svg_element("text", f"{value:,.0f}", x=_LEFT - 6.0, y=y + 4, text_anchor="end", class_="t s")
 
 
 def _axis(labels: Sequence[str], pitch: float, y: float, axis: str, marked: int) -> list[Markup]:
     widest = max((width_of(label) for label in labels), default=0) + 6
     every = max(1, math.ceil(widest / pitch))
     drawn = [
-        tag("text", label, x=_LEFT + pitch * (index + 0.5), y=y + 16, text_anchor="middle",
+        svg_element("text", label, x=_LEFT + pitch * (index + 0.5), y=y + 16, text_anchor="middle",
             class_="t v" if index == marked else "t s")
         for index, label in enumerate(labels)
         if index % every == 0 or index == marked
     ]  # fmt: skip
-    return [*drawn, tag("text", axis, x=(_LEFT + WIDTH) / 2, y=y + 35, text_anchor="middle", class_="t s")]
+    return [
+        *drawn,
+        svg_element("text", axis, x=(_LEFT + CHART_WIDTH) / 2, y=y + 35, text_anchor="middle", class_="t s"),
+    ]
 
 
-def ribbon(parts: Sequence[tuple[float, str]], whole: float, title: str) -> Markup:
+def ribbon_chart(parts: Sequence[tuple[float, str]], whole: float, title: str) -> Markup:
     """One thin bar of `parts` (value, CSS class) on a track that stands for `whole`; stretches to its container."""
-    x, drawn = 0.0, [tag("title", title)]
+    x, drawn = 0.0, [svg_element("title", title)]
     for value, css in parts:
         width = value / whole * 100 if whole else 0.0
         if value:
-            drawn.append(tag("rect", x=f"{x:.3f}", y=0, width=f"{max(width, 0.4):.3f}", height=10, class_=css))
+            drawn.append(svg_element("rect", x=f"{x:.3f}", y=0, width=f"{max(width, 0.4):.3f}", height=10, class_=css))
         x += width
-    return tag("svg", *drawn, class_="ribbon", role="img", viewBox="0 0 100 10", preserveAspectRatio="none")
+    return svg_element("svg", *drawn, class_="ribbon", role="img", viewBox="0 0 100 10", preserveAspectRatio="none")

@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from benchbuilder.core.text.invisible import harmless
-from benchbuilder.exporters.render.i18n import dollars, number, percent
+from benchbuilder.core.text.invisible import replace_steering_characters
+from benchbuilder.exporters.render.i18n import format_dollars, format_number, format_percent
 
-_KEPT = frozenset("\n\t\r")
+_KEPT_CONTROLS = frozenset("\n\t\r")
 _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
 
 
@@ -25,10 +25,10 @@ def is_web_address(text: str) -> bool:
     return _WEB.match(text) is not None
 
 
-def markdown(value: object) -> str:
+def markdown_text(value: object) -> str:
     r"""`value` as plain text within one line of Markdown: no markup, no HTML, no table cell ends.
 
-    >>> markdown("a | <b> *c*")
+    >>> markdown_text("a | <b> *c*")
     'a \\| &lt;b&gt; \\*c\\*'
     """
     if isinstance(value, Markup):
@@ -38,24 +38,24 @@ def markdown(value: object) -> str:
     return re.sub(r"\A(\d+)([.)]) |\A([-+=])", lambda m: f"{m[1]}\\{m[2]} " if m[1] else f"\\{m[3]}", text)
 
 
-def seen(text: str) -> str:
+def visible_text(text: str) -> str:
     r"""`text` with U+FFFD for what steers a page instead of being read: controls, and marks that turn its
     direction; joiners and other parts of the spelling stay.
 
-    >>> seen("a\x1b[2J\u202eb")
+    >>> visible_text("a\x1b[2J\u202eb")
     'a\ufffd[2J\ufffdb'
     """
-    return harmless(text, _KEPT)
+    return replace_steering_characters(text, _KEPT_CONTROLS)
 
 
-def link(title: str, url: str) -> Markup:
+def markdown_link(title: str, url: str) -> Markup:
     """A Markdown link, or the two as plain text where `url` is no web address."""
     if is_web_address(url):
-        return Markup(f"[{markdown(title)}]({url})")
-    return Markup(markdown(f"{title} ({url})" if url else title))
+        return Markup(f"[{markdown_text(title)}]({url})")
+    return Markup(markdown_text(f"{title} ({url})" if url else title))
 
 
-def fenced(text: str) -> Markup:
+def code_block(text: str) -> Markup:
     """`text` as a code block that nothing in it can end."""
     runs = [len(run) for run in re.findall("`+", text)]
     fence = "`" * max(3, *(length + 1 for length in runs), 3)
@@ -75,7 +75,7 @@ def render_markdown(template: str, packages: Sequence[str] = (), **context: Any)
 
     `packages` are searched for templates before those of the report.
     """
-    return _environment(packages, autoescape=False, finalize=markdown).get_template(template).render(**context)
+    return _environment(packages, autoescape=False, finalize=markdown_text).get_template(template).render(**context)
 
 
 def _environment(packages: Sequence[str], **options: Any) -> Environment:
@@ -88,7 +88,14 @@ def _environment(packages: Sequence[str], **options: Any) -> Environment:
         **options,
     )
     filters: dict[str, Any] = environment.filters
-    filters.update(n=number, pct=percent, usd=dollars, link=link, fenced=fenced, seen=seen)
+    filters.update(
+        n=format_number,
+        pct=format_percent,
+        usd=format_dollars,
+        link=markdown_link,
+        fenced=code_block,
+        seen=visible_text,
+    )
     tests: dict[str, Any] = environment.tests
     tests["web_address"] = is_web_address
     return environment

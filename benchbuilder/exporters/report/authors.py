@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.registry import find
-from benchbuilder.exporters.base import Finished
+from benchbuilder.core.registry import find_kind
+from benchbuilder.exporters.base import FinishedBuild
 from benchbuilder.models.base import Model
 
 _PROMPTS = ("system", "prompt", "pairs", "repair")
 
 
 @dataclass(frozen=True)
-class Author:
+class PromptingStep:
     """A step that puts prompts to a model: what it may write, and by which settings.
 
     `settings` are those that are sent, `omitted` the names of those that the model's backend does not know. `rows` are
-    what the model wrote, of `total`. `recorded_in` names the file of replies that stood in for the model, if any.
+    what the model wrote, of `total`. `replies_file` names the file of replies that stood in for the model, if any.
     """
 
     step: str
@@ -34,27 +34,27 @@ class Author:
     total: int
 
 
-def authors(finished: Finished) -> list[Author]:
+def prompting_steps(finished: FinishedBuild) -> list[PromptingStep]:
     """The steps whose rows a model may have written, in the order of the flow."""
-    return [author for account in finished.accounts for author in _author(finished, account.step)]
+    return [author for account in finished.step_counts for author in _prompting_step(finished, account.step)]
 
 
-def _author(finished: Finished, step: str) -> Iterator[Author]:
+def _prompting_step(finished: FinishedBuild, step: str) -> Iterator[PromptingStep]:
     said: Mapping[str, Any] = (finished.recipe.get("steps") or {}).get(step) or {}
     node: Any = said.get("model")
     if not isinstance(node, Mapping) or node.get("kind", "none") == "none" or said.get("strategy") == "rules":
         return
-    kind: type[Model] = find("model", node["kind"]).load()
+    kind: type[Model] = find_kind("model", node["kind"]).load()
     spec: KindSpec = kind.spec_class.model_validate(node)
     model = kind(spec)
     chosen = {name: value for name, value in (said.get("sampling") or {}).items() if value is not None}
-    sent = model.sent(chosen)
-    rows = [made["rule"] for made in finished.tables[step].column("made_by")] if step in finished.tables else []
-    yield Author(
+    sent = model.sent_settings(chosen)
+    rows = [made["rule"] for made in finished.tables[step].column("produced_by")] if step in finished.tables else []
+    yield PromptingStep(
         step=step,
         model=model.label,
         backend=node["kind"],
-        recorded_in=model.recorded_in,
+        recorded_in=model.replies_file,
         strategy=str(said.get("strategy", "model")),
         settings=sent,
         omitted=tuple(name for name in chosen if name not in sent),

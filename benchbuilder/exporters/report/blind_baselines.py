@@ -6,26 +6,26 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.exporters.report.entries import Entry
+from benchbuilder.exporters.report.entries import ReportEntry
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BlindBaseline:
     """A rule that answers without knowledge: how many of `total` items of `source` ("" for all) it gets right."""
 
     name: str
     source: str
-    right: int
+    correct: int
     total: int
 
     @property
     def score(self) -> float:
         """Share of right answers."""
-        return self.right / self.total
+        return self.correct / self.total
 
 
 @dataclass(frozen=True)
-class Polarity:
+class PolarityCounts:
     """How many true/false items of a source are rightly answered by yes, and by no."""
 
     source: str
@@ -38,14 +38,16 @@ class Polarity:
         return self.yes + self.no
 
 
-def polarity(entries: Iterable[Entry], sources: Sequence[str]) -> list[Polarity]:
+def polarity_counts(entries: Iterable[ReportEntry], sources: Sequence[str]) -> list[PolarityCounts]:
     """Expected verdicts by source, for the sources that have any."""
     seen = Counter((entry.source, entry.expected) for entry in entries)
-    rows = [Polarity(source, seen[source, "yes"], seen[source, "no"]) for source in sources]
+    rows = [PolarityCounts(source, seen[source, "yes"], seen[source, "no"]) for source in sources]
     return [row for row in rows if row.total]
 
 
-def baselines(entries: Iterable[Entry], sources: Sequence[str], cue_words: Sequence[str]) -> list[Baseline]:
+def score_blind_baselines(
+    entries: Iterable[ReportEntry], sources: Sequence[str], cue_words: Sequence[str]
+) -> list[BlindBaseline]:
     """The scores of ``always_yes``, ``always_no`` and, with `cue_words`, ``cue``: over all, then by source.
 
     ``cue`` answers no to a question that holds one of the words, yes to any other: what a benchmark gives away by
@@ -58,11 +60,11 @@ def baselines(entries: Iterable[Entry], sources: Sequence[str], cue_words: Seque
         "cue": [not any(word in entry.question for word in cue_words) for entry in asked],
     }
     names = ["always_yes", "always_no", *(["cue"] if cue_words else [])]
-    found: list[Baseline] = []
+    found: list[BlindBaseline] = []
     for name in names:
         right = [said == (e.expected == "yes") for said, e in zip(answers[name], asked, strict=True)]
         for source in ("", *sources):
             chosen = [ok for ok, e in zip(right, asked, strict=True) if source in ("", e.source)]
             if chosen:
-                found.append(Baseline(name, source, sum(chosen), len(chosen)))
+                found.append(BlindBaseline(name, source, sum(chosen), len(chosen)))
     return found

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.core.text.lengths import length
-from benchbuilder.exporters.render.i18n import Wording, number
-from benchbuilder.exporters.render.svg import Bar, Series, bars, columns, ribbon, ticks
-from benchbuilder.exporters.report.annotation import Survivors
-from benchbuilder.exporters.report.entries import Entry
-from benchbuilder.exporters.report.funnel import Branch, Fates
+from benchbuilder.core.text.lengths import text_length
+from benchbuilder.exporters.render.i18n import ReportTexts, format_number
+from benchbuilder.exporters.render.svg import Bar, Series, axis_ticks, bar_chart, column_chart, ribbon_chart
+from benchbuilder.exporters.report.annotation import ThresholdCounts
+from benchbuilder.exporters.report.entries import ReportEntry
+from benchbuilder.exporters.report.funnel import OutcomeCounts, SourceFunnel
 
 
 @dataclass(frozen=True)
-class Lengths:
+class QuestionLengths:
     """Question lengths of a group, in characters."""
 
     source: str
@@ -28,7 +28,7 @@ class Lengths:
     longest: int
 
 
-class Colours:
+class ChartColours:
     """One CSS class per source and per type, the same in every chart."""
 
     def __init__(self, sources: Sequence[str], types: Sequence[str]) -> None:
@@ -44,40 +44,42 @@ class Colours:
         return self._types.get(name, "all")
 
 
-def lengths(entries: Sequence[Entry], sources: Sequence[str]) -> list[Lengths]:
+def question_lengths(entries: Sequence[ReportEntry], sources: Sequence[str]) -> list[QuestionLengths]:
     """Over all entries (source ""), then by source."""
-    found: list[Lengths] = []
+    found: list[QuestionLengths] = []
     for source in ("", *sources):
-        sizes = [length(entry.question) for entry in entries if source in ("", entry.source)]
+        sizes = [text_length(entry.question) for entry in entries if source in ("", entry.source)]
         if sizes:
             mean, median = statistics.fmean(sizes), float(statistics.median(sizes))
-            found.append(Lengths(source, len(sizes), mean, median, min(sizes), max(sizes)))
+            found.append(QuestionLengths(source, len(sizes), mean, median, min(sizes), max(sizes)))
     return found
 
 
-def length_bars(rows: Sequence[Lengths], colours: Colours, t: Wording) -> Markup:
+def length_bars(rows: Sequence[QuestionLengths], colours: ChartColours, t: ReportTexts) -> Markup:
     """Mean question length: a bar per source, the mean over all in grey."""
     drawn = [
-        Bar(row.source or t("report.all_sources"), row.mean, number(row.mean), colours.source(row.source))
+        Bar(row.source or t("report.all_sources"), row.mean, format_number(row.mean), colours.source(row.source))
         for row in rows
     ]
-    return bars(drawn, t("report.length_mean"))
+    return bar_chart(drawn, t("report.length_mean"))
 
 
-def length_columns(entries: Sequence[Entry], types: Sequence[str], colours: Colours, t: Wording) -> Markup:
+def length_columns(
+    entries: Sequence[ReportEntry], types: Sequence[str], colours: ChartColours, t: ReportTexts
+) -> Markup:
     """How many questions are how long, by type."""
-    scale = ticks(max((length(entry.question) for entry in entries), default=0) + 1, 18)
+    scale = axis_ticks(max((text_length(entry.question) for entry in entries), default=0) + 1, 18)
     step = int(scale[1])
     layers = [
         Series(
             name,
             colours.type(name),
-            _binned((length(e.question) for e in entries if e.type == name), step, len(scale) - 1),
+            _binned((text_length(e.question) for e in entries if e.type == name), step, len(scale) - 1),
         )
         for name in types
     ]
     labels = [f"{int(edge)}" for edge in scale[:-1]]
-    return columns(labels, layers, t("report.length_distribution"), axis=t("report.length_axis", step=step))
+    return column_chart(labels, layers, t("report.length_distribution"), axis=t("report.length_axis", step=step))
 
 
 def _binned(sizes: Iterable[int], step: int, count: int) -> list[int]:
@@ -87,7 +89,9 @@ def _binned(sizes: Iterable[int], step: int, count: int) -> list[int]:
     return binned
 
 
-def evidence_columns(entries: Sequence[Entry], sources: Sequence[str], colours: Colours, t: Wording) -> Markup:
+def evidence_columns(
+    entries: Sequence[ReportEntry], sources: Sequence[str], colours: ChartColours, t: ReportTexts
+) -> Markup:
     """How many entries have how many paragraphs, by source."""
     top = max((len(entry.evidence) for entry in entries), default=0)
     layers = [
@@ -99,10 +103,12 @@ def evidence_columns(entries: Sequence[Entry], sources: Sequence[str], colours: 
         for source in sources
     ]
     labels = [str(n) for n in range(top + 1)]
-    return columns(labels, layers, t("report.evidence_histogram"), axis=t("report.evidence_axis"), totals=True)
+    return column_chart(labels, layers, t("report.evidence_histogram"), axis=t("report.evidence_axis"), totals=True)
 
 
-def survivor_columns(rows: Sequence[Survivors], sources: Sequence[str], colours: Colours, t: Wording) -> Markup:
+def threshold_columns(
+    rows: Sequence[ThresholdCounts], sources: Sequence[str], colours: ChartColours, t: ReportTexts
+) -> Markup:
     """Rows kept under each threshold, by source; the threshold that the recipe chose stands out."""
     layers = [Series(s, colours.source(s), [row.by_source.get(s, 0) for row in rows]) for s in sources]
     if not any(sum(layer.values) for layer in layers):
@@ -110,16 +116,16 @@ def survivor_columns(rows: Sequence[Survivors], sources: Sequence[str], colours:
     marked = next((index for index, row in enumerate(rows) if row.chosen), -1)
     labels = [f"≥ {row.threshold}" for row in rows]
     title = t("report.survivors_chart")
-    return columns(labels, layers, title, axis=t("report.survivors_axis"), totals=True, marked=marked)
+    return column_chart(labels, layers, title, axis=t("report.survivors_axis"), totals=True, marked=marked)
 
 
-def funnel_ribbon(fates: Fates, branch: Branch, colours: Colours, title: str) -> Markup:
+def funnel_ribbon(outcomes: OutcomeCounts, branch: SourceFunnel, colours: ChartColours, title: str) -> Markup:
     """One step of a branch as a bar; all steps of the branch share one scale."""
-    whole = max([branch.units.tickets, *(s.fates.tickets for s in branch.steps if s.role != "evidence")], default=0)
+    whole = max([branch.units.total, *(s.outcomes.total for s in branch.steps if s.role != "evidence")], default=0)
     parts = [
-        (float(fates.kept), colours.source(branch.source)),
-        (float(fates.dropped), "lost"),
-        (float(fates.failed), "fail"),
-        (float(fates.not_applicable), "aside"),
+        (float(outcomes.kept), colours.source(branch.source)),
+        (float(outcomes.dropped), "lost"),
+        (float(outcomes.failed), "fail"),
+        (float(outcomes.not_applicable), "aside"),
     ]
-    return ribbon(parts, whole, title)
+    return ribbon_chart(parts, whole, title)

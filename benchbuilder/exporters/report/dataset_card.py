@@ -10,16 +10,23 @@ import yaml
 from markupsafe import Markup
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
-from benchbuilder.core.records.arrow.flatten import record_schema
-from benchbuilder.exporters.base import Exporter, FileName, Finished
-from benchbuilder.exporters.render.i18n import Language, Wording
-from benchbuilder.exporters.render.templates import markdown, render_markdown
+from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.core.records.arrow.flatten import flat_record_schema
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.exporters.render.templates import markdown_text, render_markdown
 from benchbuilder.exporters.report import funnel
-from benchbuilder.exporters.report.annotation import judgements
-from benchbuilder.exporters.report.authors import authors
-from benchbuilder.exporters.report.blind_baselines import baselines
-from benchbuilder.exporters.report.entries import Entry, counted, groups_of, items, sources_of, types_of
+from benchbuilder.exporters.report.annotation import annotation_summaries
+from benchbuilder.exporters.report.authors import prompting_steps
+from benchbuilder.exporters.report.blind_baselines import score_blind_baselines
+from benchbuilder.exporters.report.entries import (
+    ReportEntry,
+    count_entries,
+    groups_of,
+    item_entries,
+    sources_of,
+    types_of,
+)
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _HUB_LICENCES = frozenset((
@@ -44,7 +51,7 @@ class DatasetCardSpec(KindSpec):
     cue_words: tuple[str, ...]
 
 
-class Card(Exporter):
+class DatasetCard(Exporter):
     """A dataset card in Markdown, with the YAML front matter of the Hugging Face Hub.
 
     Licences, uses and limits are what the recipe says; what it does not say is named as not stated.
@@ -55,26 +62,26 @@ class Card(Exporter):
 
     spec: DatasetCardSpec
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the card."""
-        t = Wording(self.spec.language)
-        made = items(finished)
-        text = render_markdown("card.md.j2", t=_marked(t), text=t, **_context(finished, made, self.spec))
-        return [write_whole(folder / self.spec.file, text)]
+        t = ReportTexts(self.spec.language)
+        made = item_entries(finished)
+        text = render_markdown("card.md.j2", t=_card_texts(t), text=t, **_context(finished, made, self.spec))
+        return [write_atomically(folder / self.spec.file, text)]
 
 
-def _marked(t: Wording) -> Any:
+def _card_texts(t: ReportTexts) -> Any:
     """The texts of the card: they are Markdown already, what is filled into them is not."""
 
     def say(key: str, **values: object) -> Markup:
-        return Markup(t(key, **{name: markdown(v) if isinstance(v, str) else v for name, v in values.items()}))
+        return Markup(t(key, **{name: markdown_text(v) if isinstance(v, str) else v for name, v in values.items()}))
 
     return say
 
 
-def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -> dict[str, Any]:
+def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec) -> dict[str, Any]:
     sources = groups_of(made, sources_of(finished))
-    judged = judgements(finished)
+    judged = annotation_summaries(finished)
     return {
         "front_matter": Markup(_front_matter(finished, len(made), spec)),
         "card": finished.recipe["card"],
@@ -84,23 +91,23 @@ def _context(finished: Finished, made: Sequence[Entry], spec: DatasetCardSpec) -
         "total": len(made),
         "sources": sources,
         "types": types_of(made),
-        "counts": counted(made),
+        "counts": count_entries(made),
         "published": [{"name": name, **finished.recipe["sources"].get(name, {})} for name in _all_sources(finished)],
-        "steps": [(account, funnel.totals(account)) for account in finished.accounts],
-        "authors": authors(finished),
+        "steps": [(account, funnel.outcome_totals(account)) for account in finished.step_counts],
+        "authors": prompting_steps(finished),
         "judged": judged,
-        "baselines": baselines(made, sources, spec.cue_words),
+        "baselines": score_blind_baselines(made, sources, spec.cue_words),
         "cue_words": spec.cue_words,
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
-        "fields": record_schema(finished.tables[finished.items].row).names,
+        "fields": flat_record_schema(finished.tables[finished.items].row).names,
     }
 
 
-def _all_sources(finished: Finished) -> list[str]:
-    return [account.step for account in finished.accounts if not account.inputs]
+def _all_sources(finished: FinishedBuild) -> list[str]:
+    return [account.step for account in finished.step_counts if not account.inputs]
 
 
-def _front_matter(finished: Finished, count: int, spec: DatasetCardSpec) -> str:
+def _front_matter(finished: FinishedBuild, count: int, spec: DatasetCardSpec) -> str:
     """What the Hub reads. The licence is the recipe's; one that the Hub has no name for is `other` with its name."""
     recipe, card = finished.recipe, finished.recipe["card"]
     data: dict[str, Any] = {"language": [recipe["language"]], **_licence(card["licence"]), "pretty_name": card["title"]}
@@ -113,11 +120,11 @@ def _front_matter(finished: Finished, count: int, spec: DatasetCardSpec) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000).strip()
 
 
-def _licence(said: str) -> dict[str, str]:
-    if not said:
+def _licence(declared: str) -> dict[str, str]:
+    if not declared:
         return {}
-    name = said.strip().lower().replace(" ", "-")
-    return {"license": name} if name in _HUB_LICENCES else {"license": "other", "license_name": said}
+    name = declared.strip().lower().replace(" ", "-")
+    return {"license": name} if name in _HUB_LICENCES else {"license": "other", "license_name": declared}
 
 
 def _data_file(outputs: Mapping[str, Mapping[str, Any]]) -> str:

@@ -12,13 +12,13 @@ from benchbuilder.core.records.arrow.flatten import cells_of
 from benchbuilder.core.records.payloads import Claim, Item, Support
 from benchbuilder.core.records.roles import Evidence
 from benchbuilder.core.records.row import Row
-from benchbuilder.exporters.base import Finished
+from benchbuilder.exporters.base import FinishedBuild
 
 _TYPES = ("TF", "OE")
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReportEntry:
     """One item or candidate. `evidence` is what supports it (for a candidate: what was retrieved for it)."""
 
     row: Row
@@ -57,7 +57,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Ancestor:
+class EntryAncestor:
     """A row that an entry was made from: the step that made it, by which rule, and its text."""
 
     step: str
@@ -66,30 +66,30 @@ class Ancestor:
     text: str
 
 
-def candidate_step(finished: Finished) -> str:
+def candidate_step(finished: FinishedBuild) -> str:
     """The last step that makes candidates, or an empty name."""
-    names = [account.step for account in finished.accounts if account.role == "candidate"]
+    names = [account.step for account in finished.step_counts if account.role == "candidate"]
     return names[-1] if names else ""
 
 
-def items(finished: Finished) -> list[Entry]:
+def item_entries(finished: FinishedBuild) -> list[ReportEntry]:
     """The items, empty while votes are missing."""
     if finished.items not in finished.tables:
         return []
-    return [Entry(row, cells_of(row), _support(row)) for row in finished.tables[finished.items]]
+    return [ReportEntry(row, cells_of(row), _support(row)) for row in finished.tables[finished.items]]
 
 
-def candidates(finished: Finished) -> list[Entry]:
+def candidate_entries(finished: FinishedBuild) -> list[ReportEntry]:
     """The candidates with the paragraphs that were retrieved for them."""
     step = candidate_step(finished)
     if step not in finished.tables:
         return []
     found: defaultdict[str, list[Support]] = defaultdict(list)
-    for account in finished.accounts:
+    for account in finished.step_counts:
         if account.role == "evidence" and account.step in finished.tables:
             for row in finished.tables[account.step]:
                 found[row.of].append(_as_support(row))
-    return [Entry(row, cells_of(row), tuple(found[row.id])) for row in finished.tables[step]]
+    return [ReportEntry(row, cells_of(row), tuple(found[row.id])) for row in finished.tables[step]]
 
 
 def _support(row: Row) -> tuple[Support, ...]:
@@ -101,31 +101,31 @@ def _as_support(row: Evidence) -> Support:
     return Support(**{name: getattr(row, name) for name in Support.model_fields})
 
 
-def sources_of(finished: Finished) -> list[str]:
+def sources_of(finished: FinishedBuild) -> list[str]:
     """Names of the sources that items are made from, in flow order; knowledge bases are not among them."""
-    return [account.step for account in finished.accounts if not account.inputs and account.role != "passage"]
+    return [account.step for account in finished.step_counts if not account.inputs and account.role != "passage"]
 
 
-def groups_of(entries: Iterable[Entry], sources: Sequence[str]) -> list[str]:
+def groups_of(entries: Iterable[ReportEntry], sources: Sequence[str]) -> list[str]:
     """What entries count under: `sources`, or the classes that steps sorted them into, as they come."""
     present = list(dict.fromkeys(entry.source for entry in entries))
     return list(sources) if set(present) <= set(sources) else present
 
 
-def types_of(entries: Iterable[Entry]) -> list[str]:
+def types_of(entries: Iterable[ReportEntry]) -> list[str]:
     """The types that occur: true/false, open-ended, then others by name."""
     present = {entry.type for entry in entries}
     return [name for name in _TYPES if name in present] + sorted(present - set(_TYPES))
 
 
-def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+def count_entries(entries: Iterable[ReportEntry]) -> Counter[tuple[str, str]]:
     """How many entries each (source, type) has."""
     return Counter((entry.source, entry.type) for entry in entries)
 
 
-def examples(entries: Sequence[Entry], count: int, seed: int) -> list[Entry]:
+def sample_entries(entries: Sequence[ReportEntry], count: int, seed: int) -> list[ReportEntry]:
     """`count` entries drawn at random by `seed`, spread as evenly as can be over sources and types."""
-    groups: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[ReportEntry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: entry.row.id):
         groups[entry.source, entry.type].append(entry)
     for (source, kind), group in groups.items():
@@ -135,19 +135,19 @@ def examples(entries: Sequence[Entry], count: int, seed: int) -> list[Entry]:
     return sorted(drawn, key=lambda entry: (entry.source, entry.type, entry.row.id))
 
 
-def ancestry(finished: Finished, entries: Sequence[Entry]) -> dict[str, list[Ancestor]]:
+def entry_ancestors(finished: FinishedBuild, entries: Sequence[ReportEntry]) -> dict[str, list[EntryAncestor]]:
     """For the id of each entry the facts, statements and questions that it was made from, in flow order.
 
     A row that filters passed on counts for the step that made it.
     """
     wanted = {parent for entry in entries for parent in entry.row.parents}
-    known: dict[str, Ancestor] = {}
-    for account in finished.accounts:
+    known: dict[str, EntryAncestor] = {}
+    for account in finished.step_counts:
         if account.role not in ("fact", "statement", "question") or account.step not in finished.tables:
             continue
         for row in finished.tables[account.step].find(wanted - known.keys()):
-            rule = f"{row.made_by.rule}@{row.made_by.version}"
-            known[row.id] = Ancestor(account.step, account.role, rule, _text_of(row))
+            rule = f"{row.produced_by.rule}@{row.produced_by.version}"
+            known[row.id] = EntryAncestor(account.step, account.role, rule, _text_of(row))
     place = {row_id: index for index, row_id in enumerate(known)}
     return {
         entry.row.id: [known[i] for i in sorted(known.keys() & set(entry.row.parents), key=place.__getitem__)]

@@ -10,15 +10,15 @@ from typing import Any, cast
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text.wordlist import load_words
-from benchbuilder.exporters.base import Finished, StepAccount
+from benchbuilder.exporters.base import FinishedBuild, StepCounts
 from benchbuilder.models.base import Receipt
 
-FATES = ("kept", "dropped", "not_applicable", "failed")
+OUTCOME_NAMES = ("kept", "dropped", "not_applicable", "failed")
 
 
 @dataclass(frozen=True)
-class Fates:
-    """Tickets of one step by fate."""
+class OutcomeCounts:
+    """OutcomeBatch of one step by outcome."""
 
     kept: int
     dropped: int
@@ -26,37 +26,37 @@ class Fates:
     failed: int
 
     @property
-    def tickets(self) -> int:
+    def total(self) -> int:
         """All of them."""
         return self.kept + self.dropped + self.not_applicable + self.failed
 
 
 @dataclass(frozen=True)
-class Passage:
+class StepFunnel:
     """What a step did with the rows of one source. `why` counts the dropped by reason, most frequent first."""
 
     step: str
     kind: str
     role: str
-    fates: Fates
+    outcomes: OutcomeCounts
     why: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
-class Branch:
+class SourceFunnel:
     """The way of one source: its units (`joined` counts rows of files that were joined to them), then each step."""
 
     source: str
     role: str
-    units: Fates
+    units: OutcomeCounts
     joined: int
     why: tuple[tuple[str, int], ...]
-    steps: tuple[Passage, ...]
+    steps: tuple[StepFunnel, ...]
 
 
 @dataclass(frozen=True)
-class Reason:
-    """A reason of a step, its sentence, and how many tickets of each source it took."""
+class ReasonCounts:
+    """A reason of a step, its sentence, and how many branches of each source it took."""
 
     step: str
     name: str
@@ -70,90 +70,92 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordMatches:
     """What the word lists of the recipe found: hits by source and word, and the words that were never found."""
 
-    hits: Mapping[str, Mapping[str, int]]
-    silent: tuple[str, ...]
+    matches: Mapping[str, Mapping[str, int]]
+    unmatched: tuple[str, ...]
     total: int
 
 
-def branches(finished: Finished, groups: Iterable[str] = ()) -> list[Branch]:
+def source_funnels(finished: FinishedBuild, groups: Iterable[str] = ()) -> list[SourceFunnel]:
     """The way of every source and knowledge base, in flow order, then of each of `groups` that is none of them.
 
     Such a group is what a step sorted rows into: it has no units of its own, and its role is ``group``.
     """
-    found = [_branch(finished, account) for account in finished.accounts if not account.inputs]
+    found = [_source_funnel(finished, account) for account in finished.step_counts if not account.inputs]
     known = {branch.source for branch in found}
-    steps = [account for account in finished.accounts if account.inputs]
+    steps = [account for account in finished.step_counts if account.inputs]
     for name in groups:
         if name not in known:
-            passed = tuple(step for account in steps if (step := _passage(account, name)).fates.tickets)
-            found.append(Branch(name, "group", _fates({}), 0, (), passed))
+            passed = tuple(step for account in steps if (step := _step_funnel(account, name)).outcomes.total)
+            found.append(SourceFunnel(name, "group", _outcome_counts({}), 0, (), passed))
     return found
 
 
-def _branch(finished: Finished, source: StepAccount) -> Branch:
+def _source_funnel(finished: FinishedBuild, source: StepCounts) -> SourceFunnel:
     units = Counter[str]()
     why = Counter[str]()
     joined = 0
-    for (_, fate, reason), n in source.units.items():
-        if fate not in FATES:
+    for (_, outcome, reason), n in source.units.items():
+        if outcome not in OUTCOME_NAMES:
             joined += n
             continue
-        units[fate] += n
-        if fate == "dropped":
+        units[outcome] += n
+        if outcome == "dropped":
             why[reason] += n
-    steps = [_passage(account, source.step) for account in finished.accounts if account.inputs]
-    passed = tuple(step for step in steps if step.fates.tickets)
-    return Branch(source.step, source.role, _fates(units), joined, _ranked(why), passed)
+    steps = [_step_funnel(account, source.step) for account in finished.step_counts if account.inputs]
+    passed = tuple(step for step in steps if step.outcomes.total)
+    return SourceFunnel(source.step, source.role, _outcome_counts(units), joined, _ranked(why), passed)
 
 
-def _passage(account: StepAccount, source: str) -> Passage:
-    fates, why = Counter[str](), Counter[str]()
-    for (partition, fate, reason), n in account.counts.items():
+def _step_funnel(account: StepCounts, source: str) -> StepFunnel:
+    outcomes, why = Counter[str](), Counter[str]()
+    for (partition, outcome, reason), n in account.counts.items():
         if partition == source:
-            fates[fate] += n
-            if fate == "dropped":
+            outcomes[outcome] += n
+            if outcome == "dropped":
                 why[reason] += n
-    return Passage(account.step, account.kind, account.role, _fates(fates), _ranked(why))
+    return StepFunnel(account.step, account.kind, account.role, _outcome_counts(outcomes), _ranked(why))
 
 
-def _fates(counts: Mapping[str, int]) -> Fates:
-    return Fates(*(counts.get(name, 0) for name in FATES))
+def _outcome_counts(counts: Mapping[str, int]) -> OutcomeCounts:
+    return OutcomeCounts(*(counts.get(name, 0) for name in OUTCOME_NAMES))
 
 
 def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def totals(account: StepAccount) -> Fates:
-    """Tickets of a step over all sources; for a source its units."""
+def outcome_totals(account: StepCounts) -> OutcomeCounts:
+    """OutcomeBatch of a step over all sources; for a source its units."""
     counts = Counter[str]()
-    for (_, fate, _), n in (account.counts if account.inputs else account.units).items():
-        counts[fate] += n
-    return _fates(counts)
+    for (_, outcome, _), n in (account.counts if account.inputs else account.units).items():
+        counts[outcome] += n
+    return _outcome_counts(counts)
 
 
-def reasons(finished: Finished, fate: str) -> list[Reason]:
-    """Every reason for which tickets had `fate`, in flow order, the most frequent of a step first."""
-    found: list[Reason] = []
-    for account in finished.accounts:
+def reason_counts(finished: FinishedBuild, outcome: str) -> list[ReasonCounts]:
+    """Every reason for which branches had `outcome`, in flow order, the most frequent of a step first."""
+    found: list[ReasonCounts] = []
+    for account in finished.step_counts:
         by_reason: dict[str, Counter[str]] = {}
         for (partition, name, reason), n in account.counts.items():
-            if name == fate:
+            if name == outcome:
                 by_reason.setdefault(reason, Counter())[partition] += n
-        rows = [Reason(account.step, r, account.reasons.get(r, ""), by_source) for r, by_source in by_reason.items()]
+        rows = [
+            ReasonCounts(account.step, r, account.reasons.get(r, ""), by_source) for r, by_source in by_reason.items()
+        ]
         found += sorted(rows, key=lambda row: (-row.total, row.name))
     return found
 
 
-def words(finished: Finished) -> Words | None:
+def word_matches(finished: FinishedBuild) -> WordMatches | None:
     """What the word lists found, ``None`` if no step looked for words."""
     hits: dict[str, Counter[str]] = {}
     listed: dict[str, None] = {}
     seen = False
-    for account in finished.accounts:
+    for account in finished.step_counts:
         tallied = {key: n for key, n in account.tallies.items() if key[0] == "words"}
         path = _word_list(finished, account.step)
         if not tallied and path is None:
@@ -166,14 +168,14 @@ def words(finished: Finished) -> Words | None:
     found = {word for counts in hits.values() for word, n in counts.items() if n}
     silent = tuple(word for word in listed if word not in found)
     ranked = {name: dict(_ranked(Counter({w: n for w, n in c.items() if n}))) for name, c in hits.items()}
-    return Words(ranked, silent, len(listed)) if seen else None
+    return WordMatches(ranked, silent, len(listed)) if seen else None
 
 
-def _word_list(finished: Finished, step: str) -> Path | None:
+def _word_list(finished: FinishedBuild, step: str) -> Path | None:
     node = cast("Mapping[str, Any]", finished.recipe.get("steps", {})).get(step)
     value: Any = node.get("words") if isinstance(node, Mapping) else None
     if isinstance(value, Mapping):
-        value = value.get("at") or value.get("path")
+        value = value.get("resolved_path") or value.get("path")
     return Path(value) if isinstance(value, str) and value else None
 
 
@@ -193,7 +195,7 @@ def holds_sample_votes(recipe: Mapping[str, Any]) -> bool:
     return bool(recipe["card"]["illustrative"] and any(way.get("votes") for way in (annotation, *ways)))
 
 
-def in_flow_order(finished: Finished) -> list[Receipt]:
+def receipts_in_flow_order(finished: FinishedBuild) -> list[Receipt]:
     """The receipts in the order of their steps; those of steps that there are no more come last."""
-    places = {account.step: place for place, account in enumerate(finished.accounts)}
+    places = {account.step: place for place, account in enumerate(finished.step_counts)}
     return sorted(finished.receipts, key=lambda receipt: places.get(receipt.step, len(places)))

@@ -10,21 +10,21 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
-from benchbuilder.exporters.base import Exporter, FileName, Finished
-from benchbuilder.exporters.render.i18n import Language, Wording
+from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
-from benchbuilder.exporters.report.annotation import Judgements, judgements
-from benchbuilder.exporters.report.blind_baselines import baselines, polarity
+from benchbuilder.exporters.report.annotation import AnnotationSummary, annotation_summaries
+from benchbuilder.exporters.report.blind_baselines import polarity_counts, score_blind_baselines
 from benchbuilder.exporters.report.entries import (
-    Entry,
-    ancestry,
-    candidates,
-    counted,
-    examples,
+    ReportEntry,
+    candidate_entries,
+    count_entries,
+    entry_ancestors,
     groups_of,
-    items,
+    item_entries,
+    sample_entries,
     sources_of,
     types_of,
 )
@@ -33,7 +33,7 @@ from benchbuilder.exporters.report.entries import (
 class ReportSpec(KindSpec):
     """`language` is the language of headings and explanations, not of the benchmark.
 
-    `examples` is how many random entries are shown in full. `cue_words` are words that give a negative answer away:
+    `sample_entries` is how many random entries are shown in full. `cue_words` are words that give a negative answer away:
     the report says how often they alone would be right.
     """
 
@@ -54,15 +54,15 @@ class Report(Exporter):
 
     spec: ReportSpec
 
-    def ready(self, finished: Finished) -> bool:  # noqa: ARG002
+    def can_write(self, finished: FinishedBuild) -> bool:  # noqa: ARG002
         """Always: what is missing is said in the page."""
         return True
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page."""
-        t = Wording(self.spec.language)
+        t = ReportTexts(self.spec.language)
         page = render_html("report.html.j2", t=t, spec=self.spec, **_context(finished, self.spec, t))
-        return [write_whole(folder / self.spec.file, page)]
+        return [write_atomically(folder / self.spec.file, page)]
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,15 @@ class Tile:
     note: str = ""
 
 
-def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]:
-    made, proposed = items(finished), candidates(finished)
+def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[str, Any]:
+    made, proposed = item_entries(finished), candidate_entries(finished)
     shown = made or proposed
     origins, types = sources_of(finished), types_of([*made, *proposed])
     sources = groups_of([*made, *proposed], origins)
-    colours = charts.Colours([*origins, *(name for name in sources if name not in origins)], types)
-    drawn = examples(shown, spec.examples, int(finished.recipe["seed"]))
+    colours = charts.ChartColours([*origins, *(name for name in sources if name not in origins)], types)
+    drawn = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
     bases = {p.base for entry in shown for p in entry.evidence}
-    judged = judgements(finished)
+    judged = annotation_summaries(finished)
     return {
         "finished": finished,
         "recipe": finished.recipe,
@@ -96,57 +96,59 @@ def _context(finished: Finished, spec: ReportSpec, t: Wording) -> dict[str, Any]
         "origins": origins,
         "types": types,
         "tiles": _tiles(finished, made, proposed, t),
-        "branches": _branches(finished, sources, colours, made, proposed),
+        "branches": _funnel_views(finished, sources, colours, made, proposed),
         "holdings": [
-            (t("report.funnel_candidates"), counted(proposed)),
-            (t("report.funnel_items"), counted(made)),
+            (t("report.funnel_candidates"), count_entries(proposed)),
+            (t("report.funnel_items"), count_entries(made)),
         ],
-        "polarity": polarity(shown, sources),
-        "baselines": baselines(shown, sources, spec.cue_words),
+        "polarity": polarity_counts(shown, sources),
+        "baselines": score_blind_baselines(shown, sources, spec.cue_words),
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "lengths": _lengths(shown, sources, types, colours, t),
-        "words": funnel.words(finished),
+        "words": funnel.word_matches(finished),
         "judged": judged,
-        "survivors": {step: _survivors(one, sources, colours, t) for step, one in judged.items()},
+        "survivors": {step: _threshold_charts(one, sources, colours, t) for step, one in judged.items()},
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
         "examples": drawn,
-        "ancestry": ancestry(finished, drawn),
-        "dropped": funnel.reasons(finished, "dropped"),
-        "aside": funnel.reasons(finished, "not_applicable"),
-        "failed": funnel.reasons(finished, "failed"),
-        "receipts": funnel.in_flow_order(finished),
+        "ancestry": entry_ancestors(finished, drawn),
+        "dropped": funnel.reason_counts(finished, "dropped"),
+        "aside": funnel.reason_counts(finished, "not_applicable"),
+        "failed": funnel.reason_counts(finished, "failed"),
+        "receipts": funnel.receipts_in_flow_order(finished),
         "partitions": list(
-            dict.fromkeys([*(account.step for account in finished.accounts if not account.inputs), *sources])
+            dict.fromkeys([*(account.step for account in finished.step_counts if not account.inputs), *sources])
         ),
     }
 
 
-def _tiles(finished: Finished, made: Sequence[Entry], proposed: Sequence[Entry], t: Wording) -> list[Tile]:
-    units = sum(b.units.tickets for b in funnel.branches(finished) if b.role != "passage")
+def _tiles(
+    finished: FinishedBuild, items: Sequence[ReportEntry], candidates: Sequence[ReportEntry], t: ReportTexts
+) -> list[Tile]:
+    units = sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage")
     tiles = [Tile(units, t("report.tile_units"), t("report.tile_sources", n=len(sources_of(finished))))]
-    if proposed:
-        tiles.append(Tile(len(proposed), t("report.tile_candidates"), _by_type(proposed)))
-    tiles.append(Tile(len(made) if made else "–", t("report.tile_items"), _by_type(made)))
-    shown = made or proposed
+    if candidates:
+        tiles.append(Tile(len(candidates), t("report.tile_candidates"), _by_type(candidates)))
+    tiles.append(Tile(len(items) if items else "–", t("report.tile_items"), _by_type(items)))
+    shown = items or candidates
     if paragraphs := sum(len(entry.evidence) for entry in shown):
         mean = paragraphs / len(shown)
         tiles.append(Tile(mean, t("report.tile_evidence"), t("report.tile_evidence_note", n=paragraphs)))
-    if always := [b for b in baselines(shown, [], []) if b.name == "always_yes"]:
+    if always := [b for b in score_blind_baselines(shown, [], []) if b.name == "always_yes"]:
         score = f"{always[0].score * 100:.1f} %"
         tiles.append(Tile(score, t("report.tile_always_yes"), t("report.tile_always_yes_note", n=always[0].total)))
     return tiles
 
 
-def _by_type(entries: Sequence[Entry]) -> str:
+def _by_type(entries: Sequence[ReportEntry]) -> str:
     counts = [(name, sum(entry.type == name for entry in entries)) for name in types_of(entries) if name]
     return " · ".join(f"{n:,} {name}" for name, n in counts)
 
 
 @dataclass(frozen=True)
-class Way:
+class FunnelView:
     """A branch as the page shows it: a ribbon for the units, and one for each step."""
 
-    branch: funnel.Branch
+    funnel: funnel.SourceFunnel
     css: str
     units: Any
     ribbons: Sequence[Any]
@@ -158,43 +160,47 @@ class Way:
     has_failed: bool
 
 
-def _branches(
-    finished: Finished,
+def _funnel_views(
+    finished: FinishedBuild,
     groups: Sequence[str],
-    colours: charts.Colours,
-    made: Sequence[Entry],
-    proposed: Sequence[Entry],
-) -> list[Way]:
-    ways: list[Way] = []
-    for branch in funnel.branches(finished, groups):
-        fates = [branch.units, *(step.fates for step in branch.steps)]
-        at_end = [step.fates.kept for step in branch.steps if step.role != "evidence"]
+    colours: charts.ChartColours,
+    made: Sequence[ReportEntry],
+    proposed: Sequence[ReportEntry],
+) -> list[FunnelView]:
+    ways: list[FunnelView] = []
+    for branch in funnel.source_funnels(finished, groups):
+        outcomes = [branch.units, *(step.outcomes for step in branch.steps)]
+        at_end = [step.outcomes.kept for step in branch.steps if step.role != "evidence"]
         ways.append(
-            Way(
+            FunnelView(
                 branch,
                 colours.source(branch.source),
                 charts.funnel_ribbon(branch.units, branch, colours, branch.source),
                 [
-                    None if step.role == "evidence" else charts.funnel_ribbon(step.fates, branch, colours, step.step)
+                    None if step.role == "evidence" else charts.funnel_ribbon(step.outcomes, branch, colours, step.step)
                     for step in branch.steps
                 ],
                 sum(entry.source == branch.source for entry in proposed),
                 sum(entry.source == branch.source for entry in made),
-                branch.units.tickets if branch.role != "group" else fates[1].tickets if branch.steps else 0,
+                branch.units.total if branch.role != "group" else outcomes[1].total if branch.steps else 0,
                 at_end[-1] if at_end else branch.units.kept,
-                any(f.not_applicable for f in fates),
-                any(f.failed for f in fates),
+                any(f.not_applicable for f in outcomes),
+                any(f.failed for f in outcomes),
             )
         )
     return ways
 
 
 def _lengths(
-    shown: Sequence[Entry], sources: Sequence[str], types: Sequence[str], colours: charts.Colours, t: Wording
+    shown: Sequence[ReportEntry],
+    sources: Sequence[str],
+    types: Sequence[str],
+    colours: charts.ChartColours,
+    t: ReportTexts,
 ) -> Mapping[str, Any] | None:
     if not shown:
         return None
-    rows = charts.lengths(shown, sources)
+    rows = charts.question_lengths(shown, sources)
     return {
         "rows": rows,
         "means": charts.length_bars(rows, colours, t),
@@ -202,12 +208,18 @@ def _lengths(
     }
 
 
-def _survivors(judged: Judgements, sources: Sequence[str], colours: charts.Colours, t: Wording) -> Any:
-    return charts.survivor_columns(judged.survivors, sources, colours, t) if judged.survivors else None
+def _threshold_charts(
+    annotation: AnnotationSummary, sources: Sequence[str], colours: charts.ChartColours, t: ReportTexts
+) -> Any:
+    return charts.threshold_columns(annotation.thresholds, sources, colours, t) if annotation.thresholds else None
 
 
 def _evidence(
-    shown: Sequence[Entry], sources: Sequence[str], bases: Sequence[str], colours: charts.Colours, t: Wording
+    shown: Sequence[ReportEntry],
+    sources: Sequence[str],
+    bases: Sequence[str],
+    colours: charts.ChartColours,
+    t: ReportTexts,
 ) -> Mapping[str, Any] | None:
     if not bases:
         return None

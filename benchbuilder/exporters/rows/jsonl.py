@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
-from benchbuilder.core.records.arrow.flatten import records
-from benchbuilder.exporters.base import Finished, RowsExporter, RowsSpec
+from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.core.records.arrow.flatten import flat_records
+from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
 
 
 class JsonlSpec(RowsSpec):
@@ -22,7 +22,7 @@ class Jsonl(RowsExporter):
     kind: ClassVar[str] = "jsonl"
     spec_class: ClassVar[type[KindSpec]] = JsonlSpec
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in table order."""
-        lines = [json.dumps(record, ensure_ascii=False) for record in records(self.table(finished))]
-        return [write_whole(folder / self.spec.file, "".join(f"{line}\n" for line in lines))]
+        lines = [json.dumps(record, ensure_ascii=False) for record in flat_records(self.table(finished))]
+        return [write_atomically(folder / self.spec.file, "".join(f"{line}\n" for line in lines))]

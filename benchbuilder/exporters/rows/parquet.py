@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
-from benchbuilder.core.records.arrow.flatten import record_schema, records
-from benchbuilder.exporters.base import Finished, RowsExporter, RowsSpec
+from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.core.records.arrow.flatten import flat_record_schema, flat_records
+from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
 
 
 class ParquetSpec(RowsSpec):
@@ -25,10 +25,10 @@ class Parquet(RowsExporter):
     kind: ClassVar[str] = "parquet"
     spec_class: ClassVar[type[KindSpec]] = ParquetSpec
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in table order."""
         table = self.table(finished)
-        arrow = pa.Table.from_pylist(list(records(table)), schema=record_schema(table.row))
+        arrow = pa.Table.from_pylist(list(flat_records(table)), schema=flat_record_schema(table.row))
         buffer = io.BytesIO()
         pq.write_table(arrow, buffer, compression="zstd", version="2.6")
-        return [write_whole(folder / self.spec.file, buffer.getvalue())]
+        return [write_atomically(folder / self.spec.file, buffer.getvalue())]

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.atomic_write import write_atomically
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.flatten import cells_of, flat_names, records
+from benchbuilder.core.records.arrow.flatten import cells_of, flat_names, flat_records
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.cells import escape
-from benchbuilder.exporters.base import Finished, RowsExporter, RowsSpec
+from benchbuilder.core.text.cells import escape_cell
+from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
 
-_ENVELOPE = ("id", "source", "origin", "language", "made-by")
+_HEADER_COLUMNS = ("id", "source", "origin", "language", "produced-by")
 
 
 class TsvSpec(RowsSpec):
@@ -28,7 +28,7 @@ class TsvSpec(RowsSpec):
 class Tsv(RowsExporter):
     r"""One line per row under a header; cells as the payload flattens itself, several paragraphs joined by ``\n``.
 
-    Every cell is escaped (see `benchbuilder.core.text.cells.escape`): no cell holds a line break or a tab, none reads
+    Every cell is escaped (see `benchbuilder.core.text.cells.escape_cell`): no cell holds a line break or a tab, none reads
     as a formula. Cells that hold a quote mark are quoted, as csv readers expect by default.
     """
 
@@ -39,19 +39,19 @@ class Tsv(RowsExporter):
         super().__init__(spec)
         self.columns = spec.columns
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in table order; DataError if a column is not there."""
         table = self.table(finished)
         columns = self._columns(table.row)
         stream = io.StringIO(newline="")
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(columns)
-        for row, record in zip(table, records(table), strict=True):
+        for row, record in zip(table, flat_records(table), strict=True):
             writer.writerow(_line(columns, {**record, **cells_of(row)}))
-        return [write_whole(folder / self.spec.file, stream.getvalue())]
+        return [write_atomically(folder / self.spec.file, stream.getvalue())]
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:
-        known = dict.fromkeys((*_ENVELOPE, *flat_names(cls)))
+        known = dict.fromkeys((*_HEADER_COLUMNS, *flat_names(cls)))
         if unknown := [name for name in self.columns if name not in known]:
             raise DataError(
                 f"rows of {cls.name!r} have no column {unknown[0]!r}",
@@ -63,4 +63,4 @@ class Tsv(RowsExporter):
 
 
 def _line(columns: Sequence[str], cells: Mapping[str, Any]) -> list[str]:
-    return [escape(str(cells[name])) for name in columns]
+    return [escape_cell(str(cells[name])) for name in columns]

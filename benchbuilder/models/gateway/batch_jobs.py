@@ -11,36 +11,36 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.models.base import Batches, BatchGoneError, BatchState, Reply, TransientError
+from benchbuilder.models.base import BatchGoneError, BatchService, BatchState, Reply, TransientError
 from benchbuilder.models.gateway.batch_tables import (
     OpenBatch,
-    asked_in,
+    batch_requests,
     close_batch,
     forget_failure,
     garble_result,
-    intend,
-    left_in,
     open_batches,
-    submitted,
+    record_batch_intent,
+    record_batch_submission,
+    unfinished_requests,
     write_results,
 )
 from benchbuilder.models.gateway.budget import Budget
-from benchbuilder.models.gateway.circuit_breaker import Breaker
-from benchbuilder.models.gateway.journal_tables import Asked, Cost, settle_reply
-from benchbuilder.models.gateway.process_owner import is_alive
+from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker
+from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, settle_reply
+from benchbuilder.models.gateway.process_owner import is_owner_alive
 from benchbuilder.models.gateway.rate_limit import backoff_s
-from benchbuilder.models.gateway.reply_store import Keeper, now_utc
+from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
 
 CHUNK = 256
 """Results that are read, journaled and given back at a time."""
-SURE_AFTER_S = 5.0
+CERTAIN_AFTER_S = 5.0
 """A batch that a kill cut off is not missed before so many seconds: the service may still be taking it in."""
-KEPT_S = 30 * 24 * 3600.0
+SERVICE_KEEPS_S = 30 * 24 * 3600.0
 """Services keep results for about a month; a batch that is older and not found is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class BatchResult:
     """A request of a batch that is through; without a reply, the journal knows why."""
 
     key: str
@@ -49,7 +49,7 @@ class Collected:
     """What concerns not this request but all."""
 
 
-class BatchDesk:
+class BatchClient:
     """Batches of one model. `owner` names the gateway; `notice` hears how batches are getting on.
 
     The worst case of what is in a batch is charged to the budget until it is known better, over all runs.
@@ -57,52 +57,52 @@ class BatchDesk:
 
     def __init__(
         self,
-        batches: Batches,
-        keeper: Keeper,
+        service: BatchService,
+        keeper: ReplyStore,
         budget: Budget,
         owner: str,
         give_up_s: float,
         notice: Callable[[str], None],
     ) -> None:
-        self.batches, self.keeper, self.budget, self.journal = batches, keeper, budget, keeper.journal
+        self.batches, self.keeper, self.budget, self.journal = service, keeper, budget, keeper.journal
         self.open: list[OpenBatch] = []
         """Those that are not collected."""
         self._owner, self._notice, self._label = owner, notice, keeper.model.label
-        self.breaker = Breaker(self._label, keeper.endpoint, give_up_s, time.monotonic)
+        self.breaker = CircuitBreaker(self._label, keeper.endpoint, give_up_s, time.monotonic)
 
-    async def take_up(self) -> None:
+    async def resume_open(self) -> None:
         """Look up what is open; what may have been handed in when a build was killed is looked for at the service."""
         self.breaker.reset()
         self.open = open_batches(self.journal, self._label, self.keeper.endpoint)
         for batch in list(self.open):
-            if batch.id is None and (batch.owner == self._owner or not is_alive(batch.owner)):
+            if batch.id is None and (batch.owner == self._owner or not is_owner_alive(batch.owner)):
                 await self._find_again(batch)
 
-    async def hand_in(self, asked: Sequence[Asked]) -> None:
+    async def submit(self, requests: Sequence[JournalRequest]) -> None:
         """Hand in a batch; ServiceError if it was not taken, and then its requests are free again."""
         batch = OpenBatch(uuid.uuid4().hex, None, self._owner, time.time())
-        await self.journal.commit(partial(intend, batch=batch, asked=asked, at=now_utc()))
+        await self.journal.commit(partial(record_batch_intent, batch=batch, requests=requests, time=now_utc()))
         self.open.append(batch)
-        for one in asked:
-            self.budget.spend(one.worst.usd or 0.0, one.worst.tokens)
+        for one in requests:
+            self.budget.charge(one.worst_cost.usd or 0.0, one.worst_cost.tokens)
         failures = 0
         while batch.id is None:
             try:
-                batch.id = await self.batches.submit(batch.mark, [(one.key, one.request) for one in asked])
+                batch.id = await self.batches.submit(batch.mark, [(one.key, one.request) for one in requests])
             except TransientError as error:
-                self.breaker.failed(error)
+                self.breaker.record_failure(error)
                 failures += 1
                 await self._pause(failures, error)
                 if error.billed:  # it may have arrived all the same
-                    batch.id = await self._patiently(batch)
+                    batch.id = await self._with_retries(batch)
             except ServiceError:
                 await self._close(batch, "not taken")
                 raise
         self.breaker.reset()
-        await self.journal.commit(partial(submitted, mark=batch.mark, ident=batch.id))
-        self._notice(f"{self._label}: handed in batch {batch.id} with {_requests(len(asked))}")
+        await self.journal.commit(partial(record_batch_submission, mark=batch.mark, ident=batch.id))
+        self._notice(f"{self._label}: handed in batch {batch.id} with {_request_count(len(requests))}")
 
-    async def look(self, batch: OpenBatch) -> bool:
+    async def poll(self, batch: OpenBatch) -> bool:
         """Whether a batch has ended and can be collected; ServiceError if it was not taken, or is not to be found."""
         if batch.id is None:  # another build is handing it in
             known = {one.mark: one.id for one in open_batches(self.journal, self._label, self.keeper.endpoint)}
@@ -111,23 +111,23 @@ class BatchDesk:
                 self.open.remove(batch)
             return False
         try:
-            state = await self.batches.look(batch.id)
+            state = await self.batches.poll(batch.id)
         except TransientError as error:
-            self.breaker.failed(error)
+            self.breaker.record_failure(error)
             return False
         except BatchGoneError as error:
-            await self._gone(batch, error)
+            await self._close_gone(batch, error)
             return False
         self.breaker.reset()
         if state.phase == "failed":
             await self._close(batch, "failed")
-            raise self._not_taken(batch, state)
-        if (told := _told(state)) != batch.told:
-            batch.told = told
+            raise self._close_rejected(batch, state)
+        if (told := _state_text(state)) != batch.message:
+            batch.message = told
             self._notice(f"{self._label}: batch {batch.id}: {told}")
         return state.phase == "ended"
 
-    async def collect(self, batch: OpenBatch) -> AsyncIterator[list[Collected]]:
+    async def collect(self, batch: OpenBatch) -> AsyncIterator[list[BatchResult]]:
         """Fetch the results of a batch that has ended, some at a time, each journaled before it is read."""
         assert batch.id is not None
         chunk: dict[str, str | Exception] = {}
@@ -135,86 +135,86 @@ class BatchDesk:
             async for key, result in self.batches.results(batch.id):
                 chunk[key] = result
                 if len(chunk) == CHUNK:
-                    yield await self._kept(batch, chunk)
+                    yield await self._store_chunk(batch, chunk)
                     chunk = {}
-            yield await self._kept(batch, chunk)
+            yield await self._store_chunk(batch, chunk)
         except TransientError as error:  # what was kept is kept, the rest is fetched next time
-            self.breaker.failed(error)
+            self.breaker.record_failure(error)
             return
         except BatchGoneError as error:
-            await self._gone(batch, error)
+            await self._close_gone(batch, error)
             return
-        missing = left_in(self.journal, batch.mark)
+        missing = unfinished_requests(self.journal, batch.mark)
         for start in range(0, len(missing), CHUNK):
-            none = TransientError(f"batch {batch.id} ({batch.told}) has no result for it")
-            yield await self._kept(batch, dict.fromkeys(missing[start : start + CHUNK], none))
+            none = TransientError(f"batch {batch.id} ({batch.message}) has no result for it")
+            yield await self._store_chunk(batch, dict.fromkeys(missing[start : start + CHUNK], none))
         await self._close(batch, "collected")
 
     # --- results
 
-    async def _kept(self, batch: OpenBatch, chunk: dict[str, str | Exception]) -> list[Collected]:
-        asked = asked_in(self.journal, batch.mark, chunk, self.keeper.model)
+    async def _store_chunk(self, batch: OpenBatch, chunk: dict[str, str | Exception]) -> list[BatchResult]:
+        asked = batch_requests(self.journal, batch.mark, chunk, self.keeper.model)
         results = [(asked[key], result) for key, result in chunk.items() if key in asked]
-        late = await self.journal.commit(partial(write_results, mark=batch.mark, results=results, at=now_utc()))
-        return [self._read(one, result, late=one.key in late) for one, result in results]
+        late = await self.journal.commit(partial(write_results, mark=batch.mark, results=results, time=now_utc()))
+        return [self._read(one, result, already_answered=one.key in late) for one, result in results]
 
-    def _read(self, asked: Asked, result: str | Exception, *, late: bool) -> Collected:
-        key, journal = asked.key, self.journal
+    def _read(self, request: JournalRequest, result: str | Exception, *, already_answered: bool) -> BatchResult:
+        key, journal = request.key, self.journal
         if not isinstance(result, str):
             if not (isinstance(result, TransientError) and result.billed):
-                self._charge(asked.worst, None)
-            return Collected(key, error=result if isinstance(result, ServiceError) else None)
-        if late:  # asked live as well: ours was billed, the other one counts
-            return Collected(key, self.keeper.find(key, asked.request))
+                self._charge(request.worst_cost, None)
+            return BatchResult(key, error=result if isinstance(result, ServiceError) else None)
+        if already_answered:  # asked live as well: ours was billed, the other one counts
+            return BatchResult(key, self.keeper.find(key, request.request))
         try:
             reply = self.keeper.model.read(result)
         except ValueError as error:
-            journal.later(partial(garble_result, key=key, why=str(error)))
-            return Collected(key)
-        settled = self.keeper.settled(reply, asked.request, batched=True)
-        journal.later(partial(settle_reply, key=key, settled=settled))
-        journal.later(partial(forget_failure, key=key))
-        self._charge(asked.worst, settled.cost)
-        return Collected(key, reply)
+            journal.commit_later(partial(garble_result, key=key, why=str(error)))
+            return BatchResult(key)
+        settled = self.keeper.settled_reply(reply, request.request, batched=True)
+        journal.commit_later(partial(settle_reply, key=key, settled=settled))
+        journal.commit_later(partial(forget_failure, key=key))
+        self._charge(request.worst_cost, settled.cost)
+        return BatchResult(key, reply)
 
     def _charge(self, worst: Cost, actual: Cost | None) -> None:
         """What a request cost takes the place of its worst case."""
         usd, tokens = (0.0, 0) if actual is None else (actual.usd or 0.0, actual.tokens)
-        self.budget.spend(usd - (worst.usd or 0.0), tokens - worst.tokens)
+        self.budget.charge(usd - (worst.usd or 0.0), tokens - worst.tokens)
 
     # --- what may go wrong
 
     async def _find_again(self, batch: OpenBatch) -> None:
         """Look for a batch of which only the intent is known; if it was not handed in, its requests are free."""
-        found = await self._patiently(batch)
-        if found is None and (early_s := batch.handed_in + SURE_AFTER_S - time.time()) > 0:
-            await asyncio.sleep(min(early_s, SURE_AFTER_S))
-            found = await self._patiently(batch)
+        found = await self._with_retries(batch)
+        if found is None and (early_s := batch.handed_in + CERTAIN_AFTER_S - time.time()) > 0:
+            await asyncio.sleep(min(early_s, CERTAIN_AFTER_S))
+            found = await self._with_retries(batch)
         if found is None:
             await self._close(batch, "not handed in")
             return
         batch.id = found
-        await self.journal.commit(partial(submitted, mark=batch.mark, ident=found))
+        await self.journal.commit(partial(record_batch_submission, mark=batch.mark, ident=found))
 
-    async def _patiently(self, batch: OpenBatch) -> str | None:
+    async def _with_retries(self, batch: OpenBatch) -> str | None:
         """The id of the batch with this mark, however often that has to be asked."""
         failures = 0
         while True:
             try:
                 return await self.batches.find(batch.mark, batch.handed_in)
             except TransientError as error:
-                self.breaker.failed(error)
+                self.breaker.record_failure(error)
                 failures += 1
                 await self._pause(failures, error)
 
     async def _pause(self, failures: int, error: TransientError) -> None:
         self.breaker.check(error.retry_after_s or 0.0)
         asked_s = error.retry_after_s or 0.0
-        await asyncio.sleep(min(max(asked_s, backoff_s(failures, random.random())), self.breaker.left_s()))
+        await asyncio.sleep(min(max(asked_s, backoff_s(failures, random.random())), self.breaker.seconds_left()))
         self.breaker.check()
 
-    async def _gone(self, batch: OpenBatch, error: BatchGoneError) -> None:
-        if time.time() - batch.handed_in > KEPT_S:
+    async def _close_gone(self, batch: OpenBatch, error: BatchGoneError) -> None:
+        if time.time() - batch.handed_in > SERVICE_KEEPS_S:
             self._notice(f"{self._label}: batch {batch.id} is given up: {error}")
             await self._close(batch, "gone", lost=f"batch {batch.id} is gone")
             return
@@ -223,14 +223,14 @@ class BatchDesk:
             where=self.keeper.endpoint,
             why=str(error),
             next="use the key and project that it was handed in with; its requests are paid for and not asked again "
-            f"until {KEPT_S / 86400:.0f} days after it was handed in",
+            f"until {SERVICE_KEEPS_S / 86400:.0f} days after it was handed in",
         )
 
-    def _not_taken(self, batch: OpenBatch, state: BatchState) -> ServiceError:
+    def _close_rejected(self, batch: OpenBatch, state: BatchState) -> ServiceError:
         return ServiceError(
             f"the service did not take batch {batch.id}",
             where=self.keeper.endpoint,
-            why=state.told,
+            why=state.message,
             next="nothing of it was answered or charged. If it is too large for the account, hand in fewer at a time "
             "with model.batch.max_requests; model.batch=null asks live",
         )
@@ -238,12 +238,12 @@ class BatchDesk:
     async def _close(self, batch: OpenBatch, state: str, *, lost: str = "") -> None:
         self.open.remove(batch)
         usd, tokens = await self.journal.commit(partial(close_batch, mark=batch.mark, state=state, lost=lost))
-        self.budget.spend(-usd, -tokens)
+        self.budget.charge(-usd, -tokens)
 
 
-def _told(state: BatchState) -> str:
-    return state.told if not state.total else f"{state.told}, {state.done:,} of {state.total:,} done"
+def _state_text(state: BatchState) -> str:
+    return state.message if not state.total else f"{state.message}, {state.done:,} of {state.total:,} done"
 
 
-def _requests(count: int) -> str:
+def _request_count(count: int) -> str:
     return "1 request" if count == 1 else f"{count:,} requests"

@@ -11,19 +11,19 @@ from functools import partial
 from benchbuilder.config.spec.model import BatchSpec
 from benchbuilder.core.errors import Problem, RecipeError, WaitingForBatch
 from benchbuilder.models.base import HostedModel, Reply
-from benchbuilder.models.gateway.batch_jobs import BatchDesk
+from benchbuilder.models.gateway.batch_jobs import BatchClient
 from benchbuilder.models.gateway.batch_tables import (
     OpenBatch,
-    failures_of,
     forget_failure,
     keys_in_batches,
     open_batches,
+    request_failures,
 )
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.hosted_sender import HostedSender
-from benchbuilder.models.gateway.journal_tables import Asked, Cost
-from benchbuilder.models.gateway.reply_store import Keeper
-from benchbuilder.models.gateway.requests import RowFailedError, Turn
+from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest
+from benchbuilder.models.gateway.reply_store import ReplyStore
+from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 
 _AT_A_TIME = 64
 """Conversations that are worked on at a time; all others wait."""
@@ -35,13 +35,13 @@ _Answer = Reply | RowFailedError | None
 class _Waiter:
     """A conversation that waits for a reply."""
 
-    asked: Asked
+    request: JournalRequest
     """Its worst case at the price of a batch."""
-    turn: Turn
+    turn: ActiveConversation
     answer: asyncio.Future[_Answer]
     idle: bool = True
 
-    def end(self, answer: _Answer | BaseException = None) -> None:
+    def resolve(self, answer: _Answer | BaseException = None) -> None:
         """It waits no more."""
         if self.idle:
             self.idle = False
@@ -57,7 +57,7 @@ class _Waiter:
 class BatchSender:
     """Collects what conversations ask until all of them wait, hands that in, and waits for the results.
 
-    What is in a batch that is not through is never sent again. With `live`, nothing new is handed in: what is in no
+    What is in a batch that is not through is never sent again. With `live_sender`, nothing new is handed in: what is in no
     batch is asked live. The waiting ends after `spec.wait_s` with WaitingForBatch; nothing is lost by that, by Ctrl-C
     or by a kill.
     """
@@ -65,7 +65,7 @@ class BatchSender:
     def __init__(
         self,
         model: HostedModel,
-        desk: BatchDesk,
+        batches: BatchClient,
         spec: BatchSpec,
         retries: int,
         notice: Callable[[str], None],
@@ -73,9 +73,9 @@ class BatchSender:
         live: HostedSender | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.model, self.desk, self.spec, self.live = model, desk, spec, live
+        self.model, self.batches, self.spec, self.live_sender = model, batches, spec, live
         self._retries, self._notice, self._clock = retries, notice, clock
-        self._size = min(spec.max_requests, desk.batches.most_requests)
+        self._size = min(spec.max_requests, batches.batches.most_requests)
         self._waiting: dict[str, _Waiter] = {}
         self._asked_live = 0
         self._waited_s = 0.0
@@ -85,48 +85,48 @@ class BatchSender:
     @property
     def rows(self) -> int:
         """Conversations that are worked on at a time."""
-        return min(_AT_A_TIME, self._size) if self.live is None else self.live.rows
+        return min(_AT_A_TIME, self._size) if self.live_sender is None else self.live_sender.rows
 
     @property
-    def most(self) -> int:
+    def max_open(self) -> int:
         """Conversations that may be open, nearly all of them waiting: as many as a batch may hold."""
         return self._size
 
-    def begin(self) -> None:
+    def begin_step(self) -> None:
         """A step has its own time to wait."""
         self._waited_s = 0.0
-        if self.live is not None:
-            self.live.begin()
+        if self.live_sender is not None:
+            self.live_sender.begin_step()
 
-    def all_wait(self) -> None:
+    def on_all_waiting(self) -> None:
         """No open conversation can go on, and no other can be begun."""
         if self._waiting and not self._asked_live:
             if self._work is None:
-                self._work = asyncio.get_running_loop().create_task(self._rounds())
+                self._work = asyncio.get_running_loop().create_task(self._work_loop())
                 self._work.add_done_callback(self._stopped)
             self._all_wait.set()
 
-    async def ask(self, asked: Asked, turn: Turn) -> Reply:
+    async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
         """Wait for a batch and its results."""
-        if self.live is not None and not keys_in_batches(self.desk.journal, [asked.key]):
-            return await self._ask_live(self.live, asked, turn)
-        if (error := self._failed([asked.key]).get(asked.key)) is not None:
+        if self.live_sender is not None and not keys_in_batches(self.batches.journal, [request.key]):
+            return await self._ask_live(self.live_sender, request, turn)
+        if (error := self._failed([request.key]).get(request.key)) is not None:
             raise error
-        waiter = _Waiter(self._at_batch_price(asked), turn, asyncio.get_running_loop().create_future())
-        self._waiting[asked.key] = waiter
+        waiter = _Waiter(self._at_batch_price(request), turn, asyncio.get_running_loop().create_future())
+        self._waiting[request.key] = waiter
         turn.idle(1)
         try:
             answer = await waiter.answer
         finally:
-            waiter.end()
-            self._waiting.pop(asked.key, None)
+            waiter.resolve()
+            self._waiting.pop(request.key, None)
         if isinstance(answer, Reply):
             return answer
-        if isinstance(answer, RowFailedError) or self.live is None:
+        if isinstance(answer, RowFailedError) or self.live_sender is None:
             raise answer or RowFailedError("nothing came of it")
-        return await self._ask_live(self.live, asked, turn)
+        return await self._ask_live(self.live_sender, request, turn)
 
-    async def end(self) -> None:
+    async def end_step(self) -> None:
         """A step is over, one way or another: nobody waits here any more; batches go on by themselves."""
         work, self._work = self._work, None
         self._all_wait.clear()
@@ -136,26 +136,26 @@ class BatchSender:
 
     async def close(self) -> None:
         """Give back connections."""
-        await self.end()
+        await self.end_step()
         await self.model.close()
 
-    async def _ask_live(self, live: HostedSender, asked: Asked, turn: Turn) -> Reply:
+    async def _ask_live(self, live: HostedSender, request: JournalRequest, turn: ActiveConversation) -> Reply:
         self._asked_live += 1
         try:
-            return await live.ask(asked, turn)
+            return await live.ask(request, turn)
         finally:
             self._asked_live -= 1
 
-    def _at_batch_price(self, asked: Asked) -> Asked:
-        price, worst = self.desk.keeper.price, asked.worst
+    def _at_batch_price(self, request: JournalRequest) -> JournalRequest:
+        price, worst = self.batches.keeper.price, request.worst_cost
         if price is None or worst.usd is None:
-            return asked
-        return replace(asked, worst=replace(worst, usd=worst.usd * price.batch))
+            return request
+        return replace(request, worst=replace(worst, usd=worst.usd * price.batch))
 
     # --- rounds
 
-    async def _rounds(self) -> None:
-        await self.desk.take_up()
+    async def _work_loop(self) -> None:
+        await self.batches.resume_open()
         while True:
             await self._all_wait.wait()
             self._all_wait.clear()
@@ -166,19 +166,19 @@ class BatchSender:
         """What stops the work stops the step: one of those who wait raises it."""
         if not work.cancelled() and (error := work.exception()) is not None:
             for waiter in list(self._waiting.values())[:1]:
-                waiter.end(error)
+                waiter.resolve(error)
 
     async def _round(self) -> bool:
         """Hand in what is in no batch and look at those that are open; whether some conversation can go on."""
-        if self._let_go():
+        if self._release_waiters():
             return True
         await self._hand_in()
         answered = through = 0
-        for batch in list(self.desk.open):
-            if await self.desk.look(batch):
+        for batch in list(self.batches.open):
+            if await self.batches.poll(batch):
                 answered += await self._collect(batch)
-            through += batch not in self.desk.open
-        if answered or self._let_go():
+            through += batch not in self.batches.open
+        if answered or self._release_waiters():
             return True
         if not through:
             await self._wait()
@@ -186,34 +186,34 @@ class BatchSender:
 
     async def _hand_in(self) -> None:
         """Hand in what is in no batch, as far as the budget allows; BudgetReached if that is not at all."""
-        if self.live is not None:
+        if self.live_sender is not None:
             return
         await self.model.open()  # before anything is written down as handed in
-        batched = keys_in_batches(self.desk.journal, self._waiting)
-        free = [waiter.asked for key, waiter in self._waiting.items() if key not in batched]
+        batched = keys_in_batches(self.batches.journal, self._waiting)
+        free = [waiter.request for key, waiter in self._waiting.items() if key not in batched]
         handed_in = 0
-        for part in self._parts(free):
-            await self.desk.hand_in(part)
+        for part in self._split_batch(free):
+            await self.batches.submit(part)
             handed_in += len(part)
         if handed_in == len(free):
             return
-        if not self.desk.open:
+        if not self.batches.open:
             first = free[handed_in]
-            await self.desk.budget.reserve(first.worst, first.step)  # raises: nothing else is in flight
+            await self.batches.budget.reserve(first.worst_cost, first.step)  # raises: nothing else is in flight
         if handed_in:
             self._notice(f"the budget leaves room for {handed_in:,} of {len(free):,} requests until these are through")
 
-    def _parts(self, asked: Iterable[Asked]) -> Iterator[list[Asked]]:
+    def _split_batch(self, requests: Iterable[JournalRequest]) -> Iterator[list[JournalRequest]]:
         """Batches that the service takes, up to the limit of the budget."""
-        batches, budget = self.desk.batches, self.desk.budget
-        part: list[Asked] = []
+        batches, budget = self.batches.batches, self.batches.budget
+        part: list[JournalRequest] = []
         total, size = Cost(0, 0, 0.0), 0
-        for one in asked:
+        for one in requests:
             more = batches.size(one.request)
             if part and (len(part) == self._size or size + more > batches.most_bytes):
                 yield part
                 part, total, size = [], Cost(0, 0, 0.0), 0  # the budget is charged with the part by now
-            worst = one.worst
+            worst = one.worst_cost
             together = Cost(
                 total.prompt + worst.prompt, total.completion + worst.completion, (total.usd or 0) + (worst.usd or 0)
             )
@@ -227,35 +227,35 @@ class BatchSender:
     async def _collect(self, batch: OpenBatch) -> int:
         """Give out the results of a batch; how many had somebody waiting. What is wrong with all of them is raised."""
         answered, error = 0, None
-        async for results in self.desk.collect(batch):
+        async for results in self.batches.collect(batch):
             for result in results:
                 error = error or result.error
                 waiter = self._waiting.get(result.key)
                 if waiter is not None and result.reply is not None:
-                    waiter.end(result.reply)
+                    waiter.resolve(result.reply)
                     answered += 1
         if error is not None:
             raise error
         return answered
 
-    def _let_go(self) -> bool:
+    def _release_waiters(self) -> bool:
         """Tell those that wait in vain: their requests failed for good, or nothing is handed in any more."""
         waiting = [waiter for waiter in self._waiting.values() if waiter.idle]
-        batched = keys_in_batches(self.desk.journal, (waiter.asked.key for waiter in waiting))
-        free = [waiter for waiter in waiting if waiter.asked.key not in batched]
-        failed = self._failed([waiter.asked.key for waiter in free])
+        batched = keys_in_batches(self.batches.journal, (waiter.request.key for waiter in waiting))
+        free = [waiter for waiter in waiting if waiter.request.key not in batched]
+        failed = self._failed([waiter.request.key for waiter in free])
         told = 0
         for waiter in free:
-            key = waiter.asked.key
-            if key in failed or self.live is not None:
-                waiter.end(failed.get(key))
+            key = waiter.request.key
+            if key in failed or self.live_sender is not None:
+                waiter.resolve(failed.get(key))
                 told += 1
         return told > 0
 
     def _failed(self, keys: list[str]) -> dict[str, RowFailedError]:
         """Those of the requests that are not tried again in this run; the next run may."""
         errors: dict[str, RowFailedError] = {}
-        for key, failure in failures_of(self.desk.journal, keys).items():
+        for key, failure in request_failures(self.batches.journal, keys).items():
             if failure.final:
                 errors[key] = RowFailedError(failure.why)
             elif failure.failures > self._retries:
@@ -263,7 +263,7 @@ class BatchSender:
                 errors[key] = RowFailedError(f"{failure.why} (after {attempts})")
             else:
                 continue
-            self.desk.journal.later(partial(forget_failure, key=key))
+            self.batches.journal.commit_later(partial(forget_failure, key=key))
         return errors
 
     # --- waiting
@@ -272,17 +272,19 @@ class BatchSender:
         """Until it is time to look again; WaitingForBatch if there was enough of that."""
         left_s = self.spec.wait_s - self._waited_s
         if left_s <= 0:
-            raise self._not_yet()
+            raise self._raise_waiting()
         begun = self._clock()
         await asyncio.sleep(min(self.spec.poll_s, left_s))
         self._waited_s += self._clock() - begun
 
-    def _not_yet(self) -> WaitingForBatch:
-        count, keeper = len(self._waiting), self.desk.keeper
-        shown = [f"{batch.id or 'one of another build'} ({batch.told or 'handed in'})" for batch in self.desk.open]
+    def _raise_waiting(self) -> WaitingForBatch:
+        count, keeper = len(self._waiting), self.batches.keeper
+        shown = [
+            f"{batch.id or 'one of another build'} ({batch.message or 'handed in'})" for batch in self.batches.open
+        ]
         replies = "1 reply is" if count == 1 else f"{count:,} replies are"
         next = "give the same command again later, days later if need be: it goes on from there"
-        if self.live is not None:
+        if self.live_sender is not None:
             next += ". To ask live at once, cancel the batch with the provider first: what is in it is not paid twice"
         return WaitingForBatch(
             f"{replies} missing that {keeper.model.label} was asked for by the batch",
@@ -293,9 +295,9 @@ class BatchSender:
         )
 
 
-def by_batch(
+def make_batch_sender(
     model: HostedModel,
-    keeper: Keeper,
+    keeper: ReplyStore,
     budget: Budget,
     owner: str,
     notice: Callable[[str], None],
@@ -313,7 +315,7 @@ def by_batch(
         message = f"the model kind {model.kind!r} takes no requests by the batch"
         raise RecipeError([Problem(message, "model.batch", hint="model.batch=null asks live")])
     give_up_s: float = getattr(model.spec, "give_up_s", 300.0)
-    desk = BatchDesk(batches, keeper, budget, owner, give_up_s, notice)
+    desk = BatchClient(batches, keeper, budget, owner, give_up_s, notice)
     retries: int = getattr(model.spec, "retries", 5)
     if spec is not None:
         return BatchSender(model, desk, spec, retries, notice)

@@ -11,13 +11,13 @@ from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import Model, RefusedRequestError, TransientError
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import (
-    Asked,
     Cost,
+    JournalRequest,
     drop_attempt,
     garble_reply,
     lose_attempt,
-    pack,
-    unpack,
+    pack_request,
+    unpack_request,
     write_attempt,
     write_reply,
 )
@@ -34,12 +34,12 @@ class OpenBatch:
     owner: str
     handed_in: float
     """Seconds since 1970."""
-    told: str = ""
+    message: str = ""
     """What was last said about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class BatchFailure:
     """A request that had no reply in a batch."""
 
     failures: int
@@ -65,33 +65,33 @@ def keys_in_batches(journal: Journal, keys: Iterable[str]) -> set[str]:
     return {key for (key,) in journal.rows(sql, json.dumps(list(keys)))}
 
 
-def left_in(journal: Journal, mark: str) -> list[str]:
+def unfinished_requests(journal: Journal, mark: str) -> list[str]:
     """The requests of a batch that have no result yet."""
     return [key for (key,) in journal.rows("SELECT key FROM batched WHERE mark = ?", mark)]
 
 
-def asked_in(journal: Journal, mark: str, keys: Iterable[str], model: Model) -> dict[str, Asked]:
+def batch_requests(journal: Journal, mark: str, keys: Iterable[str], model: Model) -> dict[str, JournalRequest]:
     """Requests of an open batch as they were asked, by key."""
     sql = (
         "SELECT b.key, b.loose, a.step, a.model, a.endpoint, b.request, b.counted, a.prompt, a.completion, a.usd,"
         " a.prices FROM batched AS b JOIN attempts AS a ON a.id = b.mark || '/' || b.key"
         " WHERE b.mark = ? AND b.key IN (SELECT value FROM json_each(?))"
     )
-    found: dict[str, Asked] = {}
+    found: dict[str, JournalRequest] = {}
     for key, loose, step, label, endpoint, packed, counted, prompt, completion, usd, prices in journal.rows(
         sql, mark, json.dumps(list(keys))
     ):
-        request = unpack(packed)
-        worst, sampling = Cost(prompt, completion, usd), model.sent(request.sampling)
-        found[key] = Asked(key, loose, step, label, endpoint, request, sampling, counted, worst, prices)
+        request = unpack_request(packed)
+        worst, sampling = Cost(prompt, completion, usd), model.sent_settings(request.sampling)
+        found[key] = JournalRequest(key, loose, step, label, endpoint, request, sampling, counted, worst, prices)
     return found
 
 
-def failures_of(journal: Journal, keys: Iterable[str]) -> dict[str, Failure]:
+def request_failures(journal: Journal, keys: Iterable[str]) -> dict[str, BatchFailure]:
     """What is known of requests that had no reply in a batch."""
     sql = "SELECT key, failures, final, why FROM unlucky WHERE key IN (SELECT value FROM json_each(?))"
     return {
-        key: Failure(failures, bool(final), why)
+        key: BatchFailure(failures, bool(final), why)
         for key, failures, final, why in journal.rows(sql, json.dumps(list(keys)))
     }
 
@@ -99,22 +99,24 @@ def failures_of(journal: Journal, keys: Iterable[str]) -> dict[str, Failure]:
 # writing
 
 
-def intend(connection: sqlite3.Connection, batch: OpenBatch, asked: Sequence[Asked], at: str) -> None:
+def record_batch_intent(
+    connection: sqlite3.Connection, batch: OpenBatch, requests: Sequence[JournalRequest], time: str
+) -> None:
     """A batch is about to be handed in: from now on its requests are sent nowhere else."""
-    first = asked[0]
+    first = requests[0]
     connection.execute(
         "INSERT INTO batches (mark, id, owner, model, endpoint, state, handed_in) VALUES (?, NULL, ?, ?, ?, 'open', ?)",
         (batch.mark, batch.owner, first.model, first.endpoint, batch.handed_in),
     )
-    for one in asked:
-        write_attempt(connection, _attempt(batch.mark, one.key), f"batch:{batch.mark}", one, at)
+    for one in requests:
+        write_attempt(connection, _attempt(batch.mark, one.key), f"batch:{batch.mark}", one, time)
         connection.execute(
             "INSERT INTO batched (key, mark, loose, counted, request) VALUES (?, ?, ?, ?, ?)",
-            (one.key, batch.mark, one.loose, one.counted, pack(one.request, one.sampling)),
+            (one.key, batch.mark, one.loose_key, one.counted_tokens, pack_request(one.request, one.sampling)),
         )
 
 
-def submitted(connection: sqlite3.Connection, mark: str, ident: str) -> None:
+def record_batch_submission(connection: sqlite3.Connection, mark: str, ident: str) -> None:
     """The service has a batch, under this id."""
     connection.execute("UPDATE batches SET id = ? WHERE mark = ?", (ident, mark))
 
@@ -127,18 +129,18 @@ def close_batch(connection: sqlite3.Connection, mark: str, state: str, *, lost: 
     owner = f"batch:{mark}"
     refund = (0.0, 0)
     if lost:
-        connection.execute("UPDATE attempts SET fate = ? WHERE owner = ? AND fate = 'sent'", (lost, owner))
+        connection.execute("UPDATE attempts SET outcome = ? WHERE owner = ? AND outcome = 'sent'", (lost, owner))
     else:
         sums = "SELECT coalesce(sum(usd), 0.0), coalesce(sum(prompt + completion), 0) FROM attempts"
-        refund = connection.execute(f"{sums} WHERE owner = ? AND fate = 'sent'", (owner,)).fetchone()
-        connection.execute("DELETE FROM attempts WHERE owner = ? AND fate = 'sent'", (owner,))
+        refund = connection.execute(f"{sums} WHERE owner = ? AND outcome = 'sent'", (owner,)).fetchone()
+        connection.execute("DELETE FROM attempts WHERE owner = ? AND outcome = 'sent'", (owner,))
     connection.execute("DELETE FROM batched WHERE mark = ?", (mark,))
     connection.execute("UPDATE batches SET state = ? WHERE mark = ?", (state, mark))
     return refund
 
 
 def write_results(
-    connection: sqlite3.Connection, mark: str, results: Sequence[tuple[Asked, str | Exception]], at: str
+    connection: sqlite3.Connection, mark: str, results: Sequence[tuple[JournalRequest, str | Exception]], time: str
 ) -> set[str]:
     """Keep some results of a batch before anybody reads them; the keys of which a reply was there already."""
     late: set[str] = set()
@@ -146,7 +148,7 @@ def write_results(
         key = asked.key
         connection.execute("DELETE FROM batched WHERE key = ? AND mark = ?", (key, mark))
         if isinstance(result, str):
-            if not write_reply(connection, asked, result, at, _attempt(mark, key), batched=True):
+            if not write_reply(connection, asked, result, time, _attempt(mark, key), batched=True):
                 late.add(key)
             continue
         if isinstance(result, TransientError) and result.billed:

@@ -6,12 +6,12 @@ _BITS = 1 << 24
 _SHIFTS = (0, 20, 40)
 
 
-class Known:
+class BloomFilter:
     """Says of a key that it is certainly not there, or that it may be.
 
     Two megabytes: with 1,000,000 keys, about one in 200 others wrongly seems to be there.
 
-    >>> known = Known()
+    >>> known = BloomFilter()
     >>> known.add("ab" * 32)
     >>> "ab" * 32 in known, "cd" * 32 in known
     (True, False)

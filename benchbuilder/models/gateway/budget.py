@@ -8,7 +8,7 @@ from collections.abc import Callable
 from benchbuilder.core.errors import BudgetReached
 from benchbuilder.models.gateway.journal_tables import Cost
 
-ASSUMED_REPLY = 4096
+ASSUMED_REPLY_TOKENS = 4096
 """Tokens that a reply is assumed to have at most where no `max_new_tokens` is sent. A longer one is charged as it is:
 a cap is hard only where the recipe limits the replies."""
 
@@ -27,11 +27,11 @@ class Budget:
         self._waited = self._sent = False
 
     @property
-    def capped(self) -> bool:
+    def has_cap(self) -> bool:
         """Whether there is any cap."""
         return self.usd is not None or self.tokens is not None
 
-    def spend(self, usd: float, tokens: int) -> None:
+    def charge(self, usd: float, tokens: int) -> None:
         """Count what a request costs, or what a batch may."""
         self._sent = True
         self.spent_usd += usd
@@ -54,7 +54,7 @@ class Budget:
         """
         while not self.fits(worst):
             if not self._in_flight:
-                raise self._reached(worst, step)
+                raise self._raise_reached(worst, step)
             if not self._waited:
                 self._waited = True
                 self._notice("the budget leaves room only once requests in flight have been settled: fewer at a time")
@@ -65,16 +65,16 @@ class Budget:
         self._held_usd += worst.usd or 0.0
         self._held_tokens += worst.tokens
 
-    def settle(self, worst: Cost, actual: Cost | None) -> None:
+    def settle(self, worst: Cost, cost: Cost | None) -> None:
         """Give back what was reserved and charge what it cost; ``None`` if it was not billed."""
         self._in_flight -= 1
         self._held_usd = self._held_usd - (worst.usd or 0.0) if self._in_flight else 0.0
         self._held_tokens -= worst.tokens
-        if actual is not None:
-            self.spend(actual.usd or 0.0, actual.tokens)
+        if cost is not None:
+            self.charge(cost.usd or 0.0, cost.tokens)
         self._settled.set()
 
-    def _reached(self, worst: Cost, step: str) -> BudgetReached:
+    def _raise_reached(self, worst: Cost, step: str) -> BudgetReached:
         spent: list[str] = []
         asks: list[str] = []
         caps: list[str] = []

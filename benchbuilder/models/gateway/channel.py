@@ -6,34 +6,34 @@ import asyncio
 from dataclasses import dataclass, field
 
 from benchbuilder.models.base import Reply, Request, request_keys
-from benchbuilder.models.gateway.budget import ASSUMED_REPLY, Budget
-from benchbuilder.models.gateway.journal_tables import Asked, Cost
-from benchbuilder.models.gateway.reply_store import Keeper
-from benchbuilder.models.gateway.requests import RowFailedError, Sender, Turn
-from benchbuilder.models.gateway.token_count import Counter
+from benchbuilder.models.gateway.budget import ASSUMED_REPLY_TOKENS, Budget
+from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest
+from benchbuilder.models.gateway.reply_store import ReplyStore
+from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError, Sender
+from benchbuilder.models.gateway.token_count import TokenCounter
 
 _COUNTED, _COUNTED_AFTER = 256, 16
 
 
 @dataclass
-class Channel:
+class ModelClient:
     """Answers requests: from the journal, from an equal request in flight, or by asking."""
 
-    keeper: Keeper
-    counter: Counter
+    replies: ReplyStore
+    counter: TokenCounter
     sender: Sender
     budget: Budget
     prices: str
     """Date of the price table, "" if none."""
-    _asked_so_far: int = 0
-    _by_script: Counter = field(default_factory=lambda: Counter(None))
+    _request_count: int = 0
+    _by_script: TokenCounter = field(default_factory=lambda: TokenCounter(None))
     _flights: dict[str, asyncio.Future[Reply | RowFailedError]] = field(
         default_factory=dict[str, "asyncio.Future[Reply | RowFailedError]"]
     )
 
-    async def ask(self, step: str, request: Request, turn: Turn) -> Reply:
+    async def ask(self, step: str, request: Request, turn: ActiveConversation) -> Reply:
         """The reply to a request; RowFailedError if there is none."""
-        key, loose = request_keys(self.keeper.model, request)
+        key, loose = request_keys(self.replies.model, request)
         if (flight := self._flights.get(key)) is not None:
             turn.idle(1)
             try:
@@ -43,11 +43,11 @@ class Channel:
             if isinstance(answer, RowFailedError):
                 raise RowFailedError(str(answer)) from answer
             return answer
-        if (reply := self.keeper.find(key, request)) is not None:
+        if (reply := self.replies.find(key, request)) is not None:
             return reply
         flight = self._flights[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = await self.sender.ask(self._asked(step, key, loose, request), turn)
+            reply = await self.sender.ask(self._journal_request(step, key, loose, request), turn)
         except RowFailedError as error:
             flight.set_result(error)
             raise
@@ -58,31 +58,31 @@ class Channel:
             flight.cancel()  # of no effect where there is an answer
         return reply
 
-    def _asked(self, step: str, key: str, loose: str, request: Request) -> Asked:
+    def _journal_request(self, step: str, key: str, loose: str, request: Request) -> JournalRequest:
         """A request as journal and budget see it."""
-        model, price = self.keeper.model, self.keeper.price
-        sampling = model.sent(request.sampling)
+        model, price = self.replies.model, self.replies.price
+        sampling = model.sent_settings(request.sampling)
         limit = sampling.get("max_new_tokens")
-        completion = ASSUMED_REPLY if limit is None else int(limit)
+        completion = ASSUMED_REPLY_TOKENS if limit is None else int(limit)
 
         def cost(prompt: int) -> Cost:
             return Cost(prompt, completion, None if price is None else price.worst(prompt, completion))
 
         worst = cost(self.counter.bound(request))
         if self.counter.exact and not self.budget.fits(worst):
-            worst = cost(self.counter.most(request))  # a tokenizer is slow: only where its count matters
-        self._asked_so_far += 1
+            worst = cost(self.counter.upper_bound(request))  # a tokenizer is slow: only where its count matters
+        self._request_count += 1
         # our own count, to learn from the difference to the service's: of every request only while there are few
-        counts = self._asked_so_far <= _COUNTED or not self._asked_so_far % _COUNTED_AFTER
-        return Asked(
+        counts = self._request_count <= _COUNTED or not self._request_count % _COUNTED_AFTER
+        return JournalRequest(
             key=key,
-            loose=None if limit is None else loose,
+            loose_key=None if limit is None else loose,
             step=step,
             model=model.label,
-            endpoint=self.keeper.endpoint,
+            endpoint=self.replies.endpoint,
             request=request,
             sampling=sampling,
-            counted=self._by_script.prompt(request) if counts else 0,
-            worst=worst,
+            counted_tokens=self._by_script.prompt(request) if counts else 0,
+            worst_cost=worst,
             prices=self.prices,
         )

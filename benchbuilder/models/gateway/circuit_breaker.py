@@ -7,7 +7,7 @@ from collections.abc import Callable
 from benchbuilder.core.errors import ServiceError
 
 
-class Breaker:
+class CircuitBreaker:
     """Trips when attempts fail for `give_up_s` seconds without a single good answer between them.
 
     `clock` gives seconds. The time before the first failure does not count: a service may take long to answer.
@@ -20,7 +20,7 @@ class Breaker:
         self._last = ""
         self._unreached: int | None = 0
 
-    def good(self) -> None:
+    def record_success(self) -> None:
         """A good answer came."""
         self._unreached = None
         self.reset()
@@ -29,7 +29,7 @@ class Breaker:
         """A new piece of work begins."""
         self._since, self._attempts = None, 0
 
-    def failed(self, error: BaseException) -> None:
+    def record_failure(self, error: BaseException) -> None:
         """Count a failed attempt; ServiceError if that was one too many."""
         if self._since is None:
             self._since = self._clock()
@@ -49,7 +49,7 @@ class Breaker:
                 next="start the service or correct model.base_url, then give the same command again",
             ) from error
 
-    def left_s(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until it trips; infinite while nothing fails."""
         return float("inf") if self._since is None else max(0.0, self._since + self.give_up_s - self._clock())
 

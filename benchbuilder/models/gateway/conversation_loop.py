@@ -7,42 +7,42 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.core.records.outcomes import Outcome
 from benchbuilder.models.base import Reply, Request
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway.requests import RowFailedError, Turn
+from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 
 T = TypeVar("T")
-_BREATH_S = 0.005
+_YIELD_AFTER_S = 0.005
 """Seconds of work on rows after which the network is looked at again."""
 _LOOKS = 3
 """Rounds of the loop after which what was woken has run, and all that wait do so."""
 
 
-class Drive(Generic[T]):
+class ConversationLoop(Generic[T]):
     """The work on one step.
 
-    A pool of tasks, each with one conversation at a time; `starts` is pulled as they become free, so that what is
+    A pool of tasks, each with one conversation at a time; `conversations` is pulled as they become free, so that what is
     held does not grow with the number of rows. About `rows` are worked on at a time; with those that wait for a next
-    attempt, or for a batch, at most `most` are open. `all_wait` is called when none can go on by itself,
-    `stopping` with the number of requests in flight when it was told to stop and has to wait for them.
+    attempt, or for a batch, at most `max_open` are open. `on_all_waiting` is called when none can go on by itself,
+    `on_stopping` with the number of requests in flight when it was told to stop and has to wait for them.
     """
 
     def __init__(
         self,
         rows: int,
-        ask: Callable[[Request, Turn], Awaitable[Reply]],
-        starts: Iterable[tuple[T, Conversation]],
-        done: Callable[[T, list[Fate] | str], None],
+        send: Callable[[Request, ActiveConversation], Awaitable[Reply]],
+        conversations: Iterable[tuple[T, Conversation]],
+        on_end: Callable[[T, list[Outcome] | str], None],
         *,
-        most: int,
-        all_wait: Callable[[], None],
-        stopping: Callable[[int], None],
+        max_open: int,
+        on_all_waiting: Callable[[], None],
+        on_stopping: Callable[[int], None],
     ) -> None:
-        self._rows, self._ask, self._done = max(1, rows), ask, done
-        self._most, self._all_wait, self._told_to_stop = max(1, most), all_wait, stopping
-        self._starts: Iterator[tuple[T, Conversation]] = iter(starts)
-        self._turns: set[Turn] = set()
+        self._rows, self._ask, self._done = max(1, rows), send, on_end
+        self._most, self._all_wait, self._told_to_stop = max(1, max_open), on_all_waiting, on_stopping
+        self._starts: Iterator[tuple[T, Conversation]] = iter(conversations)
+        self._turns: set[ActiveConversation] = set()
         self._waiting = 0
         self._used_up = False
         self._stopping = False
@@ -74,32 +74,32 @@ class Drive(Generic[T]):
             and len(self._turns) - self._waiting < self._rows
             and len(self._turns) < self._most
         ):
-            turn = Turn(self._idle)
+            turn = ActiveConversation(self._count_waiting)
             self._turns.add(turn)
             turn.task = asyncio.get_running_loop().create_task(self._work(turn))
             turn.task.add_done_callback(lambda task, turn=turn: self._ended(turn, task))
 
-    def _idle(self, change: int) -> None:
+    def _count_waiting(self, change: int) -> None:
         self._waiting += change
         if change > 0:
             self._fill()
-            self._look(_LOOKS)
+            self._check_all_waiting(_LOOKS)
 
-    def _look(self, looks: int) -> None:
+    def _check_all_waiting(self, looks: int) -> None:
         """Say so if all that are open wait, and go on doing so."""
         if self._turns and len(self._turns) == self._waiting and not self._stopping:
             if looks:
-                asyncio.get_running_loop().call_soon(self._look, looks - 1)
+                asyncio.get_running_loop().call_soon(self._check_all_waiting, looks - 1)
             else:
                 self._all_wait()
 
-    def _ended(self, turn: Turn, task: asyncio.Task[None]) -> None:
+    def _ended(self, turn: ActiveConversation, task: asyncio.Task[None]) -> None:
         self._turns.discard(turn)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = self._fault or fault
             self._stop()
         self._fill()
-        self._look(_LOOKS)
+        self._check_all_waiting(_LOOKS)
         if not self._turns:
             self._over.set()
 
@@ -110,34 +110,34 @@ class Drive(Generic[T]):
             if not turn.sending and turn.task is not None:
                 turn.task.cancel()
 
-    async def _work(self, turn: Turn) -> None:
+    async def _work(self, turn: ActiveConversation) -> None:
         while not self._stopping and len(self._turns) - self._waiting <= self._rows:
-            await self._breathe()
+            await self._yield_to_loop()
             start = next(self._starts, None)
             if start is None:
                 self._used_up = True
                 return
             item, conversation = start
             try:
-                await self._one(item, conversation, turn)
+                await self._run_conversation(item, conversation, turn)
             finally:
                 conversation.close()
         self._turns.discard(turn)  # at once: the next one that looks must not leave on its account too
 
-    async def _one(self, item: T, conversation: Conversation, turn: Turn) -> None:
+    async def _run_conversation(self, item: T, conversation: Conversation, turn: ActiveConversation) -> None:
         """One conversation to its end."""
         try:
             request = next(conversation)
             while not self._stopping:
-                await self._breathe()
+                await self._yield_to_loop()
                 request = conversation.send(await self._ask(request, turn))
         except StopIteration as end:
             self._done(item, end.value)
         except RowFailedError as error:
             self._done(item, str(error))
 
-    async def _breathe(self) -> None:
+    async def _yield_to_loop(self) -> None:
         """Let others run after a while of work that waits for nothing: rules, and replies from the journal."""
-        if time.perf_counter() - self._breath > _BREATH_S:
+        if time.perf_counter() - self._breath > _YIELD_AFTER_S:
             await asyncio.sleep(0)
             self._breath = time.perf_counter()

@@ -16,27 +16,27 @@ from typing import Any, Self, TypeVar
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core import registry
 from benchbuilder.core.errors import BenchbuilderError, RecipeError, StoreError
-from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.core.records.outcomes import Outcome
 from benchbuilder.models.base import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway.batch_sender import by_batch
+from benchbuilder.models.gateway.batch_sender import make_batch_sender
 from benchbuilder.models.gateway.budget import Budget
-from benchbuilder.models.gateway.channel import Channel
-from benchbuilder.models.gateway.conversation_loop import Drive
+from benchbuilder.models.gateway.channel import ModelClient
+from benchbuilder.models.gateway.conversation_loop import ConversationLoop
 from benchbuilder.models.gateway.hosted_sender import HostedSender
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import lose_attempts
 from benchbuilder.models.gateway.local_sender import LocalSender
-from benchbuilder.models.gateway.prices import endpoint_of, no_price, priced
+from benchbuilder.models.gateway.prices import missing_price_problem, model_endpoint, model_price
 from benchbuilder.models.gateway.process_owner import new_owner
-from benchbuilder.models.gateway.reply_store import Keeper
-from benchbuilder.models.gateway.token_count import Counter
-from benchbuilder.models.gateway.usage import receipts, spent, unpriced
+from benchbuilder.models.gateway.reply_store import ReplyStore
+from benchbuilder.models.gateway.token_count import TokenCounter
+from benchbuilder.models.gateway.usage import read_receipts, total_spent, unpriced_models
 
 T = TypeVar("T")
 
 
-def _silent(_: str) -> None:
+def _ignore_notice(_: str) -> None:
     """Tell nobody."""
 
 
@@ -53,7 +53,7 @@ class Gateway:
         *,
         usd: float | None = None,
         tokens: int | None = None,
-        notice: Callable[[str], None] = _silent,
+        notice: Callable[[str], None] = _ignore_notice,
     ) -> None:
         self.journal = Journal(journal)
         self._notice = notice
@@ -61,20 +61,20 @@ class Gateway:
         self._budget = Budget(usd, tokens, notice)
         self._owner = new_owner()
         self._runner: asyncio.Runner | None = None
-        self._open: dict[str, Channel] = {}
-        self._keepers: dict[str, Keeper] = {}
+        self._open: dict[str, ModelClient] = {}
+        self._keepers: dict[str, ReplyStore] = {}
         self._one = threading.RLock()
 
     def converse(
         self,
         step: str,
         spec: KindSpec,
-        starts: Iterable[tuple[T, Conversation]],
-        done: Callable[[T, list[Fate] | str], None],
+        conversations: Iterable[tuple[T, Conversation]],
+        on_end: Callable[[T, list[Outcome] | str], None],
     ) -> None:
         """Drive conversations to their ends, as many at a time as the model takes.
 
-        `done(item, fates)` is called as each ends, in whatever order, or `done(item, error)` for a row whose request
+        `done(item, outcomes)` is called as each ends, in whatever order, or `done(item, error)` for a row whose request
         failed for good. ServiceError, BudgetReached, KeyboardInterrupt and whatever a conversation raises come only
         after what was in flight is answered and journaled. RecipeError, before any call, if there is a cap in US
         dollars and the model has no price. It has an event loop of its own: call it in
@@ -86,7 +86,7 @@ class Gateway:
                 self._runner = asyncio.Runner()
             gc.freeze()  # collections pause everything: let them look at what is new, and not at all that was loaded
             try:
-                self._runner.run(self._converse(step, spec, starts, done))
+                self._runner.run(self._converse(step, spec, conversations, on_end))
             finally:
                 gc.unfreeze()
 
@@ -94,13 +94,13 @@ class Gateway:
         """What the journal holds for a request, by the spec's policy of reuse; nothing is asked or written."""
         keeper = self._keepers.get(_name(spec))
         if keeper is None:
-            model: Model = registry.create("model", spec)
-            keeper = self._keepers[_name(spec)] = Keeper(model, self.journal, None, endpoint_of(model))
+            model: Model = registry.create_from_spec("model", spec)
+            keeper = self._keepers[_name(spec)] = ReplyStore(model, self.journal, None, model_endpoint(model))
         return keeper.find(request_key(keeper.model, request), request, settle=False)
 
     def receipts(self) -> tuple[Receipt, ...]:
         """What was paid for, by step and model, in all runs."""
-        return receipts(self.journal)
+        return read_receipts(self.journal)
 
     def close(self) -> None:
         """Close models and journal; StoreError if the last of it could not be written."""
@@ -127,57 +127,65 @@ class Gateway:
             with suppress(StoreError):  # the error at hand says more
                 self.close()
 
-    async def _converse(self, step: str, spec: KindSpec, starts: Iterable[Any], done: Callable[..., None]) -> None:
+    async def _converse(
+        self, step: str, spec: KindSpec, conversations: Iterable[Any], on_end: Callable[..., None]
+    ) -> None:
         channel = await self._channel(spec)
-        channel.sender.begin()
+        channel.sender.begin_step()
         sender, ask = channel.sender, partial(channel.ask, step)
 
         def stopping(in_flight: int) -> None:
             requests = "1 request" if in_flight == 1 else f"{in_flight} requests"
-            hosted = isinstance(channel.keeper.model, HostedModel)
+            hosted = isinstance(channel.replies.model, HostedModel)
             billed = f" ({'it' if in_flight == 1 else 'they'} may be billed)" if hosted else ""
             self._notice(f"stopping: waiting for {requests} in flight; Ctrl-C again stops at once{billed}")
 
-        drive = Drive[Any](
-            sender.rows, ask, starts, done, most=sender.most, all_wait=sender.all_wait, stopping=stopping
+        drive = ConversationLoop[Any](
+            sender.rows,
+            ask,
+            conversations,
+            on_end,
+            max_open=sender.max_open,
+            on_all_waiting=sender.on_all_waiting,
+            on_stopping=stopping,
         )
         try:
             await drive.run()
         finally:
-            await sender.end()
-            await self.journal.commit(_nothing)
+            await sender.end_step()
+            await self.journal.commit(_write_nothing)
 
-    async def _channel(self, spec: KindSpec) -> Channel:
+    async def _channel(self, spec: KindSpec) -> ModelClient:
         """All that belongs to a model, made once."""
         channel = self._open.get(_name(spec))
         if channel is None:
-            model: Model = registry.create("model", spec)
-            prices, price = priced(model)
+            model: Model = registry.create_from_spec("model", spec)
+            prices, price = model_price(model)
             if price is None and self._caps[0] is not None:
-                raise RecipeError([no_price(model, prices)])
-            keeper = Keeper(model, self.journal, price, endpoint_of(model))
+                raise RecipeError([missing_price_problem(model, prices)])
+            keeper = ReplyStore(model, self.journal, price, model_endpoint(model))
             as_of = "" if prices is None or price is None else prices.as_of
             keeper.catch_up(as_of)
-            await self.journal.commit(_nothing)
-            channel = self._open[_name(spec)] = self._made(keeper, self._charged(), as_of)
+            await self.journal.commit(_write_nothing)
+            channel = self._open[_name(spec)] = self._make_sender(keeper, self._make_budget(), as_of)
         return channel
 
-    def _made(self, keeper: Keeper, budget: Budget, as_of: str) -> Channel:
+    def _make_sender(self, keeper: ReplyStore, budget: Budget, as_of: str) -> ModelClient:
         model = keeper.model
-        counter = Counter(model.spec)
+        counter = TokenCounter(model.spec)
         if isinstance(model, LocalModel):
-            return Channel(keeper, counter, LocalSender(model, keeper, budget), budget, as_of)
+            return ModelClient(keeper, counter, LocalSender(model, keeper, budget), budget, as_of)
         if isinstance(model, HostedModel):
             live = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
-            sender = by_batch(model, keeper, budget, self._owner, self._notice, live) or live
-            return Channel(keeper, counter, sender, budget, as_of)
+            sender = make_batch_sender(model, keeper, budget, self._owner, self._notice, live) or live
+            return ModelClient(keeper, counter, sender, budget, as_of)
         raise TypeError(f"the model kind {model.kind!r} answers nothing: it is neither hosted nor local")
 
-    def _charged(self) -> Budget:
+    def _make_budget(self) -> Budget:
         """The budget, charged with all that the journal holds; nothing is in flight between steps."""
-        if self._budget.capped:
-            self._budget.spent_usd, self._budget.spent_tokens = spent(self.journal)
-        if self._caps[0] is not None and (models := unpriced(self.journal)):
+        if self._budget.has_cap:
+            self._budget.spent_usd, self._budget.spent_tokens = total_spent(self.journal)
+        if self._caps[0] is not None and (models := unpriced_models(self.journal)):
             self._notice(f"budget.usd does not count what was paid without a known price: {', '.join(models)}")
         return self._budget
 
@@ -191,7 +199,7 @@ def _name(spec: KindSpec) -> str:
     return f"{spec.kind} {spec.model_dump_json()}"
 
 
-def _nothing(_: sqlite3.Connection) -> None:
+def _write_nothing(_: sqlite3.Connection) -> None:
     """Write nothing: what was written before is on disk when this is done."""
 
 

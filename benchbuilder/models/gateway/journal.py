@@ -15,26 +15,26 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core.errors import StoreError
-from benchbuilder.models.base import Outcome, Request
-from benchbuilder.models.gateway.bloom_filter import Known
-from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack
+from benchbuilder.models.base import ReplyOutcome, Request
+from benchbuilder.models.gateway.bloom_filter import BloomFilter
+from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack_request
 
 Work = Callable[[sqlite3.Connection], Any]
 """What is done to the database, inside a transaction of the writer."""
 _Waiter = asyncio.Future[Any] | Future[Any] | None
 _BUSY_S = 60.0
-_MOST = 1024
-_TOLD_AT_ONCE = 4
+_GROUP_SIZE = 1024
+_NOTIFY_CHUNK = 4
 """Those who wait are told a few at a time: all at once, they would ask all at once again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class JournaledReply:
     """A reply that the journal holds; `outcome` is ``None`` if nobody read its body yet."""
 
     key: str
     body: str
-    outcome: Outcome | None
+    outcome: ReplyOutcome | None
 
 
 class Journal:
@@ -53,28 +53,28 @@ class Journal:
         self._writer: threading.Thread | None = None
         self._failed: StoreError | None = None
         self._told = False
-        self._known: Known | None = None
+        self._known: BloomFilter | None = None
 
     # reading
 
-    def find(self, key: str) -> Held | None:
+    def find(self, key: str) -> JournaledReply | None:
         """The reply to the request with this key."""
         if key not in self._keys():
             return None
         rows = self.rows("SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE key = ?", key)
-        return Held(*rows[0]) if rows else None
+        return JournaledReply(*rows[0]) if rows else None
 
-    def _keys(self) -> Known:
+    def _keys(self) -> BloomFilter:
         """The keys that may be there; most requests are new, and a look into the file costs more than all else."""
         if self._known is None:
-            self._known = known = Known()
+            self._known = known = BloomFilter()
             last = 0
             while rows := self.rows("SELECT id, key FROM replies WHERE id > ? ORDER BY id LIMIT 10000", last):
                 for last, key in rows:  # noqa: B007 - the next page begins after it
                     known.add(key)
         return self._known
 
-    def find_complete(self, loose: str, limit: int | None) -> Held | None:
+    def find_complete(self, loose: str, limit: int | None) -> JournaledReply | None:
         """The complete reply to an equal request with the highest limit of new tokens below `limit`."""
         rows = self.rows(
             "SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE loose = ? AND outcome = 'complete'"
@@ -83,7 +83,7 @@ class Journal:
             limit,
             limit,
         )
-        return Held(*rows[0]) if rows else None
+        return JournaledReply(*rows[0]) if rows else None
 
     def unread(self, model: str, endpoint: str) -> list[tuple[str, str, bytes, bool]]:
         """Key, body, packed request and whether it was batched of replies that a kill left unread."""
@@ -108,7 +108,7 @@ class Journal:
             step,
         ):
             for last, key, packed, body in rows:  # noqa: B007 - the next page begins after it
-                yield key, unpack(packed), body
+                yield key, unpack_request(packed), body
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
         """What a query finds; nothing if there is no journal yet."""
@@ -122,11 +122,11 @@ class Journal:
                     return []
                 return self._reader.execute(sql, values).fetchall()
             except sqlite3.Error as error:
-                raise _wrong(self.file, error) from error
+                raise _journal_error(self.file, error) from error
 
     # writing
 
-    def later(self, work: Work) -> None:
+    def commit_later(self, work: Work) -> None:
         """Do `work` with the next commit; whoever commits next hears of a failure."""
         self._put(work, None)
 
@@ -165,9 +165,9 @@ class Journal:
             try:
                 connection = self._connect(make=True)
             except sqlite3.Error as error:
-                raise _wrong(self.file, error) from error
+                raise _journal_error(self.file, error) from error
             if connection is None:
-                raise _other(self.file, 0, 0)
+                raise _wrong_version(self.file, 0, 0)
             connection.create_function("note_key", 1, self._keys().add)
             connection.execute(
                 "CREATE TEMP TRIGGER note_keys AFTER INSERT ON main.replies BEGIN SELECT note_key(new.key); END"
@@ -183,7 +183,7 @@ class Journal:
             while open_ended:
                 group = [self._queue.get()]
                 with contextlib.suppress(queue.Empty):
-                    while group[-1] is not None and len(group) < _MOST:
+                    while group[-1] is not None and len(group) < _GROUP_SIZE:
                         group.append(self._queue.get_nowait())
                 open_ended = group[-1] is not None
                 self._write_group(connection, [entry for entry in group if entry is not None])
@@ -196,13 +196,13 @@ class Journal:
                 results = [(waiter, work(connection)) for work, waiter in group]
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                self._failed = _wrong(self.file, error)
+                self._failed = _journal_error(self.file, error)
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
         if self._failed is not None:
             results = [(waiter, self._failed) for _, waiter in group]
             self._told = self._told or any(waiter is not None for waiter, _ in results)
-        _tell(results)
+        _notify_waiters(results)
 
     def _connect(self, *, make: bool) -> sqlite3.Connection | None:
         """A connection in autocommit to a journal of this version; ``None`` if there is nothing in the file yet."""
@@ -210,7 +210,7 @@ class Journal:
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             if make:
-                _make(connection)
+                _create_tables(connection)
             connection.execute("PRAGMA synchronous = FULL")
             found = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -218,14 +218,14 @@ class Journal:
                 connection.close()
                 return None
             if (found, version) != (APPLICATION, VERSION):
-                raise _other(self.file, found, version)
+                raise _wrong_version(self.file, found, version)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _make(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     """Make the tables in a new file; two processes may do so at the same time."""
     deadline = time.monotonic() + _BUSY_S
     while True:
@@ -249,7 +249,7 @@ def _make(connection: sqlite3.Connection) -> None:
         connection.execute("COMMIT")
 
 
-def _tell(results: list[tuple[_Waiter, Any]]) -> None:
+def _notify_waiters(results: list[tuple[_Waiter, Any]]) -> None:
     """Tell those who wait; the futures of a loop in one call."""
     waiting: list[tuple[asyncio.Future[Any], Any]] = []
     for waiter, result in results:
@@ -263,9 +263,9 @@ def _tell(results: list[tuple[_Waiter, Any]]) -> None:
 
 
 def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    if len(waiting) > _TOLD_AT_ONCE:
-        waiting[0][0].get_loop().call_soon(_resolve, waiting[_TOLD_AT_ONCE:])
-    for waiter, result in waiting[:_TOLD_AT_ONCE]:
+    if len(waiting) > _NOTIFY_CHUNK:
+        waiting[0][0].get_loop().call_soon(_resolve, waiting[_NOTIFY_CHUNK:])
+    for waiter, result in waiting[:_NOTIFY_CHUNK]:
         if waiter.done():
             continue
         if isinstance(result, StoreError):
@@ -274,7 +274,7 @@ def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
             waiter.set_result(result)
 
 
-def _wrong(file: Path, error: sqlite3.Error) -> StoreError:
+def _journal_error(file: Path, error: sqlite3.Error) -> StoreError:
     """What an error of SQLite means for the journal."""
     text = str(error)
     if "full" in text or "disk I/O" in text:
@@ -287,8 +287,8 @@ def _wrong(file: Path, error: sqlite3.Error) -> StoreError:
     return StoreError("the journal of replies cannot be used", where=str(file), why=text, next=next)
 
 
-def _other(file: Path, found: int, version: int) -> StoreError:
+def _wrong_version(file: Path, application: int, version: int) -> StoreError:
     what = "this file is no journal of replies"
-    if found == APPLICATION:
+    if application == APPLICATION:
         what = f"the journal of replies is of version {version}, this benchbuilder reads version {VERSION}"
     return StoreError(what, where=str(file), next="use the benchbuilder that wrote it, or move the file away")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.models.base import Message, Outcome, Request
+from benchbuilder.models.base import Message, ReplyOutcome, Request
 
 APPLICATION = 0x62626A72
 """What SQLite keeps in the head of a file, so that another program's database is told from a journal."""
@@ -45,7 +45,7 @@ CREATE TABLE bodies (
 CREATE TABLE attempts (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,            -- the gateway that sent it
-    fate TEXT NOT NULL,             -- 'sent' while it is in flight, then why no answer was kept
+    outcome TEXT NOT NULL,             -- 'sent' while it is in flight, then why no answer was kept
     key TEXT NOT NULL,
     step TEXT NOT NULL,
     model TEXT NOT NULL,
@@ -98,20 +98,20 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JournalRequest:
     """One request as the journal knows it: by its keys, and by who asks whom."""
 
     key: str
-    loose: str | None
+    loose_key: str | None
     step: str
     model: str
     endpoint: str
     request: Request
     sampling: Mapping[str, Any]
     """The settings that are sent."""
-    counted: int
+    counted_tokens: int
     """Tokens of the prompt by our estimate per script, uncorrected; 0 if they were not estimated."""
-    worst: Cost
+    worst_cost: Cost
     prices: str
     """Date of the price table, "" if none."""
 
@@ -122,16 +122,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledReply:
     """What reading a body told."""
 
-    outcome: Outcome
+    outcome: ReplyOutcome
     cost: Cost
     cached: int
     estimated: bool
 
 
-def pack(request: Request, sampling: Mapping[str, Any]) -> bytes:
+def pack_request(request: Request, sampling: Mapping[str, Any]) -> bytes:
     """A request as compressed JSON, with the settings that are sent besides those that were asked for."""
     parts = {
         "messages": [[message.role, message.content] for message in request.messages],
@@ -143,21 +143,21 @@ def pack(request: Request, sampling: Mapping[str, Any]) -> bytes:
     return zlib.compress(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode(), 1)
 
 
-def unpack(packed: bytes) -> Request:
-    """The request that `pack` packed."""
+def unpack_request(packed: bytes) -> Request:
+    """The request that `pack_request` packed."""
     parts = json.loads(zlib.decompress(packed))
     messages = tuple(Message(role, content) for role, content in parts["messages"])
     return Request(messages, parts["sampling"], parts["schema"], parts["sample"])
 
 
-def write_attempt(connection: sqlite3.Connection, ident: str, owner: str, asked: Asked, at: str) -> None:
+def write_attempt(connection: sqlite3.Connection, ident: str, owner: str, request: JournalRequest, time: str) -> None:
     """An attempt is about to be sent."""
-    cost = asked.worst
-    row = (ident, owner, asked.key, asked.step, asked.model, asked.endpoint)
+    cost = request.worst_cost
+    row = (ident, owner, request.key, request.step, request.model, request.endpoint)
     connection.execute(
-        "INSERT INTO attempts (id, owner, fate, key, step, model, endpoint, prompt, completion, usd, prices, at)"
+        "INSERT INTO attempts (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, at)"
         " VALUES (?, ?, 'sent', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*row, cost.prompt, cost.completion, cost.usd, asked.prices, at),
+        (*row, cost.prompt, cost.completion, cost.usd, request.prices, time),
     )
 
 
@@ -168,31 +168,37 @@ def drop_attempt(connection: sqlite3.Connection, ident: str) -> None:
 
 def lose_attempt(connection: sqlite3.Connection, ident: str, why: str) -> None:
     """An attempt may be billed though it brought no answer."""
-    connection.execute("UPDATE attempts SET fate = ? WHERE id = ?", (why, ident))
+    connection.execute("UPDATE attempts SET outcome = ? WHERE id = ?", (why, ident))
 
 
 def lose_attempts(connection: sqlite3.Connection, owner: str) -> None:
     """A gateway ends: what it has still in flight is lost."""
-    connection.execute("UPDATE attempts SET fate = 'abandoned' WHERE owner = ? AND fate = 'sent'", (owner,))
+    connection.execute("UPDATE attempts SET outcome = 'abandoned' WHERE owner = ? AND outcome = 'sent'", (owner,))
 
 
 def write_reply(
-    connection: sqlite3.Connection, asked: Asked, body: str, at: str, attempt: str = "", *, batched: bool = False
+    connection: sqlite3.Connection,
+    request: JournalRequest,
+    body: str,
+    time: str,
+    attempt: str = "",
+    *,
+    batched: bool = False,
 ) -> bool:
     """Keep a body before anybody reads it; False if the journal holds a reply to an equal request already.
 
     Then the body at hand was paid for and is not kept: its attempt counts as unanswered.
     """
-    cost = asked.worst
-    row = (asked.key, asked.loose, asked.step, asked.model, asked.endpoint, cost.prompt, cost.completion)
+    cost = request.worst_cost
+    row = (request.key, request.loose_key, request.step, request.model, request.endpoint, cost.prompt, cost.completion)
     done = connection.execute(
         "INSERT INTO replies (key, loose, step, model, endpoint, prompt, completion, cached, estimated, counted,"
         " max_new_tokens, usd, prices, batched, at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (key) DO NOTHING",
-        (*row, asked.counted, asked.max_new_tokens, cost.usd, asked.prices, int(batched), at),
+        (*row, request.counted_tokens, request.max_new_tokens, cost.usd, request.prices, int(batched), time),
     )
     if done.rowcount:
-        packed = pack(asked.request, asked.sampling)
+        packed = pack_request(request.request, request.sampling)
         connection.execute("INSERT INTO bodies (id, request, body) VALUES (?, ?, ?)", (done.lastrowid, packed, body))
         if attempt:
             drop_attempt(connection, attempt)
@@ -202,7 +208,7 @@ def write_reply(
     return False
 
 
-def settle_reply(connection: sqlite3.Connection, key: str, settled: Settled) -> None:
+def settle_reply(connection: sqlite3.Connection, key: str, settled: SettledReply) -> None:
     """A body was read: what it is and what it cost takes the place of the worst case."""
     cost = settled.cost
     connection.execute(
@@ -215,7 +221,7 @@ def settle_reply(connection: sqlite3.Connection, key: str, settled: Settled) -> 
 def garble_reply(connection: sqlite3.Connection, key: str) -> None:
     """A body holds no answer: it becomes an attempt that may be billed, and the request may be sent again."""
     connection.execute(
-        "INSERT INTO attempts (id, owner, fate, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
+        "INSERT INTO attempts (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
         " SELECT lower(hex(randomblob(12))), '', 'garbage', key, step, model, endpoint, prompt, completion, usd,"
         " prices, body, at FROM replies JOIN bodies USING (id) WHERE key = ? AND outcome IS NULL",
         (key,),

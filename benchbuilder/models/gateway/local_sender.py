@@ -11,19 +11,19 @@ from collections.abc import Sequence
 
 from benchbuilder.models.base import LocalModel, RefusedRequestError, Reply, TransientError
 from benchbuilder.models.gateway.budget import Budget
-from benchbuilder.models.gateway.journal_tables import Asked, Cost
-from benchbuilder.models.gateway.reply_store import Keeper
-from benchbuilder.models.gateway.requests import RowFailedError, Turn
+from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest
+from benchbuilder.models.gateway.reply_store import ReplyStore
+from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 
-_Waiting = tuple[Asked, Turn, "asyncio.Future[str]"]
-_Work = tuple["asyncio.Future[list[str | BaseException]]", list[Asked]]
+_Waiting = tuple[JournalRequest, ActiveConversation, "asyncio.Future[str]"]
+_Work = tuple["asyncio.Future[list[str | BaseException]]", list[JournalRequest]]
 
 
 class LocalSender:
     """Collects what is asked while a batch is being answered, and hands in the next one."""
 
-    def __init__(self, model: LocalModel, keeper: Keeper, budget: Budget) -> None:
-        self.model, self.keeper, self.budget = model, keeper, budget
+    def __init__(self, model: LocalModel, replies: ReplyStore, budget: Budget) -> None:
+        self.model, self.replies, self.budget = model, replies, budget
         self._waiting: deque[_Waiting] = deque()
         self._busy: asyncio.Task[None] | None = None
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
@@ -35,37 +35,37 @@ class LocalSender:
         return 2 * max(1, self.model.batch_size)
 
     @property
-    def most(self) -> int:
+    def max_open(self) -> int:
         """Nobody waits but for a batch, and for equal requests."""
         return 4 * self.rows
 
-    def begin(self) -> None:
+    def begin_step(self) -> None:
         """Nothing is remembered between steps."""
 
-    async def ask(self, asked: Asked, turn: Turn) -> Reply:
+    async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
         """Wait for a place in a batch, and for its answers."""
-        await self.budget.reserve(asked.worst, asked.step)
+        await self.budget.reserve(request.worst_cost, request.step)
         actual: Cost | None = None
         try:
             waiter: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-            self._waiting.append((asked, turn, waiter))
+            self._waiting.append((request, turn, waiter))
             if self._busy is None:
                 self._busy = asyncio.get_running_loop().create_task(self._batches())
             body = await waiter
-            reply, actual = await self.keeper.keep(asked, body)
+            reply, actual = await self.replies.store(request, body)
         except TransientError as error:
             raise RowFailedError(str(error)) from error
         except RefusedRequestError as error:
             raise RowFailedError(str(error)) from error
         finally:
             turn.sending = False
-            self.budget.settle(asked.worst, actual)
+            self.budget.settle(request.worst_cost, actual)
         return reply
 
-    def all_wait(self) -> None:
+    def on_all_waiting(self) -> None:
         """They go on by themselves."""
 
-    async def end(self) -> None:
+    async def end_step(self) -> None:
         """Nothing is left over."""
 
     async def close(self) -> None:
@@ -104,7 +104,7 @@ class LocalSender:
                 batch.append(waiting)
         return batch
 
-    async def _run(self, batch: list[Asked]) -> list[str | BaseException]:
+    async def _run(self, batch: list[JournalRequest]) -> list[str | BaseException]:
         if self._thread is None:
             # a daemon: a second Ctrl-C does not wait for a batch
             self._thread = threading.Thread(target=self._serve, name="model", daemon=True)
@@ -119,9 +119,9 @@ class LocalSender:
             done, batch = work
             results = self._generated(batch)
             with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
-                done.get_loop().call_soon_threadsafe(_resolve, done, results)
+                done.get_loop().call_soon_threadsafe(_set_results, done, results)
 
-    def _generated(self, batch: Sequence[Asked]) -> list[str | BaseException]:
+    def _generated(self, batch: Sequence[JournalRequest]) -> list[str | BaseException]:
         """A body or an error for each; what is refused in company is asked again alone."""
         try:
             bodies = self.model.generate([asked.request for asked in batch])
@@ -136,6 +136,6 @@ class LocalSender:
         return list(bodies)
 
 
-def _resolve(done: asyncio.Future[list[str | BaseException]], results: list[str | BaseException]) -> None:
-    if not done.done():
-        done.set_result(results)
+def _set_results(futures: asyncio.Future[list[str | BaseException]], results: list[str | BaseException]) -> None:
+    if not futures.done():
+        futures.set_result(results)

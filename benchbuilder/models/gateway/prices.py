@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from benchbuilder.config.search_path import shown
+from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import Problem, RecipeError
 from benchbuilder.models.base import LocalModel, Model
@@ -74,13 +74,13 @@ class Prices:
     file: str = ""
     """Where it was read from, for people."""
 
-    def holds_at(self, endpoint: str) -> bool:
+    def applies_to(self, endpoint: str) -> bool:
         """Whether these are the prices of the service at an address."""
         return not self.endpoint or endpoint.rstrip("/") == self.endpoint.rstrip("/")
 
-    def of(self, name: str, endpoint: str = "") -> Price | None:
+    def price_for(self, name: str, endpoint: str = "") -> Price | None:
         """The price of a model at an address, or ``None``."""
-        if not self.holds_at(endpoint):
+        if not self.applies_to(endpoint):
             return None
         found = self.models.get(name) or self.models.get(self.aliases.get(name, ""))
         return found or self.models.get(_DATED.sub("", name))
@@ -95,14 +95,14 @@ class Prices:
                 "the table of prices cannot be read", "model.prices", str(file), " ".join(str(error).split())
             )
             raise RecipeError([problem]) from error
-        reading = _Reading(file)
+        reading = _PriceTableReader(file)
         prices = reading.table(data)
         if reading.problems:
             raise RecipeError(reading.problems, next="correct the table, or name another with model.prices=FILE")
-        return replace(prices, file=shown(file))
+        return replace(prices, file=display_path(file))
 
 
-def priced(model: Model) -> tuple[Prices | None, Price | None]:
+def model_price(model: Model) -> tuple[Prices | None, Price | None]:
     """The table that a model's spec names, and the model's price; what runs in this process costs nothing."""
     if isinstance(model, LocalModel):
         return None, FREE
@@ -110,15 +110,15 @@ def priced(model: Model) -> tuple[Prices | None, Price | None]:
     if ref is None:
         return None, None
     prices = Prices.read(ref.file)
-    return prices, prices.of(model.label, endpoint_of(model))
+    return prices, prices.price_for(model.label, model_endpoint(model))
 
 
 def why_unpriced(model: Model, prices: Prices | None) -> tuple[str, str]:
     """Why a model has no price, and what to do about it."""
     if prices is None:
         return "no table of prices is named", "name one with model.prices=FILE"
-    endpoint = endpoint_of(model)
-    if not prices.holds_at(endpoint):
+    endpoint = model_endpoint(model)
+    if not prices.applies_to(endpoint):
         why = f"the table {prices.file} holds for {prices.endpoint}, not for {endpoint}"
         return why, "name the prices of that service with model.prices=FILE"
     close = get_close_matches(model.label.lower(), [*prices.models, *prices.aliases], n=1)
@@ -127,21 +127,21 @@ def why_unpriced(model: Model, prices: Prices | None) -> tuple[str, str]:
     return why, f"{near}add it to a table of your own and name that with model.prices=FILE"
 
 
-def no_price(model: Model, prices: Prices | None) -> Problem:
+def missing_price_problem(model: Model, prices: Prices | None) -> Problem:
     """What to tell where a cap in US dollars needs a price and there is none."""
     why, hint = why_unpriced(model, prices)
     return Problem(
-        f"budget.usd needs a price: {why}", "model.prices", found=model.label,
+        f"budget.usd needs a price: {why}", "model.prices", actual=model.label,
         hint=f"{hint}, or cap with budget.tokens instead",
     )  # fmt: skip
 
 
-def endpoint_of(model: Model) -> str:
+def model_endpoint(model: Model) -> str:
     """The address that a model is reached at, as its identity tells it; "" in this process."""
     return str(model.identity().get("endpoint", ""))
 
 
-class _Reading:
+class _PriceTableReader:
     """Reads one table and collects what is wrong."""
 
     def __init__(self, file: Path) -> None:
@@ -150,26 +150,26 @@ class _Reading:
 
     def table(self, data: Any) -> Prices:
         if not isinstance(data, dict):
-            self._wrong("a table of prices is a mapping", "", data, ", ".join(_TABLE))
+            self._add_problem("a table of prices is a mapping", "", data, ", ".join(_TABLE))
             return Prices("", "", {})
         self._keys(data, _TABLE, "")
         as_of = data.get("as_of")
         as_of = as_of.isoformat() if isinstance(as_of, datetime.date) else as_of
         if not isinstance(as_of, str) or not _DATE.fullmatch(as_of):
-            self._wrong("the table has no date", "as_of", as_of, "a date such as 2026-03-01")
+            self._add_problem("the table has no date", "as_of", as_of, "a date such as 2026-03-01")
         if data.get("currency") != "USD":
-            self._wrong("prices are in US dollars", "currency", data.get("currency"), "USD")
+            self._add_problem("prices are in US dollars", "currency", data.get("currency"), "USD")
         if data.get("per_tokens") != _MILLION:
-            self._wrong("prices are for a million tokens", "per_tokens", data.get("per_tokens"), str(_MILLION))
+            self._add_problem("prices are for a million tokens", "per_tokens", data.get("per_tokens"), str(_MILLION))
         source = data.get("source")
         if not isinstance(source, str) or not source.strip():
-            self._wrong("the table does not say where its prices are from", "source", source, "an address")
+            self._add_problem("the table does not say where its prices are from", "source", source, "an address")
         endpoint = data.get("endpoint", "")
         if not isinstance(endpoint, str):
-            self._wrong("this is no address", "endpoint", endpoint, "an address such as https://host/v1")
+            self._add_problem("this is no address", "endpoint", endpoint, "an address such as https://host/v1")
         found = data.get("models")
         if not isinstance(found, dict) or not found:
-            self._wrong("the table has no models", "models", found, "NAME: {input: 0.15, output: 0.6}")
+            self._add_problem("the table has no models", "models", found, "NAME: {input: 0.15, output: 0.6}")
             found = {}
         models = {str(name): self._price(str(name), price) for name, price in found.items()}
         return Prices(str(as_of), str(source), models, self._aliases(data.get("aliases"), models), str(endpoint))
@@ -177,21 +177,21 @@ class _Reading:
     def _price(self, name: str, data: Any) -> Price:
         key = f"models.{name}"
         if not isinstance(data, dict):
-            self._wrong("a price is a mapping", key, data, ", ".join(_PRICE))
+            self._add_problem("a price is a mapping", key, data, ", ".join(_PRICE))
             return FREE
         self._keys(data, _PRICE, f"{key}.")
         spent = {part: self._number(f"{key}.{part}", data[part]) for part in _PRICE if part in data}
         for part in ("input", "output"):
             if part not in spent:
-                self._wrong("the price is not complete", f"{key}.{part}", None, "US dollars per million tokens")
+                self._add_problem("the price is not complete", f"{key}.{part}", None, "US dollars per million tokens")
         price, output = spent.get("input", 0.0), spent.get("output", 0.0)
         return Price(price, output, spent.get("cached", price), spent.get("batch", 1.0))
 
     def _number(self, key: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self._wrong("this is no number", key, value, "a number without quotes, such as 0.15")
+            self._add_problem("this is no number", key, value, "a number without quotes, such as 0.15")
         elif not math.isfinite(value) or value < 0:
-            self._wrong("a price is 0 or more", key, value, "a number such as 0.15")
+            self._add_problem("a price is 0 or more", key, value, "a number such as 0.15")
         else:
             return float(value)
         return 0.0
@@ -200,18 +200,18 @@ class _Reading:
         if data is None:
             return {}
         if not isinstance(data, dict):
-            self._wrong("aliases are a mapping", "aliases", data, "NAME: name in the table")
+            self._add_problem("aliases are a mapping", "aliases", data, "NAME: name in the table")
             return {}
         for name, target in data.items():
             if target not in models:
-                self._wrong("the alias names no model of the table", f"aliases.{name}", target, ", ".join(models))
+                self._add_problem("the alias names no model of the table", f"aliases.{name}", target, ", ".join(models))
         return {str(name): str(target) for name, target in data.items()}
 
     def _keys(self, data: dict[Any, Any], known: tuple[str, ...], prefix: str) -> None:
         for key in data:
             if key not in known:
-                self._wrong("there is no such key", f"{prefix}{key}", key, ", ".join(known))
+                self._add_problem("there is no such key", f"{prefix}{key}", key, ", ".join(known))
 
-    def _wrong(self, message: str, key: str, found: Any, allowed: str) -> None:
+    def _add_problem(self, message: str, key: str, found: Any, allowed: str) -> None:
         shown = "nothing" if found is None else repr(found) if isinstance(found, str) else str(found)
         self.problems.append(Problem(message, key, str(self.file), shown[:200], allowed))

@@ -11,27 +11,27 @@ from pathlib import Path
 def new_owner() -> str:
     """A name for a gateway of this process: machine, process, when the process began, and a number of its own."""
     pid = os.getpid()
-    return f"{socket.gethostname()}:{pid}:{_began(pid)}:{uuid.uuid4().hex[:12]}"
+    return f"{socket.gethostname()}:{pid}:{_process_start(pid)}:{uuid.uuid4().hex[:12]}"
 
 
-def is_alive(owner: str) -> bool:
+def is_owner_alive(owner: str) -> bool:
     """Whether the process of `owner` runs on this machine. A journal lies on a local disk: other machines are gone."""
     host, _, rest = owner.rpartition(":")[0].partition(":")
     pid, _, began = rest.partition(":")
     if host != socket.gethostname() or not pid.isdigit():
         return False
     if pid == str(os.getpid()):
-        return began == _began(os.getpid())
+        return began == _process_start(os.getpid())
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         pass
-    return began == _began(int(pid))
+    return began == _process_start(int(pid))
 
 
-def _began(pid: int) -> str:
+def _process_start(pid: int) -> str:
     """When a process began, in the kernel's ticks; "" where the system does not say, and then the number must do."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

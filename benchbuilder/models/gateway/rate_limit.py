@@ -6,34 +6,34 @@ from collections import deque
 from dataclasses import dataclass
 
 MINUTE_S = 60.0
-CUT = 0.5
+BACKOFF_FACTOR = 0.5
 """What remains of the number in flight when the service says that it is too much."""
 
 
 @dataclass(slots=True, eq=False)
-class Slot:
+class SendSlot:
     """A place among the requests in flight: since when, and how many tokens it counts for."""
 
     since: float
     tokens: int
 
 
-class Pace:
+class RateLimiter:
     """When the next request may be sent. Holds no clock: every method is told the time in seconds.
 
-    The number in flight starts at `most`, halves when the service throttles (once for all that were sent before the
-    last cut, since they tell of the same crowd) and grows again by a part of `most` a round trip. Within any minute,
+    The number in flight starts at `max_in_flight`, halves when the service throttles (once for all that were sent before the
+    last cut, since they tell of the same crowd) and grows again by a part of `max_in_flight` a round trip. Within any minute,
     at most `requests` are sent and at most `tokens` count; a request that is larger than the limit goes alone.
     """
 
-    def __init__(self, most: int, requests: int | None = None, tokens: int | None = None) -> None:
-        self.most, self.requests, self.tokens = most, requests, tokens
-        self.allowed = float(most)
+    def __init__(self, max_in_flight: int, requests: int | None = None, tokens: int | None = None) -> None:
+        self.max_in_flight, self.requests, self.tokens = max_in_flight, requests, tokens
+        self.allowed = float(max_in_flight)
         self.in_flight = 0
         self.paused_until = 0.0
-        self._step = max(1.0, most / 32)
+        self._step = max(1.0, max_in_flight / 32)
         self._cut_at = float("-inf")
-        self._minute: deque[Slot] = deque()
+        self._minute: deque[SendSlot] = deque()
         self._minute_tokens = 0
 
     def wait_s(self, now: float, tokens: int) -> float:
@@ -46,16 +46,16 @@ class Pace:
         """Seconds that are left of a pause."""
         return max(0.0, self.paused_until - now)
 
-    def send(self, now: float, tokens: int) -> Slot:
+    def acquire(self, now: float, tokens: int) -> SendSlot:
         """Take a place."""
         self.in_flight += 1
-        slot = Slot(now, tokens)
+        slot = SendSlot(now, tokens)
         if self.requests is not None or self.tokens is not None:
             self._minute.append(slot)
             self._minute_tokens += tokens
         return slot
 
-    def end(self, slot: Slot, tokens: int | None = None) -> None:
+    def release(self, slot: SendSlot, tokens: int | None = None) -> None:
         """Give a place back; `tokens` is what the request really had."""
         self.in_flight -= 1
         if tokens is not None and self.tokens is not None:
@@ -63,18 +63,18 @@ class Pace:
                 self._minute_tokens += tokens - slot.tokens
             slot.tokens = tokens
 
-    def good(self) -> None:
+    def record_success(self) -> None:
         """An answer came: a little more may be in flight."""
-        if self.allowed < self.most:
-            self.allowed = min(float(self.most), self.allowed + self._step / self.allowed)
+        if self.allowed < self.max_in_flight:
+            self.allowed = min(float(self.max_in_flight), self.allowed + self._step / self.allowed)
 
-    def throttled(self, now: float, slot: Slot) -> bool:
+    def record_throttling(self, now: float, slot: SendSlot) -> bool:
         """The service says that it is asked too often; True if fewer may be in flight from now on."""
         if slot.since <= self._cut_at:
             return False
         self._cut_at = now
         before = int(self.allowed)
-        self.allowed = max(1.0, min(self.allowed, float(self.in_flight)) * CUT)
+        self.allowed = max(1.0, min(self.allowed, float(self.in_flight)) * BACKOFF_FACTOR)
         return int(self.allowed) < before
 
     def pause(self, until: float) -> bool:

@@ -8,37 +8,37 @@ from functools import lru_cache, partial
 
 from benchbuilder.core.errors import StoreError
 from benchbuilder.models.base import Model, Reply, Request, TransientError, request_keys
-from benchbuilder.models.gateway.journal import Held, Journal
+from benchbuilder.models.gateway.journal import Journal, JournaledReply
 from benchbuilder.models.gateway.journal_tables import (
-    Asked,
     Cost,
-    Settled,
+    JournalRequest,
+    SettledReply,
     garble_reply,
     price_replies,
     settle_reply,
-    unpack,
+    unpack_request,
     write_reply,
 )
 from benchbuilder.models.gateway.prices import Price
-from benchbuilder.models.gateway.token_count import Counter
+from benchbuilder.models.gateway.token_count import TokenCounter
 
 
 def now_utc() -> str:
     """The time, to the second."""
-    return _written(int(time.time()))
+    return _iso_time(int(time.time()))
 
 
 @lru_cache(maxsize=1)
-def _written(second: int) -> str:
+def _iso_time(second: int) -> str:
     return datetime.datetime.fromtimestamp(second, datetime.UTC).isoformat()
 
 
-class Keeper:
+class ReplyStore:
     """Takes the bodies of one model to the journal, and replies from it."""
 
     def __init__(self, model: Model, journal: Journal, price: Price | None, endpoint: str) -> None:
         self.model, self.journal, self.price, self.endpoint = model, journal, price, endpoint
-        self._by_script = Counter(None)
+        self._by_script = TokenCounter(None)
         self._keeps_complete = getattr(model.spec, "reuse", "exact") == "keep_complete"
 
     def find(self, key: str, request: Request, *, settle: bool = True) -> Reply | None:
@@ -51,53 +51,55 @@ class Keeper:
                 return None
         if not self._keeps_complete:
             return None
-        limit = self.model.sent(request.sampling).get("max_new_tokens")
+        limit = self.model.sent_settings(request.sampling).get("max_new_tokens")
         held = self.journal.find_complete(request_keys(self.model, request)[1], limit)
         return None if held is None else self._read(held, request, settle=False)
 
-    def _read(self, held: Held, request: Request, *, settle: bool) -> Reply:
+    def _read(self, entry: JournaledReply, request: Request, *, settle: bool) -> Reply:
         """The reply in a body that the journal holds; TransientError if it holds none and may be asked again."""
         try:
-            reply = self.model.read(held.body)
+            reply = self.model.read(entry.body)
         except ValueError as error:
-            if held.outcome is None:
+            if entry.outcome is None:
                 if settle:
-                    self.journal.later(partial(garble_reply, key=held.key))
+                    self.journal.commit_later(partial(garble_reply, key=entry.key))
                 raise TransientError(str(error), billed=True) from error
             raise StoreError(
                 f"the journal holds a reply that the model kind {self.model.kind} cannot read",
-                where=f"{self.journal.file}, key {held.key}",
+                where=f"{self.journal.file}, key {entry.key}",
                 why=str(error),
                 next="use the version of the kind that wrote it, or move the journal away and pay again",
             ) from error
-        if held.outcome is None and settle:
-            self.journal.later(partial(settle_reply, key=held.key, settled=self.settled(reply, request)))
+        if entry.outcome is None and settle:
+            self.journal.commit_later(partial(settle_reply, key=entry.key, settled=self.settled_reply(reply, request)))
         return reply
 
-    async def keep(self, asked: Asked, body: str, attempt: str = "") -> tuple[Reply, Cost]:
+    async def store(self, request: JournalRequest, body: str, attempt: str = "") -> tuple[Reply, Cost]:
         """Journal a body, then read it: the reply, and what it cost. TransientError if it holds no answer."""
-        fresh = await self.journal.commit(partial(write_reply, asked=asked, body=body, at=now_utc(), attempt=attempt))
+        fresh = await self.journal.commit(
+            partial(write_reply, request=request, body=body, time=now_utc(), attempt=attempt)
+        )
         if not fresh:  # another process was faster: its reply counts, ours is an attempt that is billed
-            held = self.journal.find(asked.key)
+            held = self.journal.find(request.key)
             if held is not None:
-                return self._read(held, asked.request, settle=True), asked.worst
+                return self._read(held, request.request, settle=True), request.worst_cost
         try:
             reply = self.model.read(body)
         except ValueError as error:
-            self.journal.later(partial(garble_reply, key=asked.key))
+            self.journal.commit_later(partial(garble_reply, key=request.key))
             raise TransientError(f"no answer of the protocol: {error}", billed=True) from error
-        settled = self.settled(reply, asked.request)
-        self.journal.later(partial(settle_reply, key=asked.key, settled=settled))
+        settled = self.settled_reply(reply, request.request)
+        self.journal.commit_later(partial(settle_reply, key=request.key, settled=settled))
         return reply, settled.cost
 
-    def settled(self, reply: Reply, request: Request, *, batched: bool = False) -> Settled:
+    def settled_reply(self, reply: Reply, request: Request, *, batched: bool = False) -> SettledReply:
         """What a reply cost: as the service counted, else as we estimate."""
         usage = reply.usage
         prompt = self._by_script.prompt(request) if usage is None else usage.prompt
         completion = self._by_script.count(reply.text) if usage is None else usage.completion
         cached = 0 if usage is None else usage.cached
         usd = None if self.price is None else self.price.usd(prompt, completion, cached, batched=batched)
-        return Settled(reply.outcome, Cost(prompt, completion, usd), cached, usage is None)
+        return SettledReply(reply.outcome, Cost(prompt, completion, usd), cached, usage is None)
 
     def catch_up(self, prices: str) -> None:
         """Settle what a kill left unread, and price what was paid before a price was known."""
@@ -105,10 +107,10 @@ class Keeper:
             try:
                 reply = self.model.read(body)
             except ValueError:
-                self.journal.later(partial(garble_reply, key=key))
+                self.journal.commit_later(partial(garble_reply, key=key))
                 continue
-            settled = self.settled(reply, unpack(packed), batched=batched)
-            self.journal.later(partial(settle_reply, key=key, settled=settled))
+            settled = self.settled_reply(reply, unpack_request(packed), batched=batched)
+            self.journal.commit_later(partial(settle_reply, key=key, settled=settled))
         unpriced = self.journal.rows(
             "SELECT 1 FROM replies WHERE usd IS NULL AND model = ?1 AND endpoint = ?2"
             " UNION ALL SELECT 1 FROM attempts WHERE usd IS NULL AND model = ?1 AND endpoint = ?2 LIMIT 1",
@@ -117,4 +119,6 @@ class Keeper:
         )
         if self.price is not None and unpriced:
             label, price = self.model.label, self.price.per_token()
-            self.journal.later(partial(price_replies, model=label, endpoint=self.endpoint, price=price, prices=prices))
+            self.journal.commit_later(
+                partial(price_replies, model=label, endpoint=self.endpoint, price=price, prices=prices)
+            )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchbuilder.models.base import Reply
-from benchbuilder.models.gateway.journal_tables import Asked
+from benchbuilder.models.gateway.journal_tables import JournalRequest
 
 
 class RowFailedError(Exception):
@@ -16,7 +16,7 @@ class RowFailedError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class ActiveConversation:
     """One conversation being worked on.
 
     `sending` is set while a request of it may be billed: such a turn is never cancelled but waited for. `idle` is
@@ -37,24 +37,24 @@ class Sender(Protocol):
         ...
 
     @property
-    def most(self) -> int:
+    def max_open(self) -> int:
         """Conversations that may be open with those that wait: for another try, an equal request, a batch."""
         ...
 
-    def begin(self) -> None:
+    def begin_step(self) -> None:
         """A step begins."""
 
-    async def ask(self, asked: Asked, turn: Turn) -> Reply:
+    async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
         """The reply to a request that the journal does not hold; journaled when this returns.
 
         RowFailedError if there is none; ServiceError and its kin if nobody can be asked any more.
         """
         ...
 
-    def all_wait(self) -> None:
+    def on_all_waiting(self) -> None:
         """All open conversations wait, and no other can be begun."""
 
-    async def end(self) -> None:
+    async def end_step(self) -> None:
         """A step is over, one way or another."""
 
     async def close(self) -> None:

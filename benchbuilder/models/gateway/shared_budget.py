@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchbuilder.config.spec.recipe import Budget
+from benchbuilder.config.spec.recipe import BudgetSpec
 from benchbuilder.models.gateway.journal import Journal
-from benchbuilder.models.gateway.usage import spent
+from benchbuilder.models.gateway.usage import total_spent
 
 _NOTHING = 1e-12
 
 
-def left_of(budget: Budget, journals: Iterable[Path]) -> Budget:
+def remaining_budget(budget: BudgetSpec, journals: Iterable[Path]) -> BudgetSpec:
     """What other `journals` leave of the caps of a `budget`: next to nothing, where they have spent it all."""
     usd, tokens = 0.0, 0
     for file in journals:
         journal = Journal(file)
         try:
-            more = spent(journal)
+            more = total_spent(journal)
         finally:
             journal.close()
         usd, tokens = usd + more[0], tokens + more[1]
@@ -28,7 +28,7 @@ def left_of(budget: Budget, journals: Iterable[Path]) -> Budget:
     })  # fmt: skip
 
 
-def journals_beside(task: Path, name: str) -> list[Path]:
+def sibling_journals(task: Path, name: str) -> list[Path]:
     """The journals called `name` of the evaluations of other tasks than the one whose folder is `task`."""
     found = task.parent.glob(f"*/evaluation*/{name}")
     return sorted(file for file in found if file.parents[1] != task)

@@ -19,7 +19,7 @@ MESSAGE_TOKENS = 4
 """What a message costs besides its text: role and marks."""
 REPLY_TOKENS = 3
 """What opens the reply."""
-ENOUGH = 20
+MIN_REPLIES_TO_CALIBRATE = 20
 """Replies of a model from which on its estimate is corrected."""
 
 _HAN = re.compile("[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\u8c48-\ufaff\U00020000-\U0003ffff]+")
@@ -38,20 +38,20 @@ PER_HAN, PER_KANA, PER_HANGUL, PER_LETTER, PER_SYMBOL = 0.75, 0.75, 0.7, 0.45, 0
 need up to twice as many for Chinese. Where a journal holds replies of the model, its own counts correct this."""
 
 
-def estimate(text: str) -> float:
+def estimate_tokens(text: str) -> float:
     """Tokens of `text`, estimated by script.
 
-    >>> round(estimate("Folic acid is recommended before pregnancy."))
+    >>> round(estimate_tokens("Folic acid is recommended before pregnancy."))
     8
     """
     if text.isascii():
         han = kana = hangul = marks = 0
         rest = text
     else:
-        rest, han = _taken(_HAN, text)
-        rest, kana = _taken(_KANA, rest)
-        rest, hangul = _taken(_HANGUL, rest)
-        rest, marks = _taken(_MARKS, rest)  # vowel signs and tones are written like letters
+        rest, han = _remove_matches(_HAN, text)
+        rest, kana = _remove_matches(_KANA, rest)
+        rest, hangul = _remove_matches(_HANGUL, rest)
+        rest, marks = _remove_matches(_MARKS, rest)  # vowel signs and tones are written like letters
     total = han * PER_HAN + kana * PER_KANA + hangul * PER_HANGUL + marks * PER_LETTER
     # a frequent word is one token; a long one is made of pieces of about five letters
     total += sum(1 if len(word) <= 7 else 1 + (len(word) - 7) / 5 for word in _LATIN.findall(rest))
@@ -62,13 +62,13 @@ def estimate(text: str) -> float:
     return total
 
 
-def _taken(pattern: re.Pattern[str] | regex.Pattern[str], text: str) -> tuple[str, int]:
+def _remove_matches(pattern: re.Pattern[str] | regex.Pattern[str], text: str) -> tuple[str, int]:
     """`text` without what `pattern` finds, and how many characters that was."""
     rest = pattern.sub("", text)
     return rest, len(text) - len(rest)
 
 
-class Counter:
+class TokenCounter:
     """Counts the tokens of a model's prompts and replies; `how` says in words how.
 
     `exact` is whether a tokenizer counts. An estimate may be corrected by a `factor`.
@@ -89,7 +89,7 @@ class Counter:
         """Tokens of `text`; at least 1 unless it is empty."""
         if self._encoded is not None:
             return self._encoded(text)
-        return max(1, round(estimate(text) * self.factor)) if text else 0
+        return max(1, round(estimate_tokens(text) * self.factor)) if text else 0
 
     def prompt(self, request: Request) -> int:
         """Tokens that a request is billed for: messages, what marks them, and the schema."""
@@ -99,7 +99,7 @@ class Counter:
         marks = MESSAGE_TOKENS * len(texts) + REPLY_TOKENS
         if self._encoded is not None:
             return marks + sum(map(self._encoded, texts))
-        return round((marks + sum(map(estimate, texts))) * self.factor)
+        return round((marks + sum(map(estimate_tokens, texts))) * self.factor)
 
     def bound(self, request: Request) -> int:
         """Tokens that a prompt cannot exceed whatever the tokenizer: one a byte of UTF-8, and what marks messages."""
@@ -108,20 +108,20 @@ class Counter:
             size += len(json.dumps(request.schema, ensure_ascii=False).encode())
         return size + 2 * MESSAGE_TOKENS * (len(request.messages) + 1) + REPLY_TOKENS
 
-    def most(self, request: Request) -> int:
+    def upper_bound(self, request: Request) -> int:
         """As `bound`, or the tokenizer's count with a small margin if that is lower."""
         bound = self.bound(request)
         return min(bound, self.prompt(request) * 21 // 20 + 16) if self.exact else bound
 
 
-def calibrated(spec: Any, journal: Journal | Path, model: str) -> Counter:
+def calibrated_counter(spec: Any, journal: Journal | Path, model: str) -> TokenCounter:
     """The counter for `spec`, its estimate corrected by what the service counted for `model` so far.
 
-    The journal holds our uncorrected estimate beside the service's count. Fewer than `ENOUGH` replies correct
+    The journal holds our uncorrected estimate beside the service's count. Fewer than `MIN_REPLIES_TO_CALIBRATE` replies correct
     nothing, nor does a journal correct a tokenizer.
     """
     if getattr(spec, "token_counter", None) is not None:
-        return Counter(spec)
+        return TokenCounter(spec)
     held = Journal(journal) if isinstance(journal, Path) else journal
     try:
         rows = held.rows(
@@ -132,9 +132,9 @@ def calibrated(spec: Any, journal: Journal | Path, model: str) -> Counter:
         if held is not journal:
             held.close()
     replies, billed, counted = rows[0] if rows else (0, 0, 0)
-    if replies < ENOUGH or not counted or not billed:
-        return Counter(spec)
-    return Counter(spec, factor=billed / counted, replies=replies)
+    if replies < MIN_REPLIES_TO_CALIBRATE or not counted or not billed:
+        return TokenCounter(spec)
+    return TokenCounter(spec, factor=billed / counted, replies=replies)
 
 
 def _tokenizer(file: Path) -> Callable[[str], int]:

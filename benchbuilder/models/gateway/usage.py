@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchbuilder.models.base import Outcome, Receipt
+from benchbuilder.models.base import Receipt, ReplyOutcome
 from benchbuilder.models.gateway.journal import Journal
-from benchbuilder.models.gateway.process_owner import is_alive
+from benchbuilder.models.gateway.process_owner import is_owner_alive
 
-_OUTCOMES: tuple[Outcome, ...] = ("complete", "truncated", "empty", "refused", "filtered")
+_OUTCOMES: tuple[ReplyOutcome, ...] = ("complete", "truncated", "empty", "refused", "filtered")
 
 
 _REPLIES = f"""
@@ -20,34 +20,34 @@ FROM replies GROUP BY step, model, endpoint
 """
 _ATTEMPTS = """
 SELECT step, model, endpoint, count(*), sum(prompt + completion), sum(usd), sum(usd IS NULL), max(prices),
-       sum(fate = 'sent' AND owner LIKE 'batch:%')
-FROM attempts WHERE fate <> 'sent' OR owner NOT IN (SELECT value FROM json_each(?)) GROUP BY step, model, endpoint
+       sum(outcome = 'sent' AND owner LIKE 'batch:%')
+FROM attempts WHERE outcome <> 'sent' OR owner NOT IN (SELECT value FROM json_each(?)) GROUP BY step, model, endpoint
 """
 
 
-def receipts(journal: Journal) -> tuple[Receipt, ...]:
+def read_receipts(journal: Journal) -> tuple[Receipt, ...]:
     """A receipt for each step and model, in the order of their names."""
     kept = {tuple(row[:3]): row[3:] for row in journal.rows(_REPLIES)}
     lost = {tuple(row[:3]): row[3:] for row in journal.rows(_ATTEMPTS, _in_flight(journal))}
     return tuple(_receipt(key, kept.get(key), lost.get(key)) for key in sorted(kept.keys() | lost.keys()))
 
 
-def spent(journal: Journal) -> tuple[float, int]:
+def total_spent(journal: Journal) -> tuple[float, int]:
     """US dollars and tokens that the journal accounts for; what has no price counts nothing in dollars."""
     usd, tokens = 0.0, 0
-    for receipt in receipts(journal):
+    for receipt in read_receipts(journal):
         usd += receipt.usd or 0.0
         tokens += receipt.prompt_tokens + receipt.completion_tokens + receipt.unanswered_tokens
     return usd, tokens
 
 
-def unpriced(journal: Journal) -> list[str]:
+def unpriced_models(journal: Journal) -> list[str]:
     """Models of which the journal holds something without a price."""
-    return sorted({receipt.model for receipt in receipts(journal) if receipt.usd is None})
+    return sorted({receipt.model for receipt in read_receipts(journal) if receipt.usd is None})
 
 
-def _receipt(key: tuple[str, str, str], kept: Any, lost: Any) -> Receipt:
-    calls, batched, prompt, completion, cached, uncounted, usd, unpriced, prices, *outcomes = kept or (0,) * 9
+def _receipt(key: tuple[str, str, str], replies: Any, lost: Any) -> Receipt:
+    calls, batched, prompt, completion, cached, uncounted, usd, unpriced, prices, *outcomes = replies or (0,) * 9
     unanswered, tokens, lost_usd, lost_unpriced, lost_prices, pending = lost or (0,) * 6
     return Receipt(
         step=key[0],
@@ -70,5 +70,5 @@ def _receipt(key: tuple[str, str, str], kept: Any, lost: Any) -> Receipt:
 
 def _in_flight(journal: Journal) -> str:
     """The gateways that run and may still bring what they sent home, as a JSON list."""
-    owners = [row[0] for row in journal.rows("SELECT DISTINCT owner FROM attempts WHERE fate = 'sent'")]
-    return json.dumps([owner for owner in owners if is_alive(owner)])
+    owners = [row[0] for row in journal.rows("SELECT DISTINCT owner FROM attempts WHERE outcome = 'sent'")]
+    return json.dumps([owner for owner in owners if is_owner_alive(owner)])

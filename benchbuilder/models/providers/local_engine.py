@@ -22,7 +22,7 @@ _OWN = frozenset({"temperature", "top_p", "top_k", "min_p"})
 
 
 @dataclass(frozen=True)
-class Source:
+class WeightsSource:
     """What to load and where to: a folder, or a name on the hub with its revision; maybe adapters of a folder."""
 
     name: str
@@ -35,21 +35,21 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class GeneratedTokens:
     """The tokens of one reply, without what ended or filled it up, and whether the model ended it itself."""
 
     ids: list[int]
     ended: bool
 
 
-class Engine:
+class LocalEngine:
     """A loaded model; `tokenizer` is its tokenizer, `context` the most tokens it takes, if it says so."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: WeightsSource) -> None:
         """Load; ServiceError if the model cannot be had, InstallationError if a library is missing."""
         self.source = source
         torch, transformers = _libraries()
-        with _quiet(transformers), _explained(source):
+        with _quiet(transformers), _explain_load_errors(source):
             self.device: Any = _device(torch, source.device)
             at = {"trust_remote_code": False, **({"revision": source.revision} if source.revision else {})}
             place = str(source.folder or source.name)
@@ -59,7 +59,7 @@ class Engine:
                 auto = transformers.AutoModelForSeq2SeqLM
             model: Any = auto.from_pretrained(place, dtype=source.dtype, use_safetensors=True, **at)
             if source.adapter is not None:
-                model = _adapted(model, source.adapter)
+                model = _merge_adapter(model, source.adapter)
             self.model: Any = model.to(self.device).eval()
         given: Any = self.model.generation_config
         self._ids = {name: value for name in KEPT if (value := getattr(given, name, None)) is not None}
@@ -88,7 +88,9 @@ class Engine:
         """The text of tokens, without special ones."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
-    def draw(self, prompts: Sequence[Sequence[int]], sampling: Mapping[str, Any], seed: int | None) -> list[Drawn]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], sampling: Mapping[str, Any], seed: int | None
+    ) -> list[GeneratedTokens]:
         """What follows each of `prompts`: the likeliest tokens, or with a `seed` sampled ones.
 
         ServiceError if it does not fit into memory.
@@ -106,7 +108,7 @@ class Engine:
         devices = [self.device] if self.device.type == "cuda" else []
         with (
             _quiet(transformers),
-            _fitting(torch, len(prompts)),
+            _explain_out_of_memory(torch, len(prompts)),
             torch.random.fork_rng(devices),
             torch.inference_mode(),
         ):
@@ -131,16 +133,16 @@ class Engine:
             settings |= {name: sampling[name] for name in _OWN if name in sampling}
         return settings
 
-    def _drawn(self, row: list[int], *, stops: bool) -> Drawn:
+    def _drawn(self, row: list[int], *, stops: bool) -> GeneratedTokens:
         end = next((at for at, token in enumerate(row) if token in self.ends), None)
         if end is not None:
-            return Drawn(row[:end], ended=True)
+            return GeneratedTokens(row[:end], ended=True)
         while stops and row and row[-1] == self._pad:  # a row that met a stop string is filled up
             row = row[:-1]
-        return Drawn(row, ended=False)
+        return GeneratedTokens(row, ended=False)
 
 
-def _adapted(model: Any, folder: Path) -> Any:
+def _merge_adapter(model: Any, folder: Path) -> Any:
     """The model with the adapters of a folder merged into its weights; safetensors or none."""
     import peft
 
@@ -198,7 +200,7 @@ def _quiet(transformers: Any) -> Generator[None]:
 
 
 @contextmanager
-def _explained(source: Source) -> Generator[None]:
+def _explain_load_errors(source: WeightsSource) -> Generator[None]:
     """Errors of loading, said in our words."""
     from safetensors import SafetensorError
 
@@ -206,7 +208,7 @@ def _explained(source: Source) -> Generator[None]:
     try:
         yield
     except ImportError as error:
-        raise InstallationError(what, why=_first(error), next="install the library that is named") from error
+        raise InstallationError(what, why=_first_error_line(error), next="install the library that is named") from error
     except OSError as error:
         wanted = "config.json, tokenizer and weights as safetensors; weights in other formats are never read"
         if source.folder is None:
@@ -214,26 +216,28 @@ def _explained(source: Source) -> Generator[None]:
                 f"check the name and the connection, or fetch it where there is one (hf download {source.name}) and "
                 f"set model.path to its folder, with {wanted}"
             )
-        raise ServiceError(what, where=str(source.folder or ""), why=_first(error), next=wanted) from error
+        raise ServiceError(what, where=str(source.folder or ""), why=_first_error_line(error), next=wanted) from error
     except (ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
         raise ServiceError(
             what,
             where=str(source.folder or ""),
-            why=f"{type(error).__name__}: {_first(error)}",
+            why=f"{type(error).__name__}: {_first_error_line(error)}",
             next="check model.architecture, model.dtype and model.device, and that it needs no code of its own",
         ) from error
 
 
 @contextmanager
-def _fitting(torch: Any, rows: int) -> Generator[None]:
+def _explain_out_of_memory(torch: Any, rows: int) -> Generator[None]:
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if type(error) is RuntimeError and "allocate memory" not in str(error):
             raise
         way = f"a lower model.batch_size (here: {rows} at a time)" if rows > 1 else "a smaller model or dtype"
-        raise ServiceError("there is not enough memory to generate", why=_first(error), next=f"set {way}") from error
+        raise ServiceError(
+            "there is not enough memory to generate", why=_first_error_line(error), next=f"set {way}"
+        ) from error
 
 
-def _first(error: BaseException) -> str:
+def _first_error_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]

@@ -17,7 +17,7 @@ class NoModel(Model):
 
     kind: ClassVar[str] = "none"
     spec_class: ClassVar[type[KindSpec]] = NoModelSpec
-    answers: ClassVar[bool] = False
+    can_answer: ClassVar[bool] = False
 
     def read(self, body: str) -> Reply:
         """ValueError: nothing was ever asked."""

@@ -14,14 +14,14 @@ from urllib.request import getproxies, proxy_bypass
 
 from pydantic import field_validator
 
-from benchbuilder.config.spec.base import KindSpec, Knob
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption
 from benchbuilder.config.spec.model import HostedSpec, Sampling
 from benchbuilder.core.errors import InstallationError, Problem, RecipeError, ServiceError
-from benchbuilder.models.base import Batches, HostedModel, Reply, Request, TransientError
+from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, TransientError
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
-from benchbuilder.models.providers.openai_errors import Failure, connection_error, hide
+from benchbuilder.models.providers.openai_errors import ErrorResponse, connection_error, hide_key
 from benchbuilder.models.providers.openai_tuning import OpenAITuning
-from benchbuilder.models.providers.openai_wire import NAMES, is_filtered, payload, read_completion
+from benchbuilder.models.providers.openai_wire import NAMES, is_content_filtered, read_completion, request_payload
 
 if TYPE_CHECKING:
     import aiohttp
@@ -52,8 +52,8 @@ class OpenAISpec(HostedSpec):
     """Settings of the protocol that this model does not take, for instance ``[temperature]``; see `unsupported`."""
     extra_body: dict[str, Any] = {}
     """Further fields of each request, as the service documents them."""
-    organization: Annotated[str | None, Knob()] = None
-    project: Annotated[str | None, Knob()] = None
+    organization: Annotated[str | None, RuntimeOption()] = None
+    project: Annotated[str | None, RuntimeOption()] = None
 
     @field_validator("name")
     @classmethod
@@ -93,7 +93,7 @@ def _secrets(value: Any) -> Iterator[str]:
             yield from _secrets(inner)
 
 
-class OpenAI(HostedModel):
+class OpenAIModel(HostedModel):
     """A service that speaks the protocol of OpenAI: theirs, vLLM, Ollama, a llama.cpp server and others.
 
     The address is `base_url`, else the environment variable OPENAI_BASE_URL, else OpenAI's own; the key is read from
@@ -121,7 +121,7 @@ class OpenAI(HostedModel):
     def endpoint(self) -> str:
         """The address, normalised; RecipeError if it is none, or holds what belongs elsewhere."""
         if not self._at:
-            self._at = endpoint_of(self.spec.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL)
+            self._at = normalise_endpoint(self.spec.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL)
         return self._at
 
     def identity(self) -> Mapping[str, Any]:
@@ -133,13 +133,13 @@ class OpenAI(HostedModel):
             found["max_tokens_field"] = self.spec.max_tokens_field
         return found
 
-    def known(self) -> frozenset[str]:
+    def known_settings(self) -> frozenset[str]:
         """The settings of the protocol, those that the server understands besides, without those that it lacks."""
         return self._known
 
     def body(self, request: Request) -> dict[str, Any]:
         """The JSON that asks for a reply, live or in a batch."""
-        fields = payload(request, self.sent(request.sampling), self._names, self.spec.structured)
+        fields = request_payload(request, self.sent_settings(request.sampling), self._names, self.spec.structured)
         return {**self.spec.extra_body, "model": self.spec.name, **fields}
 
     def read(self, body: str) -> Reply:
@@ -169,9 +169,9 @@ class OpenAI(HostedModel):
                     return text
                 status, headers = response.status, dict(response.headers)
         except (OSError, _client_error()) as error:  # a TimeoutError is an OSError
-            broken = self._broken(error)
+            broken = self._connection_error(error)
             raise broken from broken.__cause__
-        return self._judged(status, headers, text)
+        return self._check_response(status, headers, text)
 
     def client(self) -> AsyncOpenAI:
         """OpenAI's own client, for files and batches; it repeats nothing by itself and follows no redirect."""
@@ -186,16 +186,16 @@ class OpenAI(HostedModel):
             )  # fmt: skip
         return self._client
 
-    def batches(self) -> Batches:
+    def batches(self) -> BatchService:
         """Files and batches, through OpenAI's own client."""
-        return OpenAIBatches(self.client, self.body, self._judged, self._hidden, self.endpoint)
+        return OpenAIBatches(self.client, self.body, self._check_response, self._hidden, self.endpoint)
 
     def tuning(self) -> OpenAITuning:
         """Files and fine-tuning jobs, through OpenAI's own client."""
-        return OpenAITuning(self.client, self._judged, self._hidden, self.endpoint)
+        return OpenAITuning(self.client, self._check_response, self._hidden, self.endpoint)
 
     def _hidden(self, text: str) -> str:
-        return hide(text, self._key or "")
+        return hide_key(text, self._key or "")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -255,19 +255,19 @@ class OpenAI(HostedModel):
 
     # --- failures
 
-    def _judged(self, status: int, headers: dict[str, str], text: str) -> str:
+    def _check_response(self, status: int, headers: dict[str, str], text: str) -> str:
         """The body, if it says that a content filter stepped in; else the exception for an error status."""
-        shown = hide(text, self._key or "")
+        shown = hide_key(text, self._key or "")
         wire = {there: here for here, there in self._names.items()} | {name: name for name in self.spec.understands}
-        hidden = {name: hide(value, self._key or "") for name, value in headers.items()}
-        failure = Failure(
+        hidden = {name: hide_key(value, self._key or "") for name, value in headers.items()}
+        failure = ErrorResponse(
             status, hidden, shown, self._at, self.key_env, self.spec.name, wire, with_key=bool(self._key)
         )  # fmt: skip
-        if status in (400, 403, 422) and is_filtered({"error": failure.error}):
+        if status in (400, 403, 422) and is_content_filtered({"error": failure.error}):
             return json.dumps({"error": failure.error}, ensure_ascii=False)
         raise failure.exception()
 
-    def _broken(self, error: BaseException) -> TransientError | ServiceError:
+    def _connection_error(self, error: BaseException) -> TransientError | ServiceError:
         """The exception for a request that got no answer."""
         import aiohttp
 
@@ -276,7 +276,7 @@ class OpenAI(HostedModel):
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
             return ServiceError(
                 f"the certificate or encryption of {host} is not good", where=at,
-                why=hide(str(error), self._key or ""), next="check model.base_url, the clock and SSL_CERT_FILE",
+                why=hide_key(str(error), self._key or ""), next="check model.base_url, the clock and SSL_CERT_FILE",
             )  # fmt: skip
         timeout = isinstance(error, TimeoutError)
         before = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
@@ -293,7 +293,7 @@ class OpenAI(HostedModel):
         return made
 
 
-def endpoint_of(address: str) -> str:
+def normalise_endpoint(address: str) -> str:
     """An address in the one form in which it stands in keys and messages; RecipeError if it cannot be used.
 
     The message does not repeat the address: it may hold a password.

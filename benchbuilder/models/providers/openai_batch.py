@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import (
-    Batches,
+    BatchService,
     BatchState,
     RefusedRequestError,
     Request,
     TransientError,
 )
-from benchbuilder.models.providers.openai_client import OpenAICalls
-from benchbuilder.models.providers.openai_wire import excerpt
+from benchbuilder.models.providers.openai_client import OpenAIClient
+from benchbuilder.models.providers.openai_wire import body_excerpt
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -33,14 +33,14 @@ _SHOWN = 5
 """Messages about a batch that are passed on."""
 
 
-class OpenAIBatches(OpenAICalls, Batches):
-    """Batches of chat completions; `body` makes the JSON that asks for a reply, for the rest see `OpenAICalls`."""
+class OpenAIBatches(OpenAIClient, BatchService):
+    """Batches of chat completions; `body` makes the JSON that asks for a reply, for the rest see `OpenAIClient`."""
 
-    about: ClassVar[str] = "batches"
-    lacking: ClassVar[str] = "the service takes no requests by the batch"
-    refused: ClassVar[str] = "the service does not take the batch"
-    way_out: ClassVar[str] = "model.batch=null asks live"
-    smaller: ClassVar[str] = "smaller batches may do (model.batch.max_requests)"
+    subject: ClassVar[str] = "batches"
+    missing_text: ClassVar[str] = "the service takes no requests by the batch"
+    refused_text: ClassVar[str] = "the service does not take the batch"
+    advice: ClassVar[str] = "model.batch=null asks live"
+    smaller_advice: ClassVar[str] = "smaller batches may do (model.batch.max_requests)"
 
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 200_000_000
@@ -49,11 +49,11 @@ class OpenAIBatches(OpenAICalls, Batches):
         self,
         client: Callable[[], AsyncOpenAI],
         body: Callable[[Request], dict[str, Any]],
-        judged: Callable[[int, dict[str, str], str], str],
+        check_response: Callable[[int, dict[str, str], str], str],
         hide: Callable[[str], str],
         endpoint: str,
     ) -> None:
-        super().__init__(client, judged, hide, endpoint)
+        super().__init__(client, check_response, hide, endpoint)
         self._body = body
 
     def size(self, request: Request) -> int:
@@ -69,28 +69,28 @@ class OpenAIBatches(OpenAICalls, Batches):
             lines.seek(0)
             name = f"{mark}.jsonl"
             upload = client.files.create(file=(name, lines, "application/jsonl"), purpose="batch")  # pyright: ignore[reportArgumentType]
-            file = self._whole(await self._told("handing in a file", upload), "id")
+            file = self._require_fields(await self._call("handing in a file", upload), "id")
         made = client.batches.create(
             completion_window="24h", endpoint=_PATH, input_file_id=file.id, metadata={MARK: mark}
         )
-        return self._whole(await self._told("handing in a batch", made), "id").id
+        return self._require_fields(await self._call("handing in a batch", made), "id").id
 
     async def find(self, mark: str, since: float) -> str | None:
         """Look through the batches of the account, the newest first; clocks may differ by a day."""
 
-        page = self._whole(await self._told("listing batches", self._client().batches.list(limit=100)), "data")
+        page = self._require_fields(await self._call("listing batches", self._client().batches.list(limit=100)), "data")
         while True:
             for batch in page.data:
-                self._whole(batch, "id", "created_at")
+                self._require_fields(batch, "id", "created_at")
                 if (batch.metadata or {}).get(MARK) == mark:
                     return batch.id
                 if batch.created_at < since - _DAY_S:
                     return None
             if not page.has_next_page():
                 return None
-            page = self._whole(await self._told("listing batches", page.get_next_page()), "data")
+            page = self._require_fields(await self._call("listing batches", page.get_next_page()), "data")
 
-    async def look(self, ident: str) -> BatchState:
+    async def poll(self, ident: str) -> BatchState:
         """Whether it runs, has ended (completed, expired or cancelled) or was not taken."""
         batch = await self._batch(ident)
         counts = batch.request_counts
@@ -111,7 +111,7 @@ class OpenAIBatches(OpenAICalls, Batches):
 
     async def _batch(self, ident: str) -> Batch:
         call = self._client().batches.retrieve(ident)
-        return self._whole(await self._told("looking at a batch", call, gone=ident), "id", "status")
+        return self._require_fields(await self._call("looking at a batch", call, gone=ident), "id", "status")
 
     # --- lines
 
@@ -122,11 +122,11 @@ class OpenAIBatches(OpenAICalls, Batches):
     async def _lines(self, file: str) -> AsyncIterator[bytes]:
         """The lines of a file as they come; only a line feed ends one, whatever characters a text holds."""
         stream = self._client().files.with_streaming_response.content(file)
-        response = await self._told("reading results", stream.__aenter__(), gone=file)
+        response = await self._call("reading results", stream.__aenter__(), gone=file)
         try:
             parts = response.iter_bytes().__aiter__()
             rest: list[bytes] = []
-            while (part := await self._told("reading results", anext(parts, None), gone=file)) is not None:
+            while (part := await self._call("reading results", anext(parts, None), gone=file)) is not None:
                 first, *more = part.split(b"\n")
                 rest.append(first)
                 for line in more:
@@ -155,7 +155,7 @@ class OpenAIBatches(OpenAICalls, Batches):
                 return key, failure
         code = str(error.get("code")) if isinstance(error, dict) else "no result"  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         said = str(error.get("message")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        return key, TransientError(self._hide(f"{self._at} gave no result ({code}: {excerpt(said, 240)})"))
+        return key, TransientError(self._hide(f"{self._at} gave no result ({code}: {body_excerpt(said, 240)})"))
 
     def _messages(self, batch: Batch) -> str:
         """What the service says of a batch that it did not take."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import BatchGoneError, RefusedRequestError, TransientError
 from benchbuilder.models.providers.openai_errors import connection_error
-from benchbuilder.models.providers.openai_wire import excerpt
+from benchbuilder.models.providers.openai_wire import body_excerpt
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -16,74 +16,74 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class OpenAICalls:
+class OpenAIClient:
     """What calls about files, batches and jobs share.
 
-    `client` opens OpenAI's client, `judged` takes status, headers and body of an answer to one request that is no
+    `client` opens OpenAI's client, `check_response` takes status, headers and body of an answer to one request that is no
     reply: it raises as `send` does, or returns the body of a reply after all; `hide` takes the key out of a text.
     """
 
-    about: ClassVar[str]
+    subject: ClassVar[str]
     """What the calls are about, in the plural."""
-    lacking: ClassVar[str]
-    """What is said of a service that does not have them, and `way_out` what can be done then."""
-    refused: ClassVar[str]
-    """What is said of one that the service does not take, and `smaller` what may help."""
-    way_out: ClassVar[str]
-    smaller: ClassVar[str] = ""
+    missing_text: ClassVar[str]
+    """What is said of a service that does not have them, and `advice` what can be done then."""
+    refused_text: ClassVar[str]
+    """What is said of one that the service does not take, and `smaller_advice` what may help."""
+    advice: ClassVar[str]
+    smaller_advice: ClassVar[str] = ""
 
     def __init__(
         self,
         client: Callable[[], AsyncOpenAI],
-        judged: Callable[[int, dict[str, str], str], str],
+        check_response: Callable[[int, dict[str, str], str], str],
         hide: Callable[[str], str],
         endpoint: str,
     ) -> None:
-        self._client, self._judged, self._hide, self._at = client, judged, hide, endpoint
+        self._client, self._judged, self._hide, self._at = client, check_response, hide, endpoint
 
-    async def _told(self, doing: str, call: Awaitable[T], gone: str = "") -> T:
+    async def _call(self, action: str, call: Awaitable[T], gone: str = "") -> T:
         """The result of a call; else what went wrong in our words, without what the library's error holds of the key.
 
         With `gone`, a 404 is a BatchGoneError about that.
         """
         import openai
 
-        from benchbuilder.models.providers.openai_errors import http
+        from benchbuilder.models.providers.openai_errors import http_library
 
         try:
             return await call
         except openai.APIStatusError as error:
             status, headers, text = error.status_code, dict(error.response.headers), error.response.text
-            made = self._failure(doing, status, headers, text, gone)
-        except (openai.APIConnectionError, http().TransportError) as error:
+            made = self._failure(action, status, headers, text, gone)
+        except (openai.APIConnectionError, http_library().TransportError) as error:
             broken = isinstance(error, openai.APIConnectionError)
             cause = error.__cause__ if broken else error
-            timeout = isinstance(error, openai.APITimeoutError | http().TimeoutException)
-            before = isinstance(cause, http().ConnectError | http().ConnectTimeout)
+            timeout = isinstance(error, openai.APITimeoutError | http_library().TimeoutException)
+            before = isinstance(cause, http_library().ConnectError | http_library().ConnectTimeout)
             how = "no answer in time" if timeout else "no connection" if before else "the connection broke"
-            message = f"{how} while {doing} at {self._at}"
+            message = f"{how} while {action} at {self._at}"
             made = TransientError(message, billed=not before)
             made.__cause__ = connection_error(None, message, self._at, timeout=timeout)
         except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # what the library does not check
             made = self._no_answer(str(error))
         raise made from made.__cause__
 
-    def _whole(self, thing: T, *fields: str) -> T:
+    def _require_fields(self, thing: T, *fields: str) -> T:
         """What the library made of an answer, which it does not check; TransientError if that lacks a field."""
         if any(getattr(thing, field, None) is None for field in fields):
             raise self._no_answer(str(thing))
         return thing
 
-    def _no_answer(self, said: str) -> TransientError:
-        shown = self._hide(excerpt(said, 240))
-        return TransientError(f"{self._at} gave no answer of the protocol about {self.about}: {shown}", billed=True)
+    def _no_answer(self, text: str) -> TransientError:
+        shown = self._hide(body_excerpt(text, 240))
+        return TransientError(f"{self._at} gave no answer of the protocol about {self.subject}: {shown}", billed=True)
 
-    def _failure(self, doing: str, status: int, headers: dict[str, str], text: str, gone: str) -> Exception:
+    def _failure(self, action: str, status: int, headers: dict[str, str], text: str, gone: str) -> Exception:
         if status == 404 and gone:
             return BatchGoneError(f"{self._at} knows no {gone}")
-        said = f"{status}: {self._hide(excerpt(text, 240))}"
+        said = f"{status}: {self._hide(body_excerpt(text, 240))}"
         if status in (404, 405, 501):
-            return ServiceError(self.lacking, where=self._at, why=f"{said}, while {doing}", next=self.way_out)
+            return ServiceError(self.missing_text, where=self._at, why=f"{said}, while {action}", next=self.advice)
         try:
             self._judged(status, headers, text)
         except RefusedRequestError:
@@ -91,6 +91,6 @@ class OpenAICalls:
         except (TransientError, ServiceError) as error:
             return error
         return ServiceError(
-            self.refused, where=self._at, why=f"{said}, while {doing}",
-            next="; ".join(filter(None, (self.smaller, self.way_out))),
+            self.refused_text, where=self._at, why=f"{said}, while {action}",
+            next="; ".join(filter(None, (self.smaller_advice, self.advice))),
         )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import RefusedRequestError, TransientError
-from benchbuilder.models.providers.openai_wire import excerpt
+from benchbuilder.models.providers.openai_wire import body_excerpt
 
 LONGEST_WAIT_S = 24 * 3600.0
 """What a service asks to wait is believed up to a day."""
@@ -34,7 +34,7 @@ _PARAMETER = re.compile(
 
 
 @dataclass(frozen=True)
-class Failure:
+class ErrorResponse:
     """An answer with an error status: what is known of it, the key taken out."""
 
     status: int
@@ -62,15 +62,15 @@ class Failure:
         return error if isinstance(error, dict) else {"message": str(error)}
 
     @property
-    def said(self) -> str:
+    def service_message(self) -> str:
         """What the service said, on one short line."""
         error = self.error
         message = error.get("message") or error.get("detail")
         if not self.body.strip() and not message:
             return "nothing"
-        return excerpt(str(message) if message else self.body, 240)
+        return body_excerpt(str(message) if message else self.body, 240)
 
-    def is_one(self, *codes: str) -> bool:
+    def has_code(self, *codes: str) -> bool:
         """Whether the error's code or type is one of these."""
         return any(str(self.error.get(name)) in codes for name in ("code", "type"))
 
@@ -81,7 +81,7 @@ class Failure:
         return made
 
 
-def hide(text: str, key: str) -> str:
+def hide_key(text: str, key: str) -> str:
     """A text of the service without the key that it was given, or what it shows of it (``sk-ab***yz``)."""
     shown = text.replace(key, "[key]") if key else text
     return re.sub(r"[\w.-]*\*{3,}[\w.-]*", "[key]", shown)
@@ -103,16 +103,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return min(max(until - time.time(), 0.0), LONGEST_WAIT_S)
 
 
-def _by_status(failure: Failure) -> TransientError | RefusedRequestError | ServiceError:
+def _by_status(failure: ErrorResponse) -> TransientError | RefusedRequestError | ServiceError:
     status = failure.status
-    if status == 402 or (status in (403, 429) and failure.is_one(*_PAID)):
-        return _service(failure, "the account has no credit left, or reached its limit",
+    if status == 402 or (status in (403, 429) and failure.has_code(*_PAID)):
+        return _service_error(failure, "the account has no credit left, or reached its limit",
                         "add credit or raise the limit there, then give the same command again")  # fmt: skip
     if status in (408, 409, 425, 429) or status >= 500:
         return _transient(failure)
     if 300 <= status < 400:
         to = failure.headers.get("location", "another address").partition("?")[0]
-        return _service(failure, f"the address redirects to {to}", "set model.base_url to where the service is")
+        return _service_error(failure, f"the address redirects to {to}", "set model.base_url to where the service is")
     if status in (401, 403) and not failure.with_key:
         return ServiceError(
             f"the service wants a key, and {failure.key_env} is not set", where=failure.endpoint,
@@ -120,59 +120,61 @@ def _by_status(failure: Failure) -> TransientError | RefusedRequestError | Servi
             next=f"export {failure.key_env}=..., or name another variable in model.api_key_env",
         )  # fmt: skip
     if status == 401:
-        return _service(failure, f"the service does not accept the key read from {failure.key_env}",
+        return _service_error(failure, f"the service does not accept the key read from {failure.key_env}",
                         f"set {failure.key_env} to a key of this service, or name another variable in "
                         "model.api_key_env")  # fmt: skip
     if status == 403:
-        return _service(failure, f"the key read from {failure.key_env} may not use {failure.model!r}",
+        return _service_error(failure, f"the key read from {failure.key_env} may not use {failure.model!r}",
                         "ask the provider which models, projects and countries the key is for")  # fmt: skip
     if status in (404, 405):
         return _not_found(failure)
-    return _refused(failure)
+    return _refused_request(failure)
 
 
-def _service(failure: Failure, what: str, next: str) -> ServiceError:
-    return ServiceError(what, where=failure.endpoint, why=f"{failure.status}: {failure.said}", next=next)
+def _service_error(failure: ErrorResponse, message: str, next: str) -> ServiceError:
+    return ServiceError(message, where=failure.endpoint, why=f"{failure.status}: {failure.service_message}", next=next)
 
 
-def _transient(failure: Failure) -> TransientError:
+def _transient(failure: ErrorResponse) -> TransientError:
     wait = retry_after(failure.headers)
     what = {408: "took too long", 409: "was in conflict with another request", 429: "asks for fewer requests"}
-    message = f"{failure.endpoint} {what.get(failure.status, 'has a fault')} ({failure.status}: {failure.said})"
+    message = (
+        f"{failure.endpoint} {what.get(failure.status, 'has a fault')} ({failure.status}: {failure.service_message})"
+    )
     throttled = failure.status in (429, 529) or (failure.status == 503 and wait is not None)
     return TransientError(message, retry_after_s=wait, throttled=throttled, billed=failure.status in (408, *_LOST))
 
 
-def _not_found(failure: Failure) -> ServiceError:
+def _not_found(failure: ErrorResponse) -> ServiceError:
     hints = ["see in the provider's list which models the key may use (benchbuild takes the name in model.name)"]
     if not re.search(r"/v\d+[a-z]*$", failure.endpoint):
         hints.insert(0, f"most services have it under /v1: does model.base_url have to be {failure.endpoint}/v1?")
-    if failure.is_one("model_not_found") or "model" in failure.said:
-        return _service(failure, f"the service has no model {failure.model!r}", "; ".join(hints[::-1]))
-    return _service(failure, f"there are no chat completions at this address, or no model {failure.model!r}",
+    if failure.has_code("model_not_found") or "model" in failure.service_message:
+        return _service_error(failure, f"the service has no model {failure.model!r}", "; ".join(hints[::-1]))
+    return _service_error(failure, f"there are no chat completions at this address, or no model {failure.model!r}",
                     "; ".join(hints))  # fmt: skip
 
 
-def _refused(failure: Failure) -> RefusedRequestError | ServiceError:
+def _refused_request(failure: ErrorResponse) -> RefusedRequestError | ServiceError:
     """Something in the request is not taken: a setting, which all requests have, or this one's text."""
-    said, error = failure.said, failure.error
+    said, error = failure.service_message, failure.error
     parameter = str(error.get("param") or "")
     told = f"{failure.endpoint} refuses the request ({failure.status}: {said})"
-    if failure.is_one("context_length_exceeded") or _CONTEXT.search(said):
+    if failure.has_code("context_length_exceeded") or _CONTEXT.search(said):
         return RefusedRequestError(f"{told}: prompt and max_new_tokens are too long for {failure.model!r}")
     if parameter.startswith("response_format") or (not parameter and _FORMAT.search(said)):
-        return _service(failure, "the service does not take this response format",
+        return _service_error(failure, "the service does not take this response format",
                         "ask for JSON in words with model.structured=prompt")  # fmt: skip
     found = _PARAMETER.search(said)
     codes = ("unsupported_parameter", "unsupported_value", "unknown_parameter", "unrecognized_parameter")
-    if found or failure.is_one(*codes):
+    if found or failure.has_code(*codes):
         return _unsupported(failure, parameter or (found[1] if found else ""))
     if failure.status == 413:
         return RefusedRequestError(f"{told}: the prompt is too long")
     return RefusedRequestError(f"{told}: shorten or correct what `benchbuild prompt show` shows of this row")
 
 
-def _unsupported(failure: Failure, parameter: str) -> ServiceError:
+def _unsupported(failure: ErrorResponse, parameter: str) -> ServiceError:
     name = failure.names.get(parameter)
     if parameter in ("max_tokens", "max_completion_tokens"):
         other = "max_tokens" if parameter == "max_completion_tokens" else "max_completion_tokens"
@@ -184,10 +186,10 @@ def _unsupported(failure: Failure, parameter: str) -> ServiceError:
         )
     else:
         next = "see model.extra_body, and what the provider says of this model"
-    return _service(failure, f"{failure.model!r} does not take {parameter or 'a setting of the request'}", next)
+    return _service_error(failure, f"{failure.model!r} does not take {parameter or 'a setting of the request'}", next)
 
 
-def _library_error(failure: Failure) -> Exception:
+def _library_error(failure: ErrorResponse) -> Exception:
     """The error that OpenAI's own library raises for such an answer."""
     import openai
 
@@ -198,10 +200,10 @@ def _library_error(failure: Failure) -> Exception:
     }  # fmt: skip
     default: Any = openai.InternalServerError if failure.status >= 500 else openai.APIStatusError
     cls = classes.get(failure.status, default)
-    response: Any = http().Response(
+    response: Any = http_library().Response(
         failure.status, text=failure.body, request=_request(failure.endpoint), headers=_plain(failure.headers)
     )
-    return cls(f"{failure.status}: {failure.said}", response=response, body=failure.error or failure.body)
+    return cls(f"{failure.status}: {failure.service_message}", response=response, body=failure.error or failure.body)
 
 
 def connection_error(error: BaseException | None, message: str, endpoint: str, *, timeout: bool = False) -> Exception:
@@ -216,7 +218,7 @@ def connection_error(error: BaseException | None, message: str, endpoint: str, *
     return made
 
 
-def http() -> Any:
+def http_library() -> Any:
     """The HTTP library of the installed `openai`: httpx, or its successor under another name."""
     import openai
 
@@ -226,7 +228,7 @@ def http() -> Any:
 
 def _request(endpoint: str) -> Any:
     """The request for the record, without its headers: they hold the key."""
-    return http().Request("POST", f"{endpoint}/chat/completions")
+    return http_library().Request("POST", f"{endpoint}/chat/completions")
 
 
 def _plain(headers: Mapping[str, str]) -> dict[str, str]:

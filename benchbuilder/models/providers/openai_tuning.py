@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from benchbuilder.models.providers.openai_client import OpenAICalls
-from benchbuilder.models.providers.openai_wire import excerpt
+from benchbuilder.models.providers.openai_client import OpenAIClient
+from benchbuilder.models.providers.openai_wire import body_excerpt
 
 if TYPE_CHECKING:
     from openai.types.fine_tuning import FineTuningJob
@@ -40,26 +40,26 @@ class JobOrder:
 
 @dataclass(frozen=True)
 class JobState:
-    """How a job is getting on: `told` in the service's words, `model` what it made, once it has succeeded."""
+    """How a job is getting on: `message` in the service's words, `model` what it made, once it has succeeded."""
 
     ident: str
     phase: Literal["running", "succeeded", "failed", "cancelled"]
-    told: str
+    message: str
     model: str = ""
     trained_tokens: int | None = None
 
 
-class OpenAITuning(OpenAICalls):
+class OpenAITuning(OpenAIClient):
     """Files and fine-tuning jobs.
 
     Every method raises TransientError where another try may succeed, ServiceError where none can, and those that look
     at one job BatchGoneError if there is none.
     """
 
-    about: ClassVar[str] = "fine-tuning jobs"
-    lacking: ClassVar[str] = "the service has no fine-tuning jobs"
-    refused: ClassVar[str] = "the service does not take the fine-tuning job"
-    way_out: ClassVar[str] = (
+    subject: ClassVar[str] = "fine-tuning jobs"
+    missing_text: ClassVar[str] = "the service has no fine-tuning jobs"
+    refused_text: ClassVar[str] = "the service does not take the fine-tuning job"
+    advice: ClassVar[str] = (
         "the exported files train a model at any service, or on a machine of your own (judge kinds decoder, encoder)"
     )
 
@@ -67,7 +67,7 @@ class OpenAITuning(OpenAICalls):
         """Hand in a training file; its id."""
         with path.open("rb") as stream:
             call = self._client().files.create(file=(name, stream, "application/jsonl"), purpose="fine-tune")
-            return self._whole(await self._told("handing in a training file", call), "id").id
+            return self._require_fields(await self._call("handing in a training file", call), "id").id
 
     async def create(self, order: JobOrder, training: str, validation: str | None) -> str:
         """Make a job of files that were handed in; its id."""
@@ -82,7 +82,7 @@ class OpenAITuning(OpenAICalls):
         if validation is not None:
             more["validation_file"] = validation
         call = self._client().fine_tuning.jobs.create(model=order.model, training_file=training, **more)
-        return self._whole(await self._told("making a fine-tuning job", call), "id").id
+        return self._require_fields(await self._call("making a fine-tuning job", call), "id").id
 
     async def find(self, order: JobOrder, since: float) -> str | None:
         """The id of the job of this order that was made `since` then (seconds since 1970), if there is one.
@@ -90,46 +90,50 @@ class OpenAITuning(OpenAICalls):
         The newest come first; clocks may differ by a day.
         """
         doing = "listing fine-tuning jobs"
-        page = self._whole(await self._told(doing, self._client().fine_tuning.jobs.list(limit=100)), "data")
+        page = self._require_fields(await self._call(doing, self._client().fine_tuning.jobs.list(limit=100)), "data")
         while True:
             for job in page.data:
-                self._whole(job, "id", "created_at")
-                if _is_of(job, order):
+                self._require_fields(job, "id", "created_at")
+                if _is_job_of(job, order):
                     return job.id
                 if job.created_at < since - _DAY_S:
                     return None
             if not page.has_next_page():
                 return None
-            page = self._whole(await self._told(doing, page.get_next_page()), "data")
+            page = self._require_fields(await self._call(doing, page.get_next_page()), "data")
 
-    async def look(self, ident: str) -> JobState:
+    async def poll(self, ident: str) -> JobState:
         """How a job is getting on."""
         call = self._client().fine_tuning.jobs.retrieve(ident)
-        return self._state(self._whole(await self._told("looking at a fine-tuning job", call, gone=ident), "status"))
+        return self._state(
+            self._require_fields(await self._call("looking at a fine-tuning job", call, gone=ident), "status")
+        )
 
     async def cancel(self, ident: str) -> JobState:
         """End a job; what it cost so far may be billed."""
         call = self._client().fine_tuning.jobs.cancel(ident)
-        return self._state(self._whole(await self._told("ending a fine-tuning job", call, gone=ident), "status"))
+        return self._state(
+            self._require_fields(await self._call("ending a fine-tuning job", call, gone=ident), "status")
+        )
 
     async def last_event(self, ident: str) -> str:
         """What the service said last of a job, or ""."""
         call = self._client().fine_tuning.jobs.list_events(ident, limit=1)
-        page = self._whole(await self._told("asking after a fine-tuning job", call, gone=ident), "data")
+        page = self._require_fields(await self._call("asking after a fine-tuning job", call, gone=ident), "data")
         return self._hide(str(page.data[0].message)) if page.data else ""
 
     def _state(self, job: FineTuningJob) -> JobState:
         told = str(job.status).replace("_", " ")
         if job.error is not None and job.error.message:
-            told = f"{told}: {self._hide(excerpt(job.error.message, 400))}"
+            told = f"{told}: {self._hide(body_excerpt(job.error.message, 400))}"
         if job.status == "succeeded":
-            model = self._whole(job, "fine_tuned_model").fine_tuned_model or ""
+            model = self._require_fields(job, "fine_tuned_model").fine_tuned_model or ""
             return JobState(job.id, "succeeded", told, model, job.trained_tokens)
         if job.status in ("failed", "cancelled"):
             return JobState(job.id, job.status, told)
         return JobState(job.id, "running", told)
 
 
-def _is_of(job: FineTuningJob, order: JobOrder) -> bool:
+def _is_job_of(job: FineTuningJob, order: JobOrder) -> bool:
     metadata = job.metadata or {}
     return metadata.get(MARK) == order.mark or getattr(job, "user_provided_suffix", None) == order.suffix

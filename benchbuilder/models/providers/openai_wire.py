@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from benchbuilder.models.base import ASK_FOR_JSON, Outcome, Reply, Request, Usage
+from benchbuilder.models.base import ASK_FOR_JSON, Reply, ReplyOutcome, Request, Usage
 
 NAMES: Mapping[str, str] = {
     "temperature": "temperature",
@@ -24,7 +24,9 @@ _DROPPED = ("title", "default")
 """Keywords of a JSON Schema that strict services do not take."""
 
 
-def payload(request: Request, sent: Mapping[str, Any], names: Mapping[str, str], structured: str) -> dict[str, Any]:
+def request_payload(
+    request: Request, sent: Mapping[str, Any], names: Mapping[str, str], structured: str
+) -> dict[str, Any]:
     """The fields of the body that depend on the request; `sent` are the settings that the backend knows."""
     messages = [{"role": message.role, "content": message.content} for message in request.messages]
     body: dict[str, Any] = {"messages": messages}
@@ -38,7 +40,7 @@ def payload(request: Request, sent: Mapping[str, Any], names: Mapping[str, str],
 
 
 def _ask_for_json(body: dict[str, Any], schema: Mapping[str, Any], structured: str) -> None:
-    wanted = strict(schema)
+    wanted = strict_schema(schema)
     if structured == "json_schema":
         form = {"name": "reply", "strict": True, "schema": wanted}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -53,18 +55,18 @@ def _ask_for_json(body: dict[str, Any], schema: Mapping[str, Any], structured: s
         messages.insert(0, {"role": "system", "content": asked})
 
 
-def strict(schema: Any) -> Any:
+def strict_schema(schema: Any) -> Any:
     """A JSON Schema as strict services want it: every object closed, all of its properties required."""
     if isinstance(schema, list):
-        return [strict(part) for part in schema]
+        return [strict_schema(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
     kept: dict[str, Any] = {}
     for key, value in schema.items():
         if key in ("properties", "$defs"):
-            kept[key] = {name: strict(part) for name, part in value.items()}
+            kept[key] = {name: strict_schema(part) for name, part in value.items()}
         elif key not in _DROPPED:
-            kept[key] = strict(value)
+            kept[key] = strict_schema(value)
     if "properties" in kept:
         kept.update(additionalProperties=False, required=list(kept["properties"]))
     return kept
@@ -80,18 +82,18 @@ def read_completion(body: str) -> Reply:
     try:
         data = json.loads(body)
     except ValueError:
-        raise ValueError(f"the answer is no JSON: {excerpt(body)}") from None
-    if is_filtered(data):
+        raise ValueError(f"the answer is no JSON: {body_excerpt(body)}") from None
+    if is_content_filtered(data):
         return Reply("", "filtered", _usage(data))
     try:
         choice: Any = data["choices"][0]
         message: Any = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
-        raise ValueError(f"the answer is no chat completion: {excerpt(body)}") from None
+        raise ValueError(f"the answer is no chat completion: {body_excerpt(body)}") from None
     text = _without_thoughts(_text(content, body))
     finish = choice.get("finish_reason")
-    outcome: Outcome = "complete" if text.strip() else "empty"
+    outcome: ReplyOutcome = "complete" if text.strip() else "empty"
     if isinstance(refusal, str) and refusal:
         text, outcome = refusal, "refused"
     elif finish == "content_filter":
@@ -101,7 +103,7 @@ def read_completion(body: str) -> Reply:
     return Reply(text, outcome, _usage(data))
 
 
-def is_filtered(data: Any) -> bool:
+def is_content_filtered(data: Any) -> bool:
     """Whether a body is an error about a content filter."""
     error: Any = data.get("error") if isinstance(data, dict) else None
     if not isinstance(error, dict):
@@ -114,7 +116,7 @@ def is_filtered(data: Any) -> bool:
     return any(str(code).lower() in FILTER_CODES for code in codes)
 
 
-def excerpt(body: str, length: int = 120) -> str:
+def body_excerpt(body: str, length: int = 120) -> str:
     """The beginning of a body, on one line."""
     line = " ".join(body[: 4 * length].split())
     return repr(line if len(line) <= length else f"{line[:length]}…")
@@ -128,7 +130,7 @@ def _text(content: Any, body: str) -> str:
     if isinstance(content, list):  # some servers answer in parts
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "".join(part for part in parts if isinstance(part, str))
-    raise ValueError(f"the answer's content is no text: {excerpt(body)}")
+    raise ValueError(f"the answer's content is no text: {body_excerpt(body)}")
 
 
 def _without_thoughts(text: str) -> str:

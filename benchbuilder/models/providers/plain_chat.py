@@ -8,13 +8,13 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.text.templates import fill, placeholders, template_faults
+from benchbuilder.core.text.templates import fill_template, placeholders, template_faults
 from benchbuilder.models.base import Message
 
 Escape = Annotated[str, Field(min_length=1)]
 
 
-class UnfitError(Exception):
+class UnfitConversationError(Exception):
     """A model cannot be put a conversation; `next` is what to do."""
 
     def __init__(self, why: str, next: str) -> None:
@@ -22,7 +22,7 @@ class UnfitError(Exception):
         self.next = next
 
 
-class Wrapping(Spec):
+class ChatWrapping(Spec):
     """How the turns of a conversation become one text: templates in which ``{text}`` stands for what was said.
 
     The text ends with what stands before ``{text}`` in `assistant`, which is where the model goes on.
@@ -53,10 +53,10 @@ class Wrapping(Spec):
         return self
 
 
-def wrap(wrapping: Wrapping, messages: Sequence[Message]) -> str:
+def wrap_messages(wrapping: ChatWrapping, messages: Sequence[Message]) -> str:
     """`messages` as one text that the model goes on with; UnfitError for a system message that it does not take.
 
-    >>> wrap(Wrapping(user="Q: {text}", assistant="A: {text}", between="|"), [Message("user", "Why?")])
+    >>> wrap_messages(ChatWrapping(user="Q: {text}", assistant="A: {text}", between="|"), [Message("user", "Why?")])
     'Q: Why?|A: '
     """
     turns: list[str] = []
@@ -64,8 +64,8 @@ def wrap(wrapping: Wrapping, messages: Sequence[Message]) -> str:
         template: str | None = getattr(wrapping, message.role)
         if template is None:
             way = "set model.system_role=merge, or model.wrapping.system if it knows system messages"
-            raise UnfitError("its wrapping has no `system`", way)
-        turns.append(fill(template, {"text": message.content})[0])
+            raise UnfitConversationError("its wrapping has no `system`", way)
+        turns.append(fill_template(template, {"text": message.content})[0])
     turns.append(wrapping.assistant.partition("{text}")[0])
     text = wrapping.start + wrapping.between.join(turns)
     for plain, escaped in _escapes(wrapping):
@@ -73,10 +73,10 @@ def wrap(wrapping: Wrapping, messages: Sequence[Message]) -> str:
     return text
 
 
-def unwrap(wrapping: Wrapping, text: str) -> str:
+def unwrap_reply(wrapping: ChatWrapping, text: str) -> str:
     """A reply with line breaks and tabs where the model writes their escapes.
 
-    >>> unwrap(Wrapping(user="{text}", assistant="{text}", between="", newline="<n>"), "a<n>b") == "a" + chr(10) + "b"
+    >>> unwrap_reply(ChatWrapping(user="{text}", assistant="{text}", between="", newline="<n>"), "a<n>b") == "a" + chr(10) + "b"
     True
     """
     for plain, escaped in _escapes(wrapping):
@@ -84,7 +84,7 @@ def unwrap(wrapping: Wrapping, text: str) -> str:
     return text
 
 
-def merged(messages: Sequence[Message]) -> tuple[Message, ...]:
+def merge_system_turns(messages: Sequence[Message]) -> tuple[Message, ...]:
     """`messages` without system turns: what they say stands before the first user turn, a blank line between."""
     told = [message.content for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
@@ -93,6 +93,6 @@ def merged(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(others)
 
 
-def _escapes(wrapping: Wrapping) -> list[tuple[str, str]]:
+def _escapes(wrapping: ChatWrapping) -> list[tuple[str, str]]:
     pairs = (("\n", wrapping.newline), ("\t", wrapping.tab))
     return [(plain, escaped) for plain, escaped in pairs if escaped is not None]

@@ -14,7 +14,16 @@ from pydantic import Field, JsonValue, ValidationError
 from benchbuilder.config.spec.base import FileRef, KindSpec, Spec
 from benchbuilder.config.spec.model import ModelSpec, Sampling
 from benchbuilder.core.errors import DataError
-from benchbuilder.models.base import LocalModel, Message, Outcome, RefusedRequestError, Reply, Request, Role, Usage
+from benchbuilder.models.base import (
+    LocalModel,
+    Message,
+    MessageRole,
+    RefusedRequestError,
+    Reply,
+    ReplyOutcome,
+    Request,
+    Usage,
+)
 from benchbuilder.models.providers.weights_digest import file_sha256
 
 NEXT = "record the replies again, or answer these requests with the model itself"
@@ -24,7 +33,7 @@ class ReplaySpec(ModelSpec):
     """Where the recorded replies are."""
 
     replies: FileRef
-    """JSON Lines, one `Recorded` a line."""
+    """JSON Lines, one `RecordedReply` a line."""
     name: str | None = None
     """Whose replies, if the file holds those of several models to one request."""
 
@@ -32,7 +41,7 @@ class ReplaySpec(ModelSpec):
 class RecordedMessage(Spec):
     """One turn."""
 
-    role: Role
+    role: MessageRole
     content: str
 
 
@@ -44,7 +53,7 @@ class RecordedUsage(Spec):
     cached: Annotated[int, Field(ge=0)] = 0
 
 
-class Recorded(Spec):
+class RecordedReply(Spec):
     """One recorded reply: a line of the file, as a JSON object.
 
     ``{"messages": [{"role": "user", "content": "..."}], "sampling": {"temperature": 0.0, "max_new_tokens": 128},
@@ -61,12 +70,12 @@ class Recorded(Spec):
     sample: Annotated[int, Field(ge=0)] = 0
     model: Annotated[str, Field(min_length=1)]
     endpoint: str | None = None
-    outcome: Outcome
+    outcome: ReplyOutcome
     text: str
     usage: RecordedUsage | None = None
 
     @classmethod
-    def of(cls, request: Request, reply: Reply, *, model: str, endpoint: str | None = None) -> Recorded:
+    def from_reply(cls, request: Request, reply: Reply, *, model: str, endpoint: str | None = None) -> RecordedReply:
         """What `model` answered to `request`."""
         usage = reply.usage
         return cls.model_validate({
@@ -79,11 +88,11 @@ class Recorded(Spec):
     def request(self) -> Request:
         """The request that was answered."""
         messages = tuple(Message(message.role, message.content) for message in self.messages)
-        return Request(messages, self.sampling.chosen(), self.schema_, self.sample)
+        return Request(messages, self.sampling.explicit_settings(), self.schema_, self.sample)
 
     def line(self) -> str:
         """The line of the file, without its end."""
-        data = self.model_dump(mode="json", by_alias=True) | {"sampling": self.sampling.chosen()}
+        data = self.model_dump(mode="json", by_alias=True) | {"sampling": self.sampling.explicit_settings()}
         if self.endpoint is None:
             del data["endpoint"]
         return json.dumps(data, ensure_ascii=False)
@@ -93,19 +102,19 @@ def request_hash(request: Request) -> str:
     """SHA-256 of what a recorded reply is found by: messages, settings, schema, sample number."""
     parts = {
         "messages": [[message.role, message.content] for message in request.messages],
-        "sampling": Sampling.model_validate(dict(request.sampling)).chosen(),
+        "sampling": Sampling.model_validate(dict(request.sampling)).explicit_settings(),
         "schema": request.schema,
         "sample": request.sample,
     }
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def write_replies(path: Path, replies: Iterable[Recorded]) -> int:
+def write_replies(path: Path, replies: Iterable[RecordedReply]) -> int:
     """Write a file of recorded replies, in an order that depends on them alone, and return how many there are.
 
     What is recorded twice is written once; DataError if a model is recorded with two answers to one request.
     """
-    lines: dict[tuple[str, str], Recorded] = {}
+    lines: dict[tuple[str, str], RecordedReply] = {}
     for reply in replies:
         key = (request_hash(reply.request()), reply.model)
         other = lines.setdefault(key, reply)
@@ -114,7 +123,7 @@ def write_replies(path: Path, replies: Iterable[Recorded]) -> int:
                 f"{reply.model} has two answers to one request: {other.text[:60]!r} and {reply.text[:60]!r}",
                 next="record the replies of one endpoint",
             )
-        lines[key] = min(other, reply, key=Recorded.line)
+        lines[key] = min(other, reply, key=RecordedReply.line)
     draft = path.with_name(f"{path.name}.draft")
     with draft.open("w", encoding="utf-8", newline="\n") as stream:
         for _, reply in sorted(lines.items()):
@@ -123,7 +132,7 @@ def write_replies(path: Path, replies: Iterable[Recorded]) -> int:
     return len(lines)
 
 
-def read_replies(path: Path) -> Iterator[tuple[int, int, Recorded]]:
+def read_replies(path: Path) -> Iterator[tuple[int, int, RecordedReply]]:
     """Number, offset in bytes and content of each line; DataError with file and line for one that is wrong."""
     try:
         with path.open("rb") as stream:
@@ -150,26 +159,29 @@ def recorded_models(path: Path) -> list[str]:
     return sorted(names)
 
 
-def _recorded(line: bytes, where: str) -> Recorded:
+def _recorded(line: bytes, location: str) -> RecordedReply:
     try:
-        return Recorded.model_validate_json(line)
+        return RecordedReply.model_validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise DataError(
-            "a recorded reply is wrong", where=where, why=f"{key}: {first['msg']}" if key else first["msg"], next=NEXT
+            "a recorded reply is wrong",
+            where=location,
+            why=f"{key}: {first['msg']}" if key else first["msg"],
+            next=NEXT,
         ) from error
 
 
-class Body(Spec):
+class ReplayBody(Spec):
     """A recorded reply as it is journaled."""
 
-    outcome: Outcome
+    outcome: ReplyOutcome
     text: str
     usage: RecordedUsage | None = None
 
 
-class Replay(LocalModel):
+class ReplayModel(LocalModel):
     """Answers with recorded replies; the row of a request that has none fails."""
 
     kind: ClassVar[str] = "replay"
@@ -187,11 +199,11 @@ class Replay(LocalModel):
     def label(self) -> str:
         """The name of the recorded model, or of all in the file; that of the file if it cannot be read."""
         if not self._label:
-            self._label = self.spec.name or ", ".join(recorded_models(self.spec.replies.file)) or self.recorded_in
+            self._label = self.spec.name or ", ".join(recorded_models(self.spec.replies.file)) or self.replies_file
         return self._label
 
     @property
-    def recorded_in(self) -> str:
+    def replies_file(self) -> str:
         """The name of the file."""
         return Path(self.spec.replies.path).name
 
@@ -207,7 +219,7 @@ class Replay(LocalModel):
 
     def read(self, body: str) -> Reply:
         """The reply; ValueError if the body is not one of ours."""
-        found = Body.model_validate_json(body)
+        found = ReplayBody.model_validate_json(body)
         usage = found.usage and Usage(found.usage.prompt, found.usage.completion, found.usage.cached)
         return Reply(found.text, found.outcome, usage)
 
@@ -260,4 +272,4 @@ class Replay(LocalModel):
             reply = _recorded(stream.readline(), f"{path}:{number}")
         if request_hash(reply.request()) != digest:
             raise DataError("the recorded replies changed while they were read", where=str(path), next="run again")
-        return Body(outcome=reply.outcome, text=reply.text, usage=reply.usage).model_dump_json()
+        return ReplayBody(outcome=reply.outcome, text=reply.text, usage=reply.usage).model_dump_json()

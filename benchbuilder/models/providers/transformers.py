@@ -12,14 +12,26 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Spec
-from benchbuilder.config.spec.model import ModelSpec, Positive
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Spec
+from benchbuilder.config.spec.model import ModelSpec, PositiveCount
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
-from benchbuilder.models.providers.chat import RESERVED, asked, from_template
-from benchbuilder.models.providers.local_engine import Architecture, Drawn, Engine, Source, not_installed
-from benchbuilder.models.providers.plain_chat import UnfitError, Wrapping, merged, unwrap, wrap
-from benchbuilder.models.providers.weights_digest import model_sha256
+from benchbuilder.models.providers.chat import RESERVED, apply_chat_template, chat_messages
+from benchbuilder.models.providers.local_engine import (
+    Architecture,
+    GeneratedTokens,
+    LocalEngine,
+    WeightsSource,
+    not_installed,
+)
+from benchbuilder.models.providers.plain_chat import (
+    ChatWrapping,
+    UnfitConversationError,
+    merge_system_turns,
+    unwrap_reply,
+    wrap_messages,
+)
+from benchbuilder.models.providers.weights_digest import weights_sha256
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 SHAPING = (
@@ -51,19 +63,19 @@ class TransformersSpec(ModelSpec):
     """``causal``: goes on with the prompt. ``seq2seq``: reads the prompt and writes a text of its own (T5, BART)."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"]
     """What the model computes in; ``auto``: as its weights are stored."""
-    wrapping: Wrapping | None = None
+    wrapping: ChatWrapping | None = None
     """How conversations become one text; ``null``: by the chat template of the model."""
     system_role: Literal["own", "merge"] = "own"
     """``merge``: what the system says stands before the first user message, for models without system messages."""
     chat_values: dict[str, JsonValue] = {}
     """What the chat template is given besides the messages, for instance ``enable_thinking: false``."""
-    max_input_tokens: Positive | None = None
+    max_input_tokens: PositiveCount | None = None
     """Tokens that a prompt may have; ``null``: what the model's context leaves beside the new ones."""
     overflow: Literal["refuse", "truncate"] = "refuse"
     """A longer prompt: its row fails, or it is cut (a causal model keeps its end, a seq2seq model its beginning)."""
-    device: Annotated[str, Knob()] = "auto"
+    device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``."""
-    batch_size: Annotated[Positive, Knob()] = 8
+    batch_size: Annotated[PositiveCount, RuntimeOption()] = 8
     """Requests that are answered together; where tokens are sampled, each is answered alone.
 
     A knob, since the likeliest tokens do not depend on it but for rounding: in half precision two tokens that are
@@ -85,7 +97,7 @@ class TransformersSpec(ModelSpec):
         return self
 
 
-class Body(Spec):
+class TransformersBody(Spec):
     """A reply as it is journaled: the text as the model wrote it, and what ended it."""
 
     kind: Literal["transformers"]
@@ -98,7 +110,7 @@ class Body(Spec):
     made_with: dict[str, str]
 
 
-class Transformers(LocalModel):
+class TransformersModel(LocalModel):
     """A model of the `transformers` library, from safetensors and without code of its own.
 
     Tokens are sampled if `temperature` is above 0, or if it is not set and one of `top_p`, `top_k`, `min_p` is;
@@ -120,7 +132,7 @@ class Transformers(LocalModel):
         super().__init__(spec)
         self.batch_size = spec.batch_size
         self._identity: dict[str, Any] | None = None
-        self._engine: Engine | None = None
+        self._engine: LocalEngine | None = None
 
     def ready(self) -> None:
         """InstallationError without torch and transformers, and without peft where there are adapters."""
@@ -137,9 +149,9 @@ class Transformers(LocalModel):
         """The model (a folder by its contents) and how prompts are put to it; DataError if the folder is not there."""
         if self._identity is None:
             spec = self.spec.model_dump(mode="json", include=set(SHAPING))
-            weights = {} if self.spec.path is None else {"sha256": model_sha256(self.spec.path.file)}
+            weights = {} if self.spec.path is None else {"sha256": weights_sha256(self.spec.path.file)}
             if self.spec.adapter is not None:
-                weights["adapter_sha256"] = model_sha256(self.spec.adapter.file)
+                weights["adapter_sha256"] = weights_sha256(self.spec.adapter.file)
             self._identity = {"kind": self.kind, **spec, **weights}
         return self._identity
 
@@ -147,28 +159,28 @@ class Transformers(LocalModel):
         """A body for each request, in order; nothing is drawn if one of them is refused."""
         with _TURN:
             if self._engine is None:
-                self._engine = Engine(self._source())
+                self._engine = LocalEngine(self._source())
             engine = self._engine
             prompts = [self._prompt(engine, request) for request in requests]
             bodies = [""] * len(requests)
             for batch in self._batches(requests, prompts):
-                sampling = self.sent(requests[batch[0]].sampling)
-                seed = _seed(requests[batch[0]], sampling) if _samples(sampling) else None
-                drawn = engine.draw([prompts[at][0] for at in batch], sampling, seed)
+                sampling = self.sent_settings(requests[batch[0]].sampling)
+                seed = _seed(requests[batch[0]], sampling) if _is_sampled(sampling) else None
+                drawn = engine.generate([prompts[at][0] for at in batch], sampling, seed)
                 for at, one in zip(batch, drawn, strict=True):
                     bodies[at] = _body(engine, one, prompts[at], tuple(sampling.get("stop") or ()))
             return bodies
 
     def read(self, body: str) -> Reply:
         """The reply, line breaks and tabs as they were meant; ValueError if the body is not one of ours."""
-        found = Body.model_validate_json(body)
-        text = found.text if self.spec.wrapping is None else unwrap(self.spec.wrapping, found.text)
+        found = TransformersBody.model_validate_json(body)
+        text = found.text if self.spec.wrapping is None else unwrap_reply(self.spec.wrapping, found.text)
         usage = Usage(prompt=found.prompt_tokens, completion=found.completion_tokens)
         if found.finish == "length":
             return Reply(text, "truncated", usage)
         return Reply(text, "complete" if text.strip() else "empty", usage)
 
-    def _source(self) -> Source:
+    def _source(self) -> WeightsSource:
         spec = self.spec
         if spec.name is not None and Path(spec.name).exists():
             raise ServiceError(
@@ -177,7 +189,7 @@ class Transformers(LocalModel):
             )
         folder = None if spec.path is None else spec.path.file
         adapter = None if spec.adapter is None else spec.adapter.file
-        return Source(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter)
+        return WeightsSource(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter)
 
     def _batches(self, requests: Sequence[Request], prompts: Sequence[tuple[list[int], bool]]) -> Iterator[list[int]]:
         """Positions of the requests that are drawn together: the same settings, prompts of about the same length.
@@ -187,23 +199,23 @@ class Transformers(LocalModel):
         groups: dict[tuple[str, int], list[int]] = {}
         causal = self.spec.architecture == "causal"
         for at, request in enumerate(requests):
-            sampling = self.sent(request.sampling)
+            sampling = self.sent_settings(request.sampling)
             exact = causal and any(sampling.get(name) is not None for name in _LOOKING_BACK)
             length = len(prompts[at][0]) if exact else 0
             groups.setdefault((json.dumps(sampling, sort_keys=True), length), []).append(at)
         for positions in groups.values():
-            size = 1 if _samples(requests[positions[0]].sampling) else self.batch_size
+            size = 1 if _is_sampled(requests[positions[0]].sampling) else self.batch_size
             positions.sort(key=lambda at: len(prompts[at][0]))
             yield from (positions[start : start + size] for start in range(0, len(positions), size))
 
-    def _prompt(self, engine: Engine, request: Request) -> tuple[list[int], bool]:
+    def _prompt(self, engine: LocalEngine, request: Request) -> tuple[list[int], bool]:
         """The tokens of a request's prompt, and whether it was cut."""
         new: int | None = request.sampling.get("max_new_tokens")
         if new is None:
             raise ServiceError(
                 f"{self.label} is asked without a limit of new tokens", next="set sampling.max_new_tokens of the step"
             )
-        text = self._text(engine, asked(request))
+        text = self._text(engine, chat_messages(request))
         special = self.spec.wrapping is not None
         ids = engine.encode(text, special=special)
         beside = new if self.spec.architecture == "causal" else 0
@@ -216,22 +228,22 @@ class Transformers(LocalModel):
         why = "max_input_tokens" if limit == self.spec.max_input_tokens else f"its context beside {beside} new ones"
         raise RefusedRequestError(f"the prompt has {len(ids)} tokens, and {self.label} takes {limit} ({why})")
 
-    def _text(self, engine: Engine, messages: tuple[Message, ...]) -> str:
+    def _text(self, engine: LocalEngine, messages: tuple[Message, ...]) -> str:
         """The conversation as the model reads it."""
         spec = self.spec
         if spec.system_role == "merge":
-            messages = merged(messages)
+            messages = merge_system_turns(messages)
         try:
             if spec.wrapping is not None:
-                return wrap(spec.wrapping, messages)
-            return from_template(engine.tokenizer, messages, spec.chat_values)
-        except UnfitError as error:
+                return wrap_messages(spec.wrapping, messages)
+            return apply_chat_template(engine.tokenizer, messages, spec.chat_values)
+        except UnfitConversationError as error:
             raise ServiceError(
                 f"{self.label} cannot be put this conversation", why=str(error), next=error.next
             ) from error
 
 
-def _samples(sampling: Mapping[str, Any]) -> bool:
+def _is_sampled(sampling: Mapping[str, Any]) -> bool:
     """Whether tokens are sampled under these settings."""
     temperature = sampling.get("temperature")
     if temperature is not None:
@@ -240,17 +252,17 @@ def _samples(sampling: Mapping[str, Any]) -> bool:
 
 
 def _seed(request: Request, sampling: Mapping[str, Any]) -> int:
-    messages = [[message.role, message.content] for message in asked(request)]
+    messages = [[message.role, message.content] for message in chat_messages(request)]
     parts = json.dumps([messages, sampling, request.sample], ensure_ascii=False, sort_keys=True)
     return int.from_bytes(hashlib.sha256(parts.encode()).digest()[:7], "big")
 
 
-def _body(engine: Engine, drawn: Drawn, prompt: tuple[list[int], bool], stops: tuple[str, ...]) -> str:
+def _body(engine: LocalEngine, drawn: GeneratedTokens, prompt: tuple[list[int], bool], stops: tuple[str, ...]) -> str:
     text = engine.decode(drawn.ids)
     found = [at for stop in stops if (at := text.find(stop)) >= 0]
     if found:
         text = text[: min(found)]
-    body = Body(
+    body = TransformersBody(
         kind="transformers", text=text, finish="stop" if found else "end" if drawn.ended else "length",
         prompt_tokens=len(prompt[0]), completion_tokens=len(drawn.ids), cut=prompt[1], made_with=engine.made_with,
     )  # fmt: skip

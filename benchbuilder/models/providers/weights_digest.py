@@ -24,7 +24,7 @@ def file_sha256(path: Path) -> str:
         ) from error
 
 
-def model_sha256(folder: Path) -> str:
+def weights_sha256(folder: Path) -> str:
     """Hex digest of the names and contents of the files that make the model in `folder`; DataError if there is none."""
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())

@@ -1,4 +1,4 @@
-"""What the tickets of rows must be: one fate each, reasons of the closed list, rows that come from their rows."""
+"""What the branches of rows must be: one outcome each, reasons of the closed list, rows that come from their rows."""
 
 from __future__ import annotations
 
@@ -9,62 +9,66 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.errors import AccountsError
-from benchbuilder.core.records.arrow.batches import Tickets
-from benchbuilder.core.records.arrow.build_rows import column
+from benchbuilder.core.errors import AccountingError
+from benchbuilder.core.records.arrow.batches import OutcomeBatch
+from benchbuilder.core.records.arrow.build_rows import combined_column
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.arrow.unique_ids import Unique
-from benchbuilder.core.records.outcomes import Dropped, Failed, Fate, Kept, NotApplicable
+from benchbuilder.core.records.arrow.unique_ids import UniqueIds
+from benchbuilder.core.records.outcomes import Dropped, Failed, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Gather, Map, Stage
+from benchbuilder.steps.base import Gather, Map, Step
 
 
-def refuse(step: str, what: str, why: str) -> AccountsError:
+def accounting_error(step: str, what: str, why: str) -> AccountingError:
     """What to raise where the accounts of a step do not balance."""
-    return AccountsError(
+    return AccountingError(
         f"the accounts of step {step!r} do not balance: {what}",
         why=why,
         next="this is a bug in the kind of the step; nothing of the shard was committed: report it with this message",
     )
 
 
-def check_fates(stage: Stage, row_id: str, fates: Sequence[Fate], output: type[Row]) -> None:
-    """Each ticket of a row exactly one fate, reasons from the closed list, rows of class `output` that come from it.
+def check_outcomes(stage: Step, row_id: str, outcomes: Sequence[Outcome], output: type[Row]) -> None:
+    """Each branch of a row exactly one outcome, reasons from the closed list, rows of class `output` that come from it.
 
     AccountsError otherwise.
     """
     step = stage.context.step
-    slots = [fate.slot for fate in fates]
+    slots = [outcome.slot for outcome in outcomes]
     declared = stage.slots if isinstance(stage, Map) else "many" if isinstance(stage, Gather) else ("",)
     if declared == "many":
-        if not fates:
-            raise refuse(step, f"row {row_id} has no ticket", "a row of `many` slots needs at least one fate")
+        if not outcomes:
+            raise accounting_error(
+                step, f"row {row_id} has no branch", "a row of `many` slots needs at least one outcome"
+            )
         if len(set(slots)) != len(slots):
-            raise refuse(step, f"row {row_id} has two fates in one slot", f"slots: {slots}")
+            raise accounting_error(step, f"row {row_id} has two outcomes in one slot", f"slots: {slots}")
     elif sorted(slots) != sorted(declared):
-        raise refuse(step, f"row {row_id} has tickets {sorted(slots)}", f"the kind declares {sorted(declared)}")
-    for fate in fates:
-        if isinstance(fate, Kept):
-            _check_kept(step, row_id, fate.row, output)
+        raise accounting_error(
+            step, f"row {row_id} has branches {sorted(slots)}", f"the kind declares {sorted(declared)}"
+        )
+    for outcome in outcomes:
+        if isinstance(outcome, Kept):
+            _check_kept(step, row_id, outcome.row, output)
             continue
-        if isinstance(fate, Dropped | NotApplicable) and fate.reason not in stage.reasons:
-            raise refuse(step, f"row {row_id} has the undeclared reason {fate.reason!r}",
+        if isinstance(outcome, Dropped | NotApplicable) and outcome.reason not in stage.reasons:
+            raise accounting_error(step, f"row {row_id} has the undeclared reason {outcome.reason!r}",
                           f"declared: {', '.join(stage.reasons) or 'none'}")  # fmt: skip
-        said = fate.detail if isinstance(fate, Dropped) else fate.error if isinstance(fate, Failed) else ""
+        said = outcome.detail if isinstance(outcome, Dropped) else outcome.error if isinstance(outcome, Failed) else ""
         check_details(step, [said])
 
 
 def check_details(step: str, details: Sequence[object]) -> None:
     """Every detail is a string; AccountsError otherwise."""
     if wrong := [detail for detail in details if not isinstance(detail, str)]:
-        raise refuse(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
+        raise accounting_error(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
 
 
 def _check_kept(step: str, row_id: str, row: Row, output: type[Row]) -> None:
     if type(row) is not output:
-        raise refuse(step, f"row {row_id} became a {type(row).__name__}", f"the step makes {output.__name__}")
+        raise accounting_error(step, f"row {row_id} became a {type(row).__name__}", f"the step makes {output.__name__}")
     if row.id != row_id and (row.of != row_id or row_id not in row.parents):
-        raise refuse(
+        raise accounting_error(
             step, f"row {row_id} became {row.id}, which names {row.of or 'no row'} as the one that it comes from",
             "a kept row is the row itself or a child of it",
         )  # fmt: skip
@@ -72,47 +76,60 @@ def _check_kept(step: str, row_id: str, row: Row, output: type[Row]) -> None:
 
 def check_unique(step: str, ids: pa.ChunkedArray[Any] | Sequence[str]) -> None:
     """Ids are unique in a table; AccountsError otherwise."""
-    unique = Unique()
-    unique.take(ids if isinstance(ids, pa.ChunkedArray) else pa.array(ids, pa.string()))
+    unique = UniqueIds()
+    unique.add(ids if isinstance(ids, pa.ChunkedArray) else pa.array(ids, pa.string()))
     unique.check(step)
 
 
-def check_tickets(stage: Map | Gather, table: Table[Any], tickets: Tickets, output: type[Row]) -> Any:
-    """The same as `check_fates`, of tickets that were made by the column of `table`: which of them are kept."""
-    step, ids = stage.context.step, column(table.arrow, "id")
-    _check_columns(step, tickets, output)
-    places: Any = tickets.row.to_numpy(zero_copy_only=False)
+def check_outcome_batch(stage: Map | Gather, table: Table[Any], branches: OutcomeBatch, output: type[Row]) -> Any:
+    """The same as `check_outcomes`, of branches that were made by the column of `table`: which of them are kept."""
+    step, ids = stage.context.step, combined_column(table.arrow, "id")
+    _check_columns(step, branches, output)
+    places: Any = branches.row_position.to_numpy(zero_copy_only=False)
     _check_order(step, places, len(table))
-    _check_slots(stage, ids, places, tickets.slots)
-    kept = _check_said(stage, ids, places, tickets)
-    rows = tickets.rows.arrow
+    _check_slots(stage, ids, places, branches.slots)
+    kept = _check_outcome_fields(stage, ids, places, branches)
+    rows = branches.rows.arrow
     if int(kept.sum()) != rows.num_rows:
-        raise refuse(step, f"{int(kept.sum())} kept tickets but {rows.num_rows} rows", "a kept ticket is one row")
+        raise accounting_error(
+            step, f"{int(kept.sum())} kept branches but {rows.num_rows} rows", "a kept branch is one row"
+        )
     if not (rows is table.arrow and len(places) == len(table) and (np.diff(places) == 1).all()):
         _check_children(step, ids.take(pa.array(places[kept])), rows)
     return kept
 
 
-def _check_columns(step: str, tickets: Tickets, output: type[Row]) -> None:
+def _check_columns(step: str, branches: OutcomeBatch, output: type[Row]) -> None:
     """Columns of one length and of the right types, rows of class `output`."""
-    texts = {"slot": tickets.slots, "fate": tickets.fates, "reason": tickets.reasons, "detail": tickets.details}
+    texts = {
+        "slot": branches.slots,
+        "outcome": branches.outcomes,
+        "reason": branches.reasons,
+        "detail": branches.details,
+    }
     for name, texts_of in texts.items():
-        if len(texts_of) != len(tickets.row):
-            raise refuse(step, f"{len(tickets.row)} tickets but {len(texts_of)} {name}s", "a ticket has one of each")
+        if len(texts_of) != len(branches.row_position):
+            raise accounting_error(
+                step, f"{len(branches.row_position)} branches but {len(texts_of)} {name}s", "a branch has one of each"
+            )
         if not pa.types.is_string(texts_of.type) or texts_of.null_count:
             kind = f"{texts_of.type}, {texts_of.null_count} of them null"
-            raise refuse(step, f"the {name}s of its tickets are {kind}", f"a {name} is a string")
-    if not pa.types.is_int64(tickets.row.type) or tickets.row.null_count:
-        raise refuse(step, f"its tickets name rows by {tickets.row.type}", "a ticket names the place of its row")
-    if tickets.rows.row is not output:
-        raise refuse(step, f"rows became {tickets.rows.row.__name__}", f"the step makes {output.__name__}")
-    if not tickets.rows.arrow.schema.equals(schema_of(output)):
-        raise refuse(step, "the columns of its rows are not those of their class", f"see {output.__name__}")
+            raise accounting_error(step, f"the {name}s of its branches are {kind}", f"a {name} is a string")
+    if not pa.types.is_int64(branches.row_position.type) or branches.row_position.null_count:
+        raise accounting_error(
+            step, f"its branches name rows by {branches.row_position.type}", "a branch names the place of its row"
+        )
+    if branches.rows.row is not output:
+        raise accounting_error(step, f"rows became {branches.rows.row.__name__}", f"the step makes {output.__name__}")
+    if not branches.rows.arrow.schema.equals(schema_of(output)):
+        raise accounting_error(step, "the columns of its rows are not those of their class", f"see {output.__name__}")
 
 
 def _check_order(step: str, places: Any, count: int) -> None:
     if len(places) and (places[0] < 0 or places[-1] >= count or (places[1:] < places[:-1]).any()):
-        raise refuse(step, "its tickets name rows that are not there, or in disorder", f"it was given {count} rows")
+        raise accounting_error(
+            step, "its branches name rows that are not there, or in disorder", f"it was given {count} rows"
+        )
 
 
 def _check_slots(stage: Map | Gather, ids: Any, places: Any, slots: Any) -> None:
@@ -123,7 +140,7 @@ def _check_slots(stage: Map | Gather, ids: Any, places: Any, slots: Any) -> None
         encoded = slots.dictionary_encode()
         codes, size, wrong = encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary), counts == 0
     else:
-        codes = _index(slots, declared)
+        codes = _positions(slots, declared)
         size, wrong = len(declared), counts != len(declared)
         wrong[places[codes < 0]] = True
     several = np.flatnonzero(counts[places] > 1) if (counts > 1).any() else np.zeros(0, np.int64)
@@ -134,31 +151,34 @@ def _check_slots(stage: Map | Gather, ids: Any, places: Any, slots: Any) -> None
     if not wrong.any():
         return
     row = int(np.flatnonzero(wrong)[0])
-    check_fates(stage, ids[row].as_py(), [Failed("", slot.as_py()) for slot in slots.filter(places == row)], Row)
+    check_outcomes(stage, ids[row].as_py(), [Failed("", slot.as_py()) for slot in slots.filter(places == row)], Row)
 
 
-_FATES = ("kept", "dropped", "not_applicable", "failed")
+_OUTCOME_NAMES = ("kept", "dropped", "not_applicable", "failed")
 
 
-def _check_said(stage: Stage, ids: Any, places: Any, tickets: Tickets) -> Any:
-    """Known fates, each with what it may say; which of the tickets are kept."""
-    fates, reasons = _index(tickets.fates, _FATES), _index(tickets.reasons, tuple(stage.reasons))
-    lost = (fates == 1) | (fates == 2)
+def _check_outcome_fields(stage: Step, ids: Any, places: Any, branches: OutcomeBatch) -> Any:
+    """Known outcomes, each with what it may say; which of the branches are kept."""
+    outcomes, reasons = (
+        _positions(branches.outcomes, _OUTCOME_NAMES),
+        _positions(branches.reasons, tuple(stage.reasons)),
+    )
+    lost = (outcomes == 1) | (outcomes == 2)
     wrong = {
-        "fates": fates < 0,
-        "reasons": np.where(lost, reasons < 0, ~_empty(tickets.reasons)),
-        "details": (fates % 2 == 0) & ~_empty(tickets.details),
+        "outcomes": outcomes < 0,
+        "reasons": np.where(lost, reasons < 0, ~_empty(branches.reasons)),
+        "details": (outcomes % 2 == 0) & ~_empty(branches.details),
     }
     for name, mask in wrong.items():
         if mask.any():
             at = int(np.flatnonzero(mask)[0])
-            what = f"row {ids[int(places[at])].as_py()}, {tickets.fates[at].as_py()}, has the undeclared "
-            what += f"{name.removesuffix('s')} {getattr(tickets, name)[at].as_py()!r}"
-            raise refuse(stage.context.step, what, f"declared: {', '.join(stage.reasons) or 'none'}")
-    return fates == 0
+            what = f"row {ids[int(places[at])].as_py()}, {branches.outcomes[at].as_py()}, has the undeclared "
+            what += f"{name.removesuffix('s')} {getattr(branches, name)[at].as_py()!r}"
+            raise accounting_error(stage.context.step, what, f"declared: {', '.join(stage.reasons) or 'none'}")
+    return outcomes == 0
 
 
-def _index(texts: Any, known: tuple[str, ...]) -> Any:
+def _positions(texts: Any, known: tuple[str, ...]) -> Any:
     """The place of each text among the `known` ones; -1 where it is none of them."""
     found: Any = pc.index_in(texts, value_set=pa.array(known, pa.string()))
     return found.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -172,20 +192,20 @@ def _empty(texts: Any) -> Any:
 def _check_children(step: str, ids: Any, rows: pa.Table) -> None:
     """Each row is the one whose id is beside it in `ids`, or a child of it."""
     compute: Any = pc
-    right: Any = compute.equal(column(rows, "id"), ids).to_numpy(zero_copy_only=False)
+    right: Any = compute.equal(combined_column(rows, "id"), ids).to_numpy(zero_copy_only=False)
     if right.all():
         return
     places: Any = pa.array(np.flatnonzero(~right))
     children, ids = rows.select(["id", "of", "parents"]).take(places), ids.take(places)
-    lists: Any = column(children, "parents")
+    lists: Any = combined_column(children, "parents")
     orphans: Any = compute.equal(compute.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
     if not orphans.any():
         orphans |= compute.not_equal(compute.list_element(lists, 0), ids).to_numpy(zero_copy_only=False)
-    orphans |= compute.not_equal(column(children, "of"), ids).to_numpy(zero_copy_only=False)
+    orphans |= compute.not_equal(combined_column(children, "of"), ids).to_numpy(zero_copy_only=False)
     if orphans.any():
         at = int(np.flatnonzero(orphans)[0])
         child = children.slice(at, 1).to_pylist()[0]
-        raise refuse(
+        raise accounting_error(
             step, f"row {ids[at].as_py()} became {child['id']}, which names {child['of'] or 'no row'} as the one that "
             "it comes from", "a kept row is the row itself or a child of it",
         )  # fmt: skip

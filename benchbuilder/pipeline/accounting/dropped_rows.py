@@ -1,4 +1,4 @@
-"""The ledger: every ticket that was not kept, with its reason, and the books of each step."""
+"""The ledger: every branch that was not kept, with its reason, and the books of each step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.config.search_path import shown
-from benchbuilder.core.records.arrow.build_rows import column, same
-from benchbuilder.core.text.cells import RISKY, escape
-from benchbuilder.exporters.base import StepAccount
-from benchbuilder.pipeline.accounting.shard import FATES
+from benchbuilder.config.search_path import display_path
+from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column
+from benchbuilder.core.text.cells import FORMULA_STARTS, escape_cell
+from benchbuilder.exporters.base import StepCounts
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
 from benchbuilder.pipeline.shards.files import read_columns, read_part
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
@@ -24,65 +24,74 @@ from benchbuilder.pipeline.store.manifest import Manifest
 _UNSEEN_MARKS = "\\x00-\\x1f\\x7f-\\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 _UNSEEN = re.compile(f"[{_UNSEEN_MARKS}]")
 """Control characters, and those that turn or hide what stands beside them."""
-_NEEDS_CARE = f'["\\\\{_UNSEEN_MARKS}]|^[{"".join(RISKY).replace("-", "")}-]'
-COLUMNS = ("step", "fate", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
+_NEEDS_CARE = f'["\\\\{_UNSEEN_MARKS}]|^[{"".join(FORMULA_STARTS).replace("-", "")}-]'
+LEDGER_COLUMNS = ("step", "outcome", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
 
 
-MOST_LINES = 100_000
-"""How many tickets of a step are named for one reason; of others it is said how many there are."""
+MAX_LEDGER_LINES = 100_000
+"""How many branches of a step are named for one reason; of others it is said how many there are."""
 
 
 def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) -> None:
-    """A TSV with one line per ticket that was dropped, failed, not applicable or left unused, in flow order.
+    """A TSV with one line per branch that was dropped, failed, not applicable or left unused, in flow order.
 
-    Of a step, at most `MOST_LINES` tickets are named for one fate and reason; a last line counts the others.
+    Of a step, at most `MAX_LEDGER_LINES` branches are named for one outcome and reason; a last line counts the others.
     """
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as stream:
-        stream.write(("\t".join(COLUMNS) + "\n").encode())
+        stream.write(("\t".join(LEDGER_COLUMNS) + "\n").encode())
         for name, manifest in manifests.items():
-            totals = _lost(manifest)
-            left = {reason: min(total, MOST_LINES) for reason, total in totals.items()}
-            for part in store.fates_parts(manifest):
+            totals = _not_kept_counts(manifest)
+            left = {reason: min(total, MAX_LEDGER_LINES) for reason, total in totals.items()}
+            for part in store.outcome_parts(manifest):
                 if not any(left.values()):
                     break
                 _write_part(stream, name, part, left)
-            for (fate, reason), total in sorted(totals.items()):
-                if total > MOST_LINES:
+            for (outcome, reason), total in sorted(totals.items()):
+                if total > MAX_LEDGER_LINES:
                     stream.write(
-                        _rest(name, fate, reason, total - MOST_LINES, store.place(manifest.step, manifest.key))
+                        _summary_line(
+                            name,
+                            outcome,
+                            reason,
+                            total - MAX_LEDGER_LINES,
+                            store.step_folder(manifest.step, manifest.key),
+                        )
                     )
     temporary.replace(path)
 
 
-def _lost(manifest: Manifest) -> Counter[tuple[str, str]]:
-    """How many tickets were not kept, by fate and reason."""
+def _not_kept_counts(manifest: Manifest) -> Counter[tuple[str, str]]:
+    """How many branches were not kept, by outcome and reason."""
     totals = Counter[tuple[str, str]]()
-    for _, fate, reason, count in manifest.counts:
-        if fate != "kept":
-            totals[fate, reason] += count
+    for _, outcome, reason, count in manifest.counts:
+        if outcome != "kept":
+            totals[outcome, reason] += count
     for _, _, reason, count in manifest.unused:
         totals["unused", reason] += count
     return totals
 
 
-def _write_part(stream: BinaryIO, step: str, part: Path, left: dict[tuple[str, str], int]) -> None:
-    """Write the lines of one file of fates, as many of each fate and reason as are `left`."""
+def _write_part(stream: BinaryIO, step: str, part: Path, remaining: dict[tuple[str, str], int]) -> None:
+    """Write the lines of one file of outcomes, as many of each outcome and reason as are `remaining`."""
     compute: Any = pc
-    said = read_columns(part, ["fate", "reason"])
-    pairs: Any = compute.binary_join_element_wise(said.column("fate"), said.column("reason"), "\t")
+    said = read_columns(part, ["outcome", "reason"])
+    pairs: Any = compute.binary_join_element_wise(said.column("outcome"), said.column("reason"), "\t")
     codes = pairs.combine_chunks().dictionary_encode()
     numbers, places = codes.indices.to_numpy(zero_copy_only=False), list[Any]()
     for number, pair in enumerate(codes.dictionary.to_pylist()):
-        fate, _, reason = pair.partition("\t")
-        if room := left.get((fate, reason), 0):
+        outcome, _, reason = pair.partition("\t")
+        if room := remaining.get((outcome, reason), 0):
             places.append(np.flatnonzero(numbers == number)[:room])
-            left[fate, reason] = room - len(places[-1])
+            remaining[outcome, reason] = room - len(places[-1])
     chosen: Any = pa.array(np.sort(np.concatenate([np.zeros(0, np.int64), *places])))
     if not len(chosen):
         return
-    fates = read_part(part, FATES).take(chosen)
-    cells = [same(_quoted(_cell(step)), len(chosen)), *(_cells(column(fates, name)) for name in COLUMNS[1:])]
+    outcomes = read_part(part, OUTCOME_SCHEMA).take(chosen)
+    cells = [
+        constant_column(_quoted(_cell(step)), len(chosen)),
+        *(_cells(combined_column(outcomes, name)) for name in LEDGER_COLUMNS[1:]),
+    ]
     lines = compute.binary_join_element_wise(*cells, "\t")
     stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
@@ -99,10 +108,10 @@ def _cells(values: Any) -> Any:
     return compute.replace_with_mask(values, marked, pa.array(cells, pa.string()))
 
 
-def _rest(step: str, fate: str, reason: str, count: int, place: Path) -> bytes:
-    told = f"and {count:,} more: `benchbuild why ROW` tells of each, fates-*.parquet in {shown(place)} names them"
-    row = {"step": step, "fate": fate, "reason": reason, "detail": told}
-    return ("\t".join(_quoted(_cell(row.get(name, ""))) for name in COLUMNS) + "\n").encode()
+def _summary_line(step: str, outcome: str, reason: str, count: int, place: Path) -> bytes:
+    told = f"and {count:,} more: `benchbuild why ROW` tells of each, outcomes-*.parquet in {display_path(place)} names them"
+    row = {"step": step, "outcome": outcome, "reason": reason, "detail": told}
+    return ("\t".join(_quoted(_cell(row.get(name, ""))) for name in LEDGER_COLUMNS) + "\n").encode()
 
 
 def _quoted(cell: str) -> str:
@@ -112,7 +121,7 @@ def _quoted(cell: str) -> str:
 
 def _cell(value: Any) -> Any:
     """A cell that stays on its line, that no spreadsheet takes for a formula and no terminal for a command."""
-    return _UNSEEN.sub(_code, escape(value)) if isinstance(value, str) else value
+    return _UNSEEN.sub(_code, escape_cell(value)) if isinstance(value, str) else value
 
 
 def _code(match: re.Match[str]) -> str:
@@ -120,17 +129,17 @@ def _code(match: re.Match[str]) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
-def account_of(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepAccount:
+def step_counts_of(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepCounts:
     """The books of a sealed step, for reports."""
     role = manifest.row.partition("[")[0]
-    return StepAccount(
+    return StepCounts(
         step=manifest.step,
         kind=manifest.kind,
         role=role,
         rows=manifest.rows,
         inputs=inputs,
-        counts={(partition, fate, reason): n for partition, fate, reason, n in manifest.counts},
-        units={(file, fate, reason): n for file, fate, reason, n in (*manifest.units, *manifest.auxiliary)},
+        counts={(partition, outcome, reason): n for partition, outcome, reason, n in manifest.counts},
+        units={(file, outcome, reason): n for file, outcome, reason, n in (*manifest.units, *manifest.auxiliary)},
         tallies={(tally, partition, key): n for tally, partition, key, n in manifest.tallies},
         notes=manifest.notes,
         reasons=manifest.reasons,

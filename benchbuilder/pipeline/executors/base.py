@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from benchbuilder.config.spec.base import KindSpec
 
 
-class Work(Protocol):
+class StepWork(Protocol):
     """The shards of one step. Picklable; what it opens is opened once in a process, whichever shards are made there."""
 
     @property
@@ -32,12 +32,12 @@ class Work(Protocol):
         """The files that hold the rows of shard `index`."""
         ...
 
-    def moved(self, places: Mapping[Path, Path]) -> Work:
+    def relocated(self, places: Mapping[Path, Path]) -> StepWork:
         """The same work on another machine, where files and folders lie elsewhere: `places` maps those of `shared`, of
         `inputs`, and `cache`, from here to there. What lies below `cache` keeps its name below it."""
         ...
 
-    def make(self, index: int, folder: Path) -> tuple[str, ...]:
+    def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
         """Make shard `index` and put its files into `folder`, each under its name at once when it is whole.
 
         Their names; the last one is the receipt that makes the others count.
@@ -60,7 +60,7 @@ class Executor(ABC):
         self.workers = workers
 
     @abstractmethod
-    def map(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+    def map(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
         """Have the shards `indices` made and their files put into `folder`; each index when its files are all there.
 
         In any order. What a worker raises is raised here; ServiceError if workers die for good.

@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core import processes
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.pipeline.executors.base import Executor, Work
+from benchbuilder.pipeline.executors.base import Executor, StepWork
 
 
 class LocalExecutor(Executor):
@@ -35,11 +35,11 @@ class LocalExecutor(Executor):
         self._pool: ProcessPoolExecutor | None = None
         self._jobs = 0
 
-    def map(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+    def map(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
         """Each index when its shard is written, in the order given."""
         if self.workers == 1 or len(indices) <= 1:
             for index in indices:
-                work.make(index, folder)
+                work.make_shard(index, folder)
                 yield index
             return
         try:
@@ -71,20 +71,22 @@ class LocalExecutor(Executor):
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def _spread(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+    def _spread(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
         """Over processes, with few shards on the way at a time, so that an error stops the others soon."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=processes.begin)
+            self._pool = ProcessPoolExecutor(
+                self.workers, mp_context=context, initializer=processes.begin_worker_process
+            )
         self._jobs += 1
         packed, pending = pickle.dumps(work), deque[tuple[int, Future[None]]]()
         try:
             for index in indices:
                 pending.append((index, self._pool.submit(_make, self._jobs, packed, index, folder)))
                 if len(pending) > 2 * self.workers:
-                    yield _done(*pending.popleft())
+                    yield _shard_result(*pending.popleft())
             while pending:
-                yield _done(*pending.popleft())
+                yield _shard_result(*pending.popleft())
             for _ in self.processes():
                 self._pool.submit(_forget, self._jobs)
         finally:
@@ -92,27 +94,27 @@ class LocalExecutor(Executor):
                 future.cancel()
 
 
-def _done(index: int, future: Future[None]) -> int:
+def _shard_result(index: int, future: Future[None]) -> int:
     future.result()
     return index
 
 
-_FORGETTING_S = 0.05
+_FORGET_TIMEOUT_S = 0.05
 """So long a worker is busy with forgetting, so that each of them gets at it."""
-_opened: dict[int, Work] = {}
+_opened_work: dict[int, StepWork] = {}
 """The work that this process is at, by its number."""
 
 
 def _make(job: int, packed: bytes, index: int, folder: Path) -> None:
-    if job not in _opened:
-        _opened.clear()
-        _opened[job] = pickle.loads(packed)
-    _opened[job].make(index, folder)
+    if job not in _opened_work:
+        _opened_work.clear()
+        _opened_work[job] = pickle.loads(packed)
+    _opened_work[job].make_shard(index, folder)
 
 
 def _forget(job: int) -> None:
     """Let go of what work that is over has opened: the next steps may need the memory."""
-    if _opened.pop(job, None) is not None:
+    if _opened_work.pop(job, None) is not None:
         gc.collect()
         pa.default_memory_pool().release_unused()
-    time.sleep(_FORGETTING_S)
+    time.sleep(_FORGET_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""The files of shards: rows and fates as Parquet, and the receipt that makes them count."""
+"""The files of shards: rows and outcomes as Parquet, and the receipt that makes them count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from benchbuilder.core.errors import StoreError
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.row import Row
-from benchbuilder.pipeline.accounting.shard import FATES, Shard
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"
 """How the names of copies of tables begin that lie in a cache to be memory-mapped; they last as long as a build."""
@@ -30,9 +30,9 @@ def part_name(index: int) -> str:
     return f"part-{index:05d}.parquet"
 
 
-def fates_name(index: int) -> str:
-    """The file of the fates of a shard's tickets."""
-    return f"fates-{index:05d}.parquet"
+def outcomes_name(index: int) -> str:
+    """The file of the outcomes of a shard's branches."""
+    return f"outcomes-{index:05d}.parquet"
 
 
 def receipt_name(index: int) -> str:
@@ -41,8 +41,8 @@ def receipt_name(index: int) -> str:
 
 
 def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
-    """Write a balanced shard: rows and fates first, the receipt last, each under its name at once when it is whole."""
-    for name, table in ((part_name(index), shard.rows.arrow), (fates_name(index), shard.fates)):
+    """Write a balanced shard: rows and outcomes first, the receipt last, each under its name at once when it is whole."""
+    for name, table in ((part_name(index), shard.rows.arrow), (outcomes_name(index), shard.outcomes)):
         path = folder / name
         temporary = path.with_suffix(".tmp")
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
@@ -52,16 +52,16 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
         "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
         "notes": shard.notes,
     }
-    write_bytes(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False).encode())
-    return part_name(index), fates_name(index), receipt_name(index)
+    write_bytes_atomically(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False).encode())
+    return part_name(index), outcomes_name(index), receipt_name(index)
 
 
 def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
     """A shard that was written."""
     receipt = _read_receipt(folder / receipt_name(index))
     rows = read_part(folder / part_name(index), schema_of(row))
-    fates = read_part(folder / fates_name(index), FATES)
-    shard = Shard(Table(rows, row), fates, notes=receipt["notes"])
+    outcomes = read_part(folder / outcomes_name(index), OUTCOME_SCHEMA)
+    shard = Shard(Table(rows, row), outcomes, notes=receipt["notes"])
     for *names, n in receipt["tallies"]:
         shard.tallies[(names[0], names[1], names[2])] = n
     return shard
@@ -71,19 +71,19 @@ def _read_receipt(path: Path) -> dict[str, Any]:
     try:
         receipt: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise damaged(path.parent, f"{path.name}: {error}") from error
+        raise damaged_error(path.parent, f"{path.name}: {error}") from error
     return receipt
 
 
 def read_part(path: Path, schema: pa.Schema) -> pa.Table:
     """A Parquet file of just this schema; StoreError if it is damaged."""
-    with _damage(path):
-        return _fitting(pq.ParquetFile(path, memory_map=True).read(use_threads=False), schema)
+    with _report_damage(path):
+        return _check_schema(pq.ParquetFile(path, memory_map=True).read(use_threads=False), schema)
 
 
 def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
     """Consecutive rows of a Parquet file of this schema, of which little more is read; StoreError if it is damaged."""
-    with _damage(path):
+    with _report_damage(path):
         reader = pq.ParquetFile(path, memory_map=True)
         groups: list[int] = []
         first = at = 0
@@ -93,10 +93,10 @@ def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Tabl
                 first = first if groups else at
                 groups.append(group)
             at = end
-        return _fitting(reader.read_row_groups(groups, use_threads=False), schema).slice(start - first, count)
+        return _check_schema(reader.read_row_groups(groups, use_threads=False), schema).slice(start - first, count)
 
 
-def _fitting(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _check_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table if table.schema.equals(schema) else table.cast(schema)
 
 
@@ -105,7 +105,7 @@ def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = No
 
     Columns in structs may be named by dots.
     """
-    with _damage(path):
+    with _report_damage(path):
         reader = pq.ParquetFile(path, memory_map=True)
         for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
             table = pa.Table.from_batches([batch])
@@ -114,42 +114,42 @@ def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = No
 
 def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = False) -> pa.Table:
     """Some columns of a Parquet file, the partition `by_dictionary` if wanted; StoreError if it is damaged."""
-    with _damage(path):
+    with _report_damage(path):
         reader = pq.ParquetFile(path, memory_map=True, read_dictionary=[_PARTITION] if by_dictionary else None)
         return reader.read(columns=list(names), use_threads=False)
 
 
-def footer(path: Path) -> pq.FileMetaData:
+def read_footer(path: Path) -> pq.FileMetaData:
     """What a Parquet file says of itself; StoreError if it is damaged."""
-    with _damage(path):
+    with _report_damage(path):
         return pq.read_metadata(path)
 
 
-def rows_of(path: Path) -> int:
+def count_rows(path: Path) -> int:
     """How many rows a Parquet file holds; StoreError if it is damaged."""
-    return footer(path).num_rows
+    return read_footer(path).num_rows
 
 
 @contextlib.contextmanager
-def _damage(path: Path) -> Generator[None]:
+def _report_damage(path: Path) -> Generator[None]:
     """Tell whoever reads a file of a sealed step what to do if it is damaged."""
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise damaged(path.parent, str(error)) from error
+        raise damaged_error(path.parent, str(error)) from error
 
 
-def damaged(place: Path, why: str) -> StoreError:
-    """The error of a step whose files in folder `place` are not what they were."""
+def damaged_error(folder: Path, why: str) -> StoreError:
+    """The error of a step whose files in folder `folder` are not what they were."""
     return StoreError(
-        f"step {place.parent.name!r} is damaged in the store",
-        where=str(place),
+        f"step {folder.parent.name!r} is damaged in the store",
+        where=str(folder),
         why=why,
-        next=f"delete {place}; the step is made again",
+        next=f"delete {folder}; the step is made again",
     )
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes_atomically(path: Path, data: bytes) -> None:
     """Write a small file, under its name at once when it is whole."""
     temporary = path.with_suffix(path.suffix + ".tmp")
     temporary.write_bytes(data)

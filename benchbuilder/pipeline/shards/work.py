@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import FileRef, file_refs
+from benchbuilder.config.spec.base import FileRef, list_file_refs
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.registry import row_class
-from benchbuilder.pipeline.shards.files import footer, read_columns, read_part, read_slice, rows_of, write_shard
-from benchbuilder.pipeline.shards.worker import Job, Worker
+from benchbuilder.pipeline.shards.files import count_rows, read_columns, read_footer, read_part, read_slice, write_shard
+from benchbuilder.pipeline.shards.worker import ShardWorker, StepJob
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RowRange:
     """Consecutive rows of a Parquet file."""
 
     path: Path
@@ -28,11 +28,11 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ShardRanges:
     """Rows of class `row` in files, cut into shards; a piece may be a part of a file."""
 
     row: str
-    shards: tuple[tuple[Piece, ...], ...]
+    shards: tuple[tuple[RowRange, ...], ...]
 
     def __len__(self) -> int:
         return len(self.shards)
@@ -56,50 +56,50 @@ class Cut:
             yield read_columns(path, names)
 
 
-def cut(row: str, parts: Sequence[Path], rows: int, most_bytes: int = 1 << 62) -> Cut:
+def plan_shards(row: str, parts: Sequence[Path], rows: int, most_bytes: int = 1 << 62) -> ShardRanges:
     """Rows in Parquet files cut into shards of `rows` rows, or of fewer where these would take more than `most_bytes`.
 
     The bytes are those of the values in the files before compression.
     """
-    files = [footer(part) for part in parts]
+    files = [read_footer(part) for part in parts]
     count = sum(meta.num_rows for meta in files)
     size = sum(meta.row_group(i).total_byte_size for meta in files for i in range(meta.num_row_groups))
     most = max(1, min(rows, most_bytes * count // max(size, 1)))
-    shards: list[tuple[Piece, ...]] = []
-    current: list[Piece] = []
+    shards: list[tuple[RowRange, ...]] = []
+    current: list[RowRange] = []
     room = most
     for part, meta in zip(parts, files, strict=True):
         start = 0
         while start < meta.num_rows:
             take = min(room, meta.num_rows - start)
-            current.append(Piece(part, start, take))
+            current.append(RowRange(part, start, take))
             start, room = start + take, room - take
             if not room:
                 shards.append(tuple(current))
                 current, room = [], most
     if current:
         shards.append(tuple(current))
-    return Cut(row, tuple(shards))
+    return ShardRanges(row, tuple(shards))
 
 
-def _read(piece: Piece, schema: pa.Schema) -> pa.Table:
-    if piece.count == rows_of(piece.path):
+def _read(piece: RowRange, schema: pa.Schema) -> pa.Table:
+    if piece.count == count_rows(piece.path):
         return read_part(piece.path, schema)
     return read_slice(piece.path, schema, piece.start, piece.count)
 
 
 @dataclass(frozen=True)
-class ShardWork:
+class ShardTask:
     """The shards of a map or filter, from the files of its rows into files of their own.
 
     Picklable; it opens its job once in a process, or once for each copy of itself in this process.
     """
 
-    job: Job
-    cut: Cut
+    job: StepJob
+    cut: ShardRanges
     prepared: tuple[Path, ...] = ()
     """What the stage made for all workers."""
-    _opened: list[Worker] = field(default_factory=list[Worker], compare=False, repr=False)
+    _opened: list[ShardWorker] = field(default_factory=list[ShardWorker], compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": []}
@@ -118,31 +118,31 @@ class ShardWork:
     def shared(self) -> tuple[Path, ...]:
         """The files and folders that every shard needs: tables, what was prepared, what the spec names."""
         tables = [part for files in self.job.ports.values() for part in files.parts]
-        named = [ref.file for ref in file_refs(self.job.stage.spec)]
+        named = [ref.file for ref in list_file_refs(self.job.stage.spec)]
         return tuple(dict.fromkeys([*tables, *self.prepared, *named]))
 
     def inputs(self, index: int) -> tuple[Path, ...]:
         """The files that hold the rows of a shard."""
         return tuple(dict.fromkeys(piece.path for piece in self.cut.shards[index]))
 
-    def make(self, index: int, folder: Path) -> tuple[str, ...]:
+    def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
         """Make a shard and put its files into `folder`; their names, the receipt's last."""
         if not self._opened:
-            self._opened.append(Worker(self.job))
+            self._opened.append(ShardWorker(self.job))
         return write_shard(folder, index, self._opened[0].run(self.cut.table(index)))
 
-    def moved(self, places: Mapping[Path, Path]) -> ShardWork:
+    def relocated(self, places: Mapping[Path, Path]) -> ShardTask:
         """The same work where files and folders lie elsewhere: those of `shared`, of `inputs`, and `cache`."""
         # those of a rehearsal are not that of its stages
         caches = {files.cache for files in self.job.ports.values() if files.cache is not None}
         there = dict.fromkeys(caches, places[self.cache]) if self.cache in places else {}
         sink = io.BytesIO()
-        _Mover(sink, {**there, **places}).dump(self)
-        work: ShardWork = pickle.loads(sink.getvalue())
+        _RelocatingPickler(sink, {**there, **places}).dump(self)
+        work: ShardTask = pickle.loads(sink.getvalue())
         return work
 
 
-class _Mover(pickle.Pickler):
+class _RelocatingPickler(pickle.Pickler):
     """Pickles what it is given with other places of files and folders."""
 
     def __init__(self, sink: io.BytesIO, places: Mapping[Path, Path]) -> None:

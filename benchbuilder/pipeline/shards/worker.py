@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from filelock import FileLock
 
-from benchbuilder.core.errors import AccountsError
-from benchbuilder.core.records.arrow.lazy_texts import taken
-from benchbuilder.core.records.arrow.row_index import Places
+from benchbuilder.core.errors import AccountingError
+from benchbuilder.core.records.arrow.lazy_texts import take_rows
+from benchbuilder.core.records.arrow.row_index import RowIndex
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.outcomes import Failed, Fate
+from benchbuilder.core.records.outcomes import Failed, Outcome
 from benchbuilder.core.records.row import Row
 from benchbuilder.core.registry import row_class
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.pipeline.accounting.shard import Shard, settle_filter, settle_map, settle_tickets
-from benchbuilder.pipeline.shards.files import TABLE_COPY, read_batches, read_columns, read_part, rows_of
-from benchbuilder.steps.base import Filter, Map, Prompted, Stage
+from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_filter, account_map
+from benchbuilder.pipeline.shards.files import TABLE_COPY, count_rows, read_batches, read_columns, read_part
+from benchbuilder.steps.base import Filter, Map, PromptedMap, Step
 
 _FEW_ROWS = 20_000
 """A table of so many rows is simply loaded."""
@@ -41,7 +41,7 @@ class TableFiles:
     def load(self) -> Table[Any]:
         """The table: small ones in memory, others as a `StoredTable`."""
         cls = row_class(self.row)
-        if self.cache is not None and sum(rows_of(part) for part in self.parts) > _FEW_ROWS:
+        if self.cache is not None and sum(count_rows(part) for part in self.parts) > _FEW_ROWS:
             return StoredTable(cls, self.parts, self.cache)
         schema = schema_of(cls)
         tables = [read_part(part, schema) for part in self.parts]
@@ -59,7 +59,7 @@ class StoredTable(Table[Any]):
         self.row = row
         self._parts = tuple(parts)
         self._cache = cache
-        self._count = sum(rows_of(part) for part in self._parts)
+        self._count = sum(count_rows(part) for part in self._parts)
         self._mapped: pa.Table | None = None
 
     @property
@@ -107,14 +107,14 @@ class StoredTable(Table[Any]):
 
 
 @dataclass(frozen=True)
-class Job:
+class StepJob:
     """A map or filter and its inputs. Picklable before anything is opened.
 
     `ports` holds the files of every port but `each`, `row` and `output` the names of the row classes of the `each`
     port and of what comes out.
     """
 
-    stage: Stage
+    stage: Step
     ports: Mapping[str, TableFiles]
     row: str
     output: str
@@ -125,36 +125,36 @@ class Job:
         return {port: files.load() for port, files in self.ports.items() if ports[port].mode == "lookup"}
 
 
-class Worker:
+class ShardWorker:
     """A job opened in this process: lookups loaded, parents indexed, the stage open."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: StepJob) -> None:
         self.job = job
         job.stage.open(job.lookups())
         parents = {port: files for port, files in job.ports.items() if job.stage.ports[port].mode == "parent"}
-        self._parents = {port: Parents(files.load()) for port, files in parents.items()}
+        self._parents = {port: ParentIndex(files.load()) for port, files in parents.items()}
 
     def run(self, table: pa.Table) -> Shard:
         """The balanced shard of these rows of the `each` port."""
         stage, rows = self.job.stage, Table(table, row_class(self.job.row))
         if isinstance(stage, Filter):
-            return settle_filter(stage, rows, stage.screen(rows))
+            return account_filter(stage, rows, stage.screen(rows))
         if not isinstance(stage, Map):
             raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
         output = row_class(self.job.output)
-        tickets = stage.map_columns(rows) if not self._parents else None
-        if tickets is not None:
-            return settle_tickets(stage, rows, tickets, output)
+        branches = stage.map_columns(rows) if not self._parents else None
+        if branches is not None:
+            return account_batch(stage, rows, branches, output)
         listed = list(rows)
-        joined = self.joined(listed)
+        joined = self.ancestors_by_port(listed)
         outcomes = [list(stage.map(row, parents)) for row, parents in zip(listed, joined, strict=True)]
-        return settle_map(stage, listed, outcomes, output)
+        return account_map(stage, listed, outcomes, output)
 
-    def talk(self, table: pa.Table) -> Talk:
+    def conversations(self, table: pa.Table) -> ShardConversations:
         """The conversations about these rows of the `each` port, none of them begun."""
-        return Talk(self, list(Table(table, row_class(self.job.row))))
+        return ShardConversations(self, list(Table(table, row_class(self.job.row))))
 
-    def joined(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
+    def ancestors_by_port(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
         """For each row its ancestors by parent port."""
         joined: list[dict[str, Row]] = [{} for _ in rows]
         for port, parents in self._parents.items():
@@ -162,7 +162,7 @@ class Worker:
                 if ancestor is not None:
                     mine[port] = ancestor
                 elif not self.job.stage.ports[port].optional:
-                    raise AccountsError(
+                    raise AccountingError(
                         f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
                         why="a parent port must be wired to a step that the row comes from",
                         next="wire the port to an earlier step of the same branch",
@@ -171,50 +171,50 @@ class Worker:
 
 
 @dataclass
-class Talk:
+class ShardConversations:
     """Rows of one shard that are talked about with a model, and what came of those whose conversations ended."""
 
-    worker: Worker
+    worker: ShardWorker
     rows: Sequence[Row]
-    outcomes: dict[int, list[Fate]] = field(default_factory=dict[int, list[Fate]])
+    outcomes_by_position: dict[int, list[Outcome]] = field(default_factory=dict[int, list[Outcome]])
 
     def conversations(self) -> Iterator[tuple[int, Conversation]]:
         """A conversation for each row, by its place; made when asked for."""
         stage = self.worker.job.stage
-        if not isinstance(stage, Prompted):
+        if not isinstance(stage, PromptedMap):
             raise TypeError(f"{stage.kind} puts no prompts")
-        for place, (row, parents) in enumerate(zip(self.rows, self.worker.joined(self.rows), strict=True)):
+        for place, (row, parents) in enumerate(zip(self.rows, self.worker.ancestors_by_port(self.rows), strict=True)):
             yield place, stage.converse(row, parents)
 
-    def end(self, place: int, outcome: list[Fate] | str) -> bool:
-        """Write down how a conversation ended: its fates, or why the row failed. Whether it was the last one."""
+    def record_outcome(self, position: int, outcome: list[Outcome] | str) -> bool:
+        """Write down how a conversation ended: its outcomes, or why the row failed. Whether it was the last one."""
         if isinstance(outcome, str):
             slots = self.worker.job.stage.slots if isinstance(self.worker.job.stage, Map) else ("",)
             outcome = [Failed(outcome, slot) for slot in (("",) if slots == "many" else slots)]
-        self.outcomes[place] = outcome
-        return len(self.outcomes) == len(self.rows)
+        self.outcomes_by_position[position] = outcome
+        return len(self.outcomes_by_position) == len(self.rows)
 
-    def settle(self) -> Shard:
+    def build_shard(self) -> Shard:
         """The balanced shard, in the order of the rows."""
         stage = self.worker.job.stage
         if not isinstance(stage, Map):
             raise TypeError(f"{stage.kind} puts no prompts")
-        outcomes = [self.outcomes[place] for place in range(len(self.rows))]
-        return settle_map(stage, self.rows, outcomes, row_class(self.worker.job.output))
+        outcomes = [self.outcomes_by_position[place] for place in range(len(self.rows))]
+        return account_map(stage, self.rows, outcomes, row_class(self.worker.job.output))
 
 
-class Parents:
+class ParentIndex:
     """Rows by id."""
 
     def __init__(self, table: Table[Any]) -> None:
         self._table = table
-        self._places = Places(table.arrow.column("id").chunks)
+        self._places = RowIndex(table.arrow.column("id").chunks)
 
     def find(self, rows: Sequence[Row]) -> list[Row | None]:
         """For each row the nearest of itself and its ancestors that is in the table."""
         places = self._nearest(rows)
         needed = sorted({place for place in places if place is not None})
-        there = Table(taken(self._table.arrow, np.array(needed, np.int64)), self._table.row)
+        there = Table(take_rows(self._table.arrow, np.array(needed, np.int64)), self._table.row)
         found = dict(zip(needed, there, strict=True))
         return [None if place is None else found[place] for place in places]
 

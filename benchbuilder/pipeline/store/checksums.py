@@ -26,29 +26,29 @@ class Checksums:
             except ValueError:
                 self._known = {}
 
-    def of(self, path: Path) -> str:
+    def sha256_of(self, path: Path) -> str:
         """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if there is none."""
-        return self._of(path, self._of_file)
+        return self._sha256_by(path, self._of_file)
 
-    def remembered(self, path: Path) -> str:
+    def remembered_sha256(self, path: Path) -> str:
         """The same, without reading: DataError if a file is not there, is not known, or is not as it was."""
-        return self._of(path, self._known_of)
+        return self._sha256_by(path, self._known_sha256)
 
-    def _of(self, path: Path, of_file: Callable[[Path], str]) -> str:
+    def _sha256_by(self, path: Path, of_file: Callable[[Path], str]) -> str:
         if path.is_dir():
-            return _of_files(path, path.rglob("*"), of_file)
+            return _sha256_of_files(path, path.rglob("*"), of_file)
         if any(mark in path.name for mark in "*?[") and not path.exists():
-            return _of_files(path.parent, path.parent.glob(path.name), of_file)
+            return _sha256_of_files(path.parent, path.parent.glob(path.name), of_file)
         return of_file(path)
 
-    def _known_of(self, path: Path) -> str:
+    def _known_sha256(self, path: Path) -> str:
         known = self._known.get(str(path))
-        if known is None or known[:-1] != _mark(path):
+        if known is None or known[:-1] != _file_stamp(path):
             raise DataError(f"{path} was not read before", next="read it")
         return str(known[-1])
 
     def _of_file(self, path: Path) -> str:
-        mark = _mark(path)
+        mark = _file_stamp(path)
         known = self._known.get(str(path))
         if known is not None and known[:-1] == mark:
             return str(known[-1])
@@ -65,13 +65,13 @@ class Checksums:
         draft.replace(self._memory)
 
 
-def _of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:
+def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:
     files = sorted(path for path in paths if path.is_file())
     parts = [(file.relative_to(folder).as_posix(), of_file(file)) for file in files]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
-def _mark(path: Path) -> list[object]:
+def _file_stamp(path: Path) -> list[object]:
     """What tells whether a file is as it was."""
     with _reading(path):
         stat = path.stat()

@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 _ROWS = 65_536
 
 
-def digest_of(table: pa.Table) -> str:
+def table_digest(table: pa.Table) -> str:
     """SHA-256 of the rows in order.
 
     Equal rows give equal digests, however they are cut into chunks and whether they come from memory or from a file:
     what lies in the buffers under a null, and padding, do not count.
     """
-    digest = Digest(table.num_rows, table.schema.names)
-    digest.feed(table)
-    return digest.done()
+    digest = TableDigest(table.num_rows, table.schema.names)
+    digest.update(table)
+    return digest.hexdigest()
 
 
-class Digest:
+class TableDigest:
     """The digest of a table that comes in pieces, of which it holds the last few rows alone.
 
     `rows` is how many there will be, `names` are the columns.
@@ -35,7 +35,7 @@ class Digest:
         self._rest: list[pa.Table] = []
         self._waiting = 0
 
-    def feed(self, table: pa.Table) -> None:
+    def update(self, table: pa.Table) -> None:
         """The next rows."""
         start = 0
         while self._waiting + table.num_rows - start >= _ROWS:
@@ -46,7 +46,7 @@ class Digest:
             self._rest.append(table.slice(start))
             self._waiting += table.num_rows - start
 
-    def done(self) -> str:
+    def hexdigest(self) -> str:
         """The digest; all rows were fed."""
         if self._waiting:
             self._window(self._rest)

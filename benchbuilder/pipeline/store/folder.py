@@ -18,17 +18,17 @@ from benchbuilder.core.errors import StoreError
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.row import Row
 from benchbuilder.core.registry import row_class
-from benchbuilder.pipeline.accounting.shard import FATES, Shard
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
-    damaged,
-    fates_name,
+    count_rows,
+    damaged_error,
+    outcomes_name,
     part_name,
     read_part,
     read_shard,
     receipt_name,
-    rows_of,
-    write_bytes,
+    write_bytes_atomically,
     write_shard,
 )
 from benchbuilder.pipeline.store.manifest import Manifest
@@ -54,7 +54,7 @@ class Store:
         self.journal = journal or folder / "replies.sqlite"
 
     @contextmanager
-    def locked(self) -> Generator[None]:
+    def lock(self) -> Generator[None]:
         """Hold the store for one build; StoreError if another holds it."""
         (self.folder / "store").mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.folder / "store" / "lock")
@@ -80,7 +80,7 @@ class Store:
                 path.unlink()
 
     @contextmanager
-    def scratch(self) -> Generator[Store]:
+    def open_scratch(self) -> Generator[Store]:
         """A store that is thrown away, on the same file system."""
         with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder / "store") as folder:
             yield Store(Path(folder))
@@ -96,13 +96,13 @@ class Store:
             else:
                 old.rename(place)
 
-    def place(self, step: str, key: str) -> Path:
+    def step_folder(self, step: str, key: str) -> Path:
         """The folder of a step under a key."""
         return self.steps / step / key[:20]
 
     def manifest(self, step: str, key: str) -> Manifest | None:
         """The manifest of a step under a key, if it was sealed."""
-        return self._read(self.place(step, key) / "manifest.json")
+        return self._read(self.step_folder(step, key) / "manifest.json")
 
     def _read(self, path: Path) -> Manifest | None:
         try:
@@ -129,37 +129,37 @@ class Store:
         cls = row_class(manifest.row)
         return Table(self._concat(manifest, part_name, schema_of(cls)), cls)
 
-    def fates(self, manifest: Manifest) -> pa.Table:
-        """The fates of a sealed step's tickets."""
-        return self._concat(manifest, fates_name, FATES)
+    def outcomes(self, manifest: Manifest) -> pa.Table:
+        """The outcomes of a sealed step's branches."""
+        return self._concat(manifest, outcomes_name, OUTCOME_SCHEMA)
 
     def parts(self, manifest: Manifest) -> tuple[Path, ...]:
         """The files that hold the rows of a sealed step, in order; StoreError if they hold fewer or more."""
-        place = self.place(manifest.step, manifest.key)
+        place = self.step_folder(manifest.step, manifest.key)
         parts = tuple(place / part_name(index) for index in range(manifest.shards))
-        if (rows := sum(rows_of(part) for part in parts)) != manifest.rows:
-            raise damaged(place, f"its manifest counts {manifest.rows} rows, its files hold {rows}")
+        if (rows := sum(count_rows(part) for part in parts)) != manifest.rows:
+            raise damaged_error(place, f"its manifest counts {manifest.rows} rows, its files hold {rows}")
         return parts
 
-    def fates_parts(self, manifest: Manifest) -> tuple[Path, ...]:
-        """The files that hold the fates of a sealed step's tickets, in order."""
-        place = self.place(manifest.step, manifest.key)
-        return tuple(place / fates_name(index) for index in range(manifest.shards))
+    def outcome_parts(self, manifest: Manifest) -> tuple[Path, ...]:
+        """The files that hold the outcomes of a sealed step's branches, in order."""
+        place = self.step_folder(manifest.step, manifest.key)
+        return tuple(place / outcomes_name(index) for index in range(manifest.shards))
 
     def _concat(self, manifest: Manifest, name: Callable[[int], str], schema: pa.Schema) -> pa.Table:
-        place = self.place(manifest.step, manifest.key)
+        place = self.step_folder(manifest.step, manifest.key)
         tables = [read_part(place / name(index), schema) for index in range(manifest.shards)]
         table = pa.concat_tables([schema.empty_table(), *tables])
         if name is part_name and table.num_rows != manifest.rows:
-            raise damaged(place, f"its manifest counts {manifest.rows} rows, its files hold {table.num_rows}")
+            raise damaged_error(place, f"its manifest counts {manifest.rows} rows, its files hold {table.num_rows}")
         return table
 
-    def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> Draft:
+    def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> StepDraft:
         """A step in the making; shards that an interrupted build committed under the same `shape` are kept."""
-        return Draft(self.place(step, key), shape)
+        return StepDraft(self.step_folder(step, key), shape)
 
 
-class Draft:
+class StepDraft:
     """A step in the making, in a folder beside `place`, which takes its place when it is sealed.
 
     `shape` says how the input was cut; shards of another shape are thrown away. What was sealed before stays until
@@ -167,54 +167,54 @@ class Draft:
     """
 
     def __init__(self, place: Path, shape: Mapping[str, Any]) -> None:
-        self.place = place
+        self.target = place
         self.folder = place.with_name(place.name + _DRAFT)
         mark = self.folder / _MARK
         text = json.dumps(shape, sort_keys=True)
         if not mark.exists() or mark.read_text(encoding="utf-8") != text:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-            write_bytes(mark, text.encode())
+            write_bytes_atomically(mark, text.encode())
 
-    def committed(self, index: int) -> bool:
+    def has_shard(self, index: int) -> bool:
         """Whether shard `index` is there; its receipt is written last."""
         return (self.folder / receipt_name(index)).exists()
 
-    def commit(self, index: int, shard: Shard) -> None:
+    def commit_shard(self, index: int, shard: Shard) -> None:
         """Write a balanced shard."""
         write_shard(self.folder, index, shard)
 
-    def load(self, index: int, row: type[Row]) -> Shard:
+    def load_shard(self, index: int, row: type[Row]) -> Shard:
         """A committed shard."""
         return read_shard(self.folder, index, row)
 
-    def rows(self, count: int) -> tuple[int, int]:
-        """How many rows, and how many fates, the first `count` shards hold."""
-        names = (part_name, fates_name)
-        rows, fates = (sum(rows_of(self.folder / name(index)) for index in range(count)) for name in names)
-        return rows, fates
+    def row_counts(self, count: int) -> tuple[int, int]:
+        """How many rows, and how many outcomes, the first `count` shards hold."""
+        names = (part_name, outcomes_name)
+        rows, outcomes = (sum(count_rows(self.folder / name(index)) for index in range(count)) for name in names)
+        return rows, outcomes
 
-    def seal(self, manifest: Manifest) -> None:
+    def commit_step(self, manifest: Manifest) -> None:
         """Write the manifest and put the folder in its place: from here on the step is there."""
-        self._tidy(manifest.shards)
-        write_bytes(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
-        old = self.place.with_name(self.place.name + _OLD)
-        if self.place.exists():
-            self.place.rename(old)
-        self.folder.rename(self.place)
+        self._remove_leftovers(manifest.shards)
+        write_bytes_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        old = self.target.with_name(self.target.name + _OLD)
+        if self.target.exists():
+            self.target.rename(old)
+        self.folder.rename(self.target)
         shutil.rmtree(old, ignore_errors=True)
-        point(self.place)
+        mark_latest(self.target)
 
-    def _tidy(self, shards: int) -> None:
+    def _remove_leftovers(self, shards: int) -> None:
         """Remove what is no part of the step: shards of an interrupted build that were cut otherwise, half a file."""
-        names = {name(index) for index in range(shards) for name in (part_name, fates_name, receipt_name)}
+        names = {name(index) for index in range(shards) for name in (part_name, outcomes_name, receipt_name)}
         for path in self.folder.iterdir():
             if path.name not in names | {_MARK}:
                 path.unlink()
 
 
-def point(place: Path) -> None:
+def mark_latest(folder: Path) -> None:
     """Remember `place` as the one that its step was last sealed or reused under."""
-    latest = place.parent / "latest"
-    if not latest.exists() or latest.read_text(encoding="utf-8") != place.name:
-        write_bytes(latest, place.name.encode())
+    latest = folder.parent / "latest"
+    if not latest.exists() or latest.read_text(encoding="utf-8") != folder.name:
+        write_bytes_atomically(latest, folder.name.encode())

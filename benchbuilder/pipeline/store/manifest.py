@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Literal
 
-from benchbuilder.core.records.row import Frozen
+from benchbuilder.core.records.row import FrozenModel
 
-Counted = tuple[str, str, str, int]
+CountLine = tuple[str, str, str, int]
 
 
-def counted(counts: Counter[tuple[str, str, str]]) -> tuple[Counted, ...]:
+def sorted_counts(counts: Counter[tuple[str, str, str]]) -> tuple[CountLine, ...]:
     """A counter over three names as sorted data."""
     return tuple((*names, n) for names, n in sorted(counts.items()))
 
 
-class Manifest(Frozen):
+class Manifest(FrozenModel):
     """Seal of one step.
 
-    `key` is what was asked and `asked` the parts that it is a hash of; `inputs` maps each input node to its digest;
-    `digest` is what came out (rows in order, independent of shards), `fates` the same of the tickets' fates. `counts`
-    holds tickets by (partition, fate, reason), `units` source units by (file, fate, reason), `auxiliary` what became
-    of the rows of joined files. `observed` hashes what people contributed. `state` is ``partial`` while rows have
+    `key` is what was asked and `key_inputs` the parts that it is a hash of; `inputs` maps each input node to its digest;
+    `digest` is what came out (rows in order, independent of shards), `outcomes` the same of the branches' outcomes. `counts`
+    holds branches by (partition, outcome, reason), `units` source units by (file, outcome, reason), `auxiliary` what became
+    of the rows of joined files. `external_inputs` hashes what people contributed. `state` is ``partial`` while rows have
     failed.
     """
 
@@ -29,18 +29,18 @@ class Manifest(Frozen):
     kind: str
     row: str
     key: str
-    asked: dict[str, str]
+    key_inputs: dict[str, str]
     inputs: dict[str, str]
     digest: str
-    fates: str
+    outcomes: str
     rows: int
     shards: int
-    counts: tuple[Counted, ...]
-    unused: tuple[Counted, ...] = ()
-    units: tuple[Counted, ...] = ()
-    auxiliary: tuple[Counted, ...] = ()
-    tallies: tuple[Counted, ...] = ()
+    counts: tuple[CountLine, ...]
+    unused: tuple[CountLine, ...] = ()
+    units: tuple[CountLine, ...] = ()
+    auxiliary: tuple[CountLine, ...] = ()
+    tallies: tuple[CountLine, ...] = ()
     notes: dict[str, Any] = {}
-    observed: dict[str, str] = {}
+    external_inputs: dict[str, str] = {}
     reasons: dict[str, str] = {}
-    state: Literal["sealed", "partial"] = "sealed"
+    state: Literal["complete", "incomplete"] = "complete"

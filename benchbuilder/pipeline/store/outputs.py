@@ -12,19 +12,19 @@ from typing import Any
 from benchbuilder.pipeline.store.manifest import Manifest
 
 
-def mark_of(folder: Path) -> Path:
+def outputs_mark_path(folder: Path) -> Path:
     """The file that says so."""
     return folder / "store" / "outputs.json"
 
 
-def hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
+def manifest_hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
     """What tells the manifests of steps apart from others."""
     return {
         name: hashlib.sha256(manifest.model_dump_json().encode()).hexdigest() for name, manifest in manifests.items()
     }
 
 
-def written(mark: Path) -> dict[str, Any]:
+def read_outputs_mark(mark: Path) -> dict[str, Any]:
     """The `state` that the outputs were made of (JSON; empty while they are written) and their names with sizes."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         known: Any = json.loads(mark.read_text(encoding="utf-8"))
@@ -33,8 +33,8 @@ def written(mark: Path) -> dict[str, Any]:
     return {"state": "", "files": {}}
 
 
-def stands_for(folder: Path, manifest: Manifest) -> bool:
+def outputs_match(folder: Path, manifest: Manifest) -> bool:
     """Whether what lies in `folder` was made with this step as it is sealed: a store keeps steps of earlier words."""
-    state: str = written(mark_of(folder))["state"]
+    state: str = read_outputs_mark(outputs_mark_path(folder))["state"]
     steps: Any = json.loads(state).get("steps", {}) if state else {}
-    return steps.get(manifest.step) == hashes({manifest.step: manifest})[manifest.step]
+    return steps.get(manifest.step) == manifest_hashes({manifest.step: manifest})[manifest.step]

@@ -16,7 +16,7 @@ import numpy as np
 from filelock import FileLock
 
 from benchbuilder.core.errors import StoreError
-from benchbuilder.core.records.arrow.lazy_texts import Texts
+from benchbuilder.core.records.arrow.lazy_texts import LazyTexts
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[str, Sequence[int]]]
@@ -27,7 +27,7 @@ _BLOCK = 1 << 20
 _FORMAT = 1
 
 
-def kept(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> dict[str, Array]:
+def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> dict[str, Array]:
     """The arrays in `folder`, by name; if they are not there, are damaged, or are not those of `mark`, `make` makes
     them.
 
@@ -46,7 +46,7 @@ def kept(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> dict[str, A
             draft = folder.parent / f".{folder.name}.{os.getpid()}.draft"
             draft.mkdir()
             try:
-                _seal(draft, mark, make(draft))
+                _write_header(draft, mark, make(draft))
                 shutil.rmtree(folder, ignore_errors=True)
                 draft.rename(folder)
             finally:
@@ -62,19 +62,19 @@ def array_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.bin"
 
 
-def mapped(path: Path, kind: str, shape: Sequence[int]) -> Array:
+def memory_map(path: Path, kind: str, shape: Sequence[int]) -> Array:
     """A file as an array that is read where it is used."""
     if not math.prod(shape):
         return np.empty(tuple(shape), kind)
     return np.asarray(np.memmap(path, np.dtype(kind), "r", shape=tuple(shape)))
 
 
-def part(folder: Path, name: str, kind: str, start: int, stop: int) -> Array:
+def read_array_part(folder: Path, name: str, kind: str, start: int, stop: int) -> Array:
     """Some numbers of an array's file, in memory."""
     return np.fromfile(array_file(folder, name), kind, stop - start, offset=start * np.dtype(kind).itemsize)
 
 
-def mark_of(texts: Sequence[str], *settings: str) -> str:
+def texts_checksum(texts: Sequence[str], *settings: str) -> str:
     """A checksum of texts and settings."""
     data, lengths = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
     for encoded, ends in encoded_blocks(texts):
@@ -87,7 +87,7 @@ def mark_of(texts: Sequence[str], *settings: str) -> str:
 def encoded_blocks(texts: Sequence[str], size: int = 4096) -> Iterator[tuple[bytes, Array]]:
     """The texts in UTF-8, `size` of them at a time, with the length of each in bytes."""
     for start in range(0, len(texts), size):
-        if isinstance(texts, Texts):
+        if isinstance(texts, LazyTexts):
             yield texts.encoded(start, start + size)
             continue
         encoded = [text.encode() for text in texts[start : start + size]]
@@ -107,13 +107,13 @@ def _load(folder: Path, mark: str) -> dict[str, Array] | None:
                 return None
             if _check(path) != check:
                 return None
-            arrays[name] = mapped(path, kind, shape)
+            arrays[name] = memory_map(path, kind, shape)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return arrays
 
 
-def _seal(folder: Path, mark: str, shapes: Shapes) -> None:
+def _write_header(folder: Path, mark: str, shapes: Shapes) -> None:
     arrays = {name: [kind, list(shape), _check(array_file(folder, name))] for name, (kind, shape) in shapes.items()}
     header = {"format": _FORMAT, "mark": mark, "arrays": arrays}
     (folder / _HEADER).write_text(json.dumps(header), encoding="utf-8")

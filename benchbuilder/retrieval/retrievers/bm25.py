@@ -11,11 +11,11 @@ from pydantic import Field
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
 from benchbuilder.core.text.normalise import Fold
 from benchbuilder.retrieval.base import Retriever
-from benchbuilder.retrieval.retrievers.array_cache import kept, mark_of
-from benchbuilder.retrieval.retrievers.bm25_build import build, weigh
-from benchbuilder.retrieval.retrievers.bm25_formulas import Formula
+from benchbuilder.retrieval.retrievers.array_cache import cached_arrays, texts_checksum
+from benchbuilder.retrieval.retrievers.bm25_build import build_index, weigh_postings
+from benchbuilder.retrieval.retrievers.bm25_formulas import Bm25Formula
 from benchbuilder.retrieval.retrievers.bm25_index import Bm25Index
-from benchbuilder.retrieval.retrievers.index_terms import Words
+from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 
 
 class Bm25Spec(KindSpec):
@@ -40,7 +40,7 @@ class Bm25Spec(KindSpec):
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
-class Bm25(Retriever):
+class Bm25Retriever(Retriever):
     """BM25 with the scores of the package `rank_bm25`, from an inverted index of weights.
 
     Passages that share no token with the query, and scores of zero or less, are no evidence. The index is kept in the
@@ -54,7 +54,7 @@ class Bm25(Retriever):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.spec: Bm25Spec = spec
-        self._words = Words(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
+        self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
         self._index: Bm25Index | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,11 +81,13 @@ class Bm25(Retriever):
 
     def _make(self, texts: Sequence[str], cache: Path, workers: int) -> tuple[Path, Path]:
         spec, words = self.spec, self._words
-        mark = mark_of(texts, words.mark())
+        mark = texts_checksum(texts, words.checksum())
         folder = cache / f"bm25-{mark}"
-        index = kept(folder, mark, lambda draft: build(draft, texts, words, workers))
-        formula = Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
-        own = f"{mark}-{formula.mark()}"
+        index = cached_arrays(folder, mark, lambda draft: build_index(draft, texts, words, workers))
+        formula = Bm25Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
+        own = f"{mark}-{formula.checksum()}"
         weights = cache / f"bm25-{own}"
-        self._index = Bm25Index(index, kept(weights, own, lambda draft: weigh(draft, folder, index, formula)), formula)
+        self._index = Bm25Index(
+            index, cached_arrays(weights, own, lambda draft: weigh_postings(draft, folder, index, formula)), formula
+        )
         return folder, weights

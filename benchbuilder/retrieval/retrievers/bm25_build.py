@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, mapped, part
-from benchbuilder.retrieval.retrievers.bm25_formulas import Formula
-from benchbuilder.retrieval.retrievers.index_terms import Words
+from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, memory_map, read_array_part
+from benchbuilder.retrieval.retrievers.bm25_formulas import Bm25Formula
+from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 from benchbuilder.retrieval.retrievers.token_slices import token_slices
 
 _RANGE = 1 << 21
@@ -21,7 +21,7 @@ _TERM = 32
 """A posting on its way is one number: its term above this many bits, its text below."""
 
 
-def build(folder: Path, texts: Sequence[str], words: Words, workers: int) -> Shapes:
+def build_index(folder: Path, texts: Sequence[str], words: IndexTerms, workers: int) -> Shapes:
     """Write the index of `texts` into `folder`.
 
     Terms are numbered in the order in which the texts name them first. `starts` says where the postings of each begin:
@@ -29,7 +29,7 @@ def build(folder: Path, texts: Sequence[str], words: Words, workers: int) -> Sha
     of each text. `terms` and `term_starts` spell the terms, `hashes` and `hashed` find them.
     """
     known: dict[str, int] = {}
-    runs = _Runs(folder)
+    runs = _PostingRuns(folder)
     with array_file(folder, "lengths").open("wb") as lengths:
         first = 0
         for piece in token_slices(texts, words, workers, folder):
@@ -49,7 +49,7 @@ def build(folder: Path, texts: Sequence[str], words: Words, workers: int) -> Sha
     }  # fmt: skip
 
 
-def weigh(folder: Path, index_folder: Path, index: dict[str, Array], formula: Formula) -> Shapes:
+def weigh_postings(folder: Path, index_folder: Path, index: dict[str, Array], formula: Bm25Formula) -> Shapes:
     """Write what each posting of an index weighs by `formula`, and the most that any posting of a term does."""
     starts = index["starts"]
     lengths, idf = formula.lengths(index["lengths"]), formula.idf(np.diff(starts), len(index["lengths"]))
@@ -57,7 +57,9 @@ def weigh(folder: Path, index_folder: Path, index: dict[str, Array], formula: Fo
         weights, best = (stack.enter_context(array_file(folder, name).open("wb")) for name in ("weights", "best"))
         for low, high in _ranges(starts):
             first, end = int(starts[low]), int(starts[high])
-            documents, times = (part(index_folder, name, "<i4", first, end) for name in ("documents", "frequencies"))
+            documents, times = (
+                read_array_part(index_folder, name, "<i4", first, end) for name in ("documents", "frequencies")
+            )
             of_terms = np.repeat(idf[low:high], np.diff(starts[low : high + 1]))
             made = formula.weights(of_terms, times, lengths[documents])
             _put(weights, made.astype("<f8", copy=False))
@@ -72,7 +74,7 @@ def term_hash(term: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")
 
 
-class _Runs:
+class _PostingRuns:
     """Postings on their way, in files: sorted within each slice of texts, to be merged by ranges of terms."""
 
     def __init__(self, folder: Path) -> None:
@@ -99,7 +101,7 @@ class _Runs:
 
     def merge(self, starts: Array) -> None:
         """Write the postings of all slices, term by term."""
-        keys = mapped(self._keys, "<i8", [self._ends[-1]])
+        keys = memory_map(self._keys, "<i8", [self._ends[-1]])
         pairs = list(zip(self._ends, self._ends[1:], strict=False))
         with ExitStack() as stack:
             names = ("documents", "frequencies")
@@ -107,10 +109,10 @@ class _Runs:
             for low, high in _ranges(starts):
                 bounds = np.array([low << _TERM, high << _TERM])
                 cuts = [(first + np.searchsorted(keys[first:end], bounds)).tolist() for first, end in pairs]
-                found = np.concatenate([part(self._folder, "run_keys", "<i8", *cut) for cut in cuts])
+                found = np.concatenate([read_array_part(self._folder, "run_keys", "<i8", *cut) for cut in cuts])
                 order = np.argsort(found, kind="stable")
                 _put(documents, (found[order] & ((1 << _TERM) - 1)).astype("<i4"))
-                times = np.concatenate([part(self._folder, "run_times", "<i4", *cut) for cut in cuts])
+                times = np.concatenate([read_array_part(self._folder, "run_times", "<i4", *cut) for cut in cuts])
                 _put(frequencies, times[order])
         for path in (self._keys, self._times):
             path.unlink()

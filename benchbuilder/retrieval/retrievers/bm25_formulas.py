@@ -15,7 +15,7 @@ from benchbuilder.retrieval.retrievers.array_cache import Array
 
 
 @dataclass(frozen=True)
-class Formula:
+class Bm25Formula:
     """A variant with its settings."""
 
     variant: Literal["okapi", "l", "plus"]
@@ -24,7 +24,7 @@ class Formula:
     epsilon: float
     delta: float
 
-    def mark(self) -> str:
+    def checksum(self) -> str:
         """A checksum of what shapes the weights."""
         own = {name: value for name, value in asdict(self).items() if name != self._unused}
         return hashlib.blake2b(json.dumps(own, sort_keys=True).encode(), digest_size=8).hexdigest()
@@ -34,7 +34,7 @@ class Formula:
         return "delta" if self.variant == "okapi" else "epsilon"
 
     @property
-    def added(self) -> bool:
+    def adds_to_every_text(self) -> bool:
         """Whether a term adds to every text, also to those that lack it."""
         return self.variant == "plus" and self.delta > 0
 
@@ -49,15 +49,15 @@ class Formula:
     def idf(self, holders: Array, count: int) -> Array:
         """How rare each term is, of the numbers of texts that hold them, terms in the order of their first naming."""
         if self.variant == "okapi":
-            idf = _each(holders, lambda held: math.log(count - held + 0.5) - math.log(held + 0.5))
+            idf = _map_numbers(holders, lambda held: math.log(count - held + 0.5) - math.log(held + 0.5))
             if not len(idf):
                 return idf
             # term after term, as sums of floating-point numbers depend on their order
             floor = self.epsilon * (float(np.cumsum(idf)[-1]) / len(idf))
             return np.where(idf < 0, floor, idf)
         if self.variant == "l":
-            return _each(holders, lambda held: math.log(count + 1) - math.log(held + 0.5))
-        return _each(holders, lambda held: math.log((count + 1) / held))
+            return _map_numbers(holders, lambda held: math.log(count + 1) - math.log(held + 0.5))
+        return _map_numbers(holders, lambda held: math.log((count + 1) / held))
 
     def weights(self, idf: Array, times: Array, lengths: Array) -> Array:
         """What terms that texts hold so many `times` add to their scores; `lengths` are those of the method.
@@ -73,7 +73,7 @@ class Formula:
         return (times * (k1 + 1)) / (lengths + times)
 
 
-def _each(holders: Array, of: Callable[[int], float]) -> Array:
-    """`of` each number. NumPy's own logarithm may differ from the C library's in the last bit."""
+def _map_numbers(holders: Array, function: Callable[[int], float]) -> Array:
+    """`function` each number. NumPy's own logarithm may differ from the C library's in the last bit."""
     values, back = np.unique(holders, return_inverse=True)
-    return np.array([of(int(value)) for value in values], np.float64)[back.reshape(-1)]
+    return np.array([function(int(value)) for value in values], np.float64)[back.reshape(-1)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchbuilder.retrieval.retrievers.array_cache import Array
 from benchbuilder.retrieval.retrievers.bm25_build import term_hash
-from benchbuilder.retrieval.retrievers.bm25_formulas import Formula
+from benchbuilder.retrieval.retrievers.bm25_formulas import Bm25Formula
 
 _GROUP = 64
 """Texts of which only the best one is looked at first."""
@@ -22,7 +22,7 @@ _REMEMBERED = 1 << 17
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
-class Term(NamedTuple):
+class IndexedTerm(NamedTuple):
     """Where the postings of a term begin and end, its idf, and the most that a posting of it weighs."""
 
     start: int
@@ -34,39 +34,39 @@ class Term(NamedTuple):
 class Bm25Index:
     """The postings and weights of one knowledge base, memory-mapped. Serves one thread."""
 
-    def __init__(self, index: dict[str, Array], weighed: dict[str, Array], formula: Formula) -> None:
+    def __init__(self, index: dict[str, Array], weighed: dict[str, Array], formula: Bm25Formula) -> None:
         self._count = len(index["lengths"])
         self._starts, self._documents = index["starts"], index["documents"]
         self._terms, self._term_starts = index["terms"], index["term_starts"]
         self._hashes, self._hashed = index["hashes"], index["hashed"]
         self._weights, self._idf, self._best = weighed["weights"], weighed["idf"], weighed["best"]
         self._plus, self._delta = formula.variant == "plus", formula.delta
-        self._known: dict[str, Term | None] = {}
+        self._known: dict[str, IndexedTerm | None] = {}
         # room that is used again for each query: to ask the system for it would take longer than the sums
         self._held, self._added, self._scores = np.empty(0, np.intp), np.empty(0), np.empty(0)
 
-    def best(self, tokens: Sequence[str], count: int, last: bool) -> list[tuple[int, float]]:
-        """Places and scores of the best texts, best first, of equal ones the earlier first, or the later if `last`.
+    def best(self, tokens: Sequence[str], count: int, prefer_later: bool) -> list[tuple[int, float]]:
+        """Places and scores of the best texts, best first, of equal ones the earlier first, or the later if `prefer_later`.
 
         Only texts that hold one of the tokens, and whose score is above zero.
         """
         terms = [term for token in tokens if (term := self._term(token)) is not None]
         if not terms:
             return []
-        places, scores = self._summed(terms, count)
+        places, scores = self._candidates(terms, count)
         if len(places) > count:
             near = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
             places, scores = places[near], scores[near]
-        order = np.lexsort((-places if last else places, -scores))[:count]
+        order = np.lexsort((-places if prefer_later else places, -scores))[:count]
         return [(int(places[at]), float(scores[at])) for at in order if scores[at] > 0]
 
-    def _summed(self, terms: Sequence[Term], count: int) -> tuple[Array, Array]:
+    def _candidates(self, terms: Sequence[IndexedTerm], count: int) -> tuple[Array, Array]:
         """The texts that may be among the best, and their scores.
 
         Where each term adds to all texts, they are found without that and then scored with it; sums in another order
         differ by rounding, so that texts that seem worse by no more than this are among them.
         """
-        places, scores = self._found(terms)
+        places, scores = self._total_scores(terms)
         margin = 0.0
         if self._plus:
             most = sum(term.idf * (self._delta + term.best) for term in terms)
@@ -76,7 +76,7 @@ class Bm25Index:
         found = near if places is None else places[near]
         return found, self._scored(terms, found) if self._plus else scores[near]
 
-    def _found(self, terms: Sequence[Term]) -> tuple[Array | None, Array]:
+    def _total_scores(self, terms: Sequence[IndexedTerm]) -> tuple[Array | None, Array]:
         """What the terms of each text add up to, in the order of `terms`; for all texts, or for some (their places)."""
         if sum(term.end - term.start for term in terms) * _SPARSE < self._count:
             documents, weights = self._postings(terms)
@@ -88,7 +88,7 @@ class Bm25Index:
             np.add.at(self._scores, *self._postings(some))  # one after the other, as they stand there
         return None, self._scores
 
-    def _postings(self, terms: Sequence[Term]) -> tuple[Array, Array]:
+    def _postings(self, terms: Sequence[IndexedTerm]) -> tuple[Array, Array]:
         """The texts that hold each term, term after term, and what it adds to them."""
         size = sum(term.end - term.start for term in terms)
         if size > len(self._held):
@@ -100,14 +100,14 @@ class Bm25Index:
             weights *= np.repeat([term.idf for term in terms], [term.end - term.start for term in terms])
         return documents, weights
 
-    def _scored(self, terms: Sequence[Term], places: Array) -> Array:
+    def _scored(self, terms: Sequence[IndexedTerm], places: Array) -> Array:
         """The scores of the texts at `places` where each term adds to all texts: term after term, as the query has
         them."""
         step = max(1, _AT_ONCE // len(terms))
         some = [self._scored_once(terms, places[at : at + step]) for at in range(0, len(places), step)]
         return np.concatenate([np.zeros(0), *some])
 
-    def _scored_once(self, terms: Sequence[Term], places: Array) -> Array:
+    def _scored_once(self, terms: Sequence[IndexedTerm], places: Array) -> Array:
         starts = np.array([[term.start] for term in terms])
         ends = np.array([[term.end] for term in terms])
         at = np.array([self._documents[term.start : term.end].searchsorted(places) for term in terms]) + starts
@@ -116,16 +116,16 @@ class Bm25Index:
         added = np.array([[term.idf] for term in terms]) * (self._delta + weights)
         return np.add.accumulate(added, axis=0)[-1]
 
-    def _term(self, token: str) -> Term | None:
+    def _term(self, token: str) -> IndexedTerm | None:
         """A term of the index; ``None`` if no text holds it."""
         if token in self._known:
             return self._known[token]
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
-        found = self._known[token] = self._looked_up(token.encode())
+        found = self._known[token] = self._find_term(token.encode())
         return found
 
-    def _looked_up(self, term: bytes) -> Term | None:
+    def _find_term(self, term: bytes) -> IndexedTerm | None:
         wanted = np.uint64(term_hash(term))
         for at in range(int(np.searchsorted(self._hashes, wanted)), len(self._hashes)):
             if self._hashes[at] != wanted:
@@ -133,13 +133,13 @@ class Bm25Index:
             number = int(self._hashed[at])
             if self._terms[self._term_starts[number] : self._term_starts[number + 1]].tobytes() == term:
                 start, end = self._starts[number : number + 2].tolist()
-                return Term(start, end, float(self._idf[number]), float(self._best[number]))
+                return IndexedTerm(start, end, float(self._idf[number]), float(self._best[number]))
         return None
 
 
-def _runs(terms: Sequence[Term]) -> Iterator[list[Term]]:
+def _runs(terms: Sequence[IndexedTerm]) -> Iterator[list[IndexedTerm]]:
     """The postings of `terms` in order, not too many at a time: whole terms, and pieces of long ones."""
-    held, size = list[Term](), 0
+    held, size = list[IndexedTerm](), 0
     for term in terms:
         for start in range(term.start, term.end, _AT_ONCE):
             piece = term._replace(start=start, end=min(term.end, start + _AT_ONCE))

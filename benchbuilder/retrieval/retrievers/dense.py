@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
 from benchbuilder.retrieval.base import Retriever
-from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, kept, mark_of
-from benchbuilder.retrieval.retrievers.embedding import Encoder
+from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, cached_arrays, texts_checksum
+from benchbuilder.retrieval.retrievers.embedding import SentenceEncoder
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 _TEXTS = 4096
@@ -45,9 +45,9 @@ class DenseSpec(KindSpec):
     top_k: Annotated[int, Field(ge=1)]
     ties: Literal["first", "last"] = "first"
     """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
-    device: Annotated[str, Knob()] = "auto"
+    device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` takes what there is."""
-    batch_size: Annotated[int, Field(ge=1), Knob()] = 32
+    batch_size: Annotated[int, Field(ge=1), RuntimeOption()] = 32
     """Passages that are made vectors of together."""
 
     @model_validator(mode="after")
@@ -61,7 +61,7 @@ class DenseSpec(KindSpec):
         return self
 
 
-class Dense(Retriever):
+class DenseRetriever(Retriever):
     """Sentence vectors: the passages with the greatest cosine to the query, found exactly, if it is above zero.
 
     The vectors of the passages are made once and kept in the cache under a checksum of texts and model. A query is
@@ -75,7 +75,7 @@ class Dense(Retriever):
         super().__init__(spec)
         self.spec: DenseSpec = spec
         folder = None if spec.path is None else spec.path.file
-        self._encoder = Encoder(spec.name, spec.revision, folder, spec.max_tokens, spec.device)
+        self._encoder = SentenceEncoder(spec.name, spec.revision, folder, spec.max_tokens, spec.device)
         self._vectors: Array | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -113,9 +113,9 @@ class Dense(Retriever):
     def _make(self, texts: Sequence[str], cache: Path) -> Path:
         spec = self.spec
         asked = [self._encoder.identity(), spec.passage_prefix, spec.max_tokens]
-        mark = mark_of(texts, json.dumps(asked, sort_keys=True))
+        mark = texts_checksum(texts, json.dumps(asked, sort_keys=True))
         folder = cache / f"dense-{mark}"
-        self._vectors = kept(folder, mark, lambda draft: self._write(draft, texts))["vectors"]
+        self._vectors = cached_arrays(folder, mark, lambda draft: self._write(draft, texts))["vectors"]
         return folder
 
     def _write(self, folder: Path, texts: Sequence[str]) -> Shapes:

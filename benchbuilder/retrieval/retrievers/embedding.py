@@ -19,14 +19,14 @@ _PARTS = (".json", ".safetensors", ".model", ".txt")
 _NEXT = "name a folder with a sentence encoder (config.json, tokenizer, *.safetensors) or a model of the hub"
 
 
-class Encoder:
+class SentenceEncoder:
     """A sentence encoder: of a folder, or of the hub at a revision."""
 
     def __init__(
-        self, name: str | None, revision: str | None, folder: Path | None, longest: int | None, device: str
+        self, name: str | None, revision: str | None, folder: Path | None, max_tokens: int | None, device: str
     ) -> None:
         self._name, self._revision, self._folder = name, revision, folder
-        self._longest, self._device = longest, device
+        self._longest, self._device = max_tokens, device
         self._model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Encoder:
         """What shapes the vectors: the model (a folder by its contents) and the libraries that run it."""
         libraries = {library: _version(library) for library in ("sentence-transformers", "torch", "transformers")}
         if self._folder is not None:
-            return {**libraries, "model": checksum(self._folder)}
+            return {**libraries, "model": model_checksum(self._folder)}
         return {**libraries, "model": f"{self._name}@{self._revision}"}
 
     def vectors(self, texts: Sequence[str], prefix: str, batch: int) -> Array:
@@ -72,7 +72,7 @@ class Encoder:
         return self._model
 
 
-def checksum(folder: Path) -> str:
+def model_checksum(folder: Path) -> str:
     """Of the files that make a model, by name and content; DataError if there are none."""
     files = sorted(file for file in folder.rglob("*") if file.suffix in _PARTS and file.is_file())
     if not files:
@@ -92,19 +92,19 @@ def _sha256(path: Path, size: int, changed_ns: int, inode: int) -> str:  # noqa:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _load(library: Any, where: str, revision: str | None, local: bool, device: str) -> Any:
+def _load(library: Any, source: str, revision: str | None, local: bool, device: str) -> Any:
     """The model, from safetensors and without code of its own."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)  # it says what it makes of a folder without modules.json
     try:
         return library.SentenceTransformer(
-            where, device=None if device == "auto" else device, revision=revision, trust_remote_code=False,
+            source, device=None if device == "auto" else device, revision=revision, trust_remote_code=False,
             local_files_only=local, model_kwargs={"use_safetensors": True},
         )  # fmt: skip
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         why = str(error).strip().partition("\n")[0]
-        raise DataError("the sentence encoder cannot be loaded", where=where, why=why, next=_NEXT) from error
+        raise DataError("the sentence encoder cannot be loaded", where=source, why=why, next=_NEXT) from error
     finally:
         logger.setLevel(level)
 

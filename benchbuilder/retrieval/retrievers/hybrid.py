@@ -38,7 +38,7 @@ class HybridSpec(KindSpec):
         return self
 
 
-class Hybrid(Retriever):
+class HybridRetriever(Retriever):
     """Reciprocal rank fusion of several retrievers, each with an index of its own over the same passages."""
 
     kind: ClassVar[str] = "hybrid"
@@ -48,7 +48,7 @@ class Hybrid(Retriever):
         super().__init__(spec)
         self.spec: HybridSpec = spec
         self._lists: dict[str, Retriever] = {
-            name: registry.create("retriever", one) for name, one in spec.lists.items()
+            name: registry.create_from_spec("retriever", one) for name, one in spec.lists.items()
         }
 
     def fingerprint(self) -> Mapping[str, str]:

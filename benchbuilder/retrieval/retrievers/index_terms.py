@@ -10,7 +10,7 @@ from typing import Any
 from benchbuilder.config.spec.base import FileRef, KindSpec
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.normalise import Fold, compose, folded
+from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text
 from benchbuilder.core.text.wordlist import load_words
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
@@ -18,7 +18,7 @@ _FOLDING = 2
 """Which way to fold an index was made with: since 2, tokens of which nothing is left are none."""
 
 
-class Words:
+class IndexTerms:
     """Cuts texts into the tokens that count: composed, folded, and none that is blank or a stop word.
 
     Picklable; the tokenizer is opened in each process when the first text is cut.
@@ -28,8 +28,10 @@ class Words:
         if tokenizer is None:
             raise DataError(f"{kind} has no tokenizer", where="retriever.tokenizer", next="set tokenizer in the recipe")
         self._fold = tuple(fold)
-        self._stop = frozenset(folded(word, self._fold) for word in (load_words(stop_words.file) if stop_words else ()))
-        self._tokenizer: Tokenizer = registry.create("tokenizer", tokenizer)
+        self._stop = frozenset(
+            fold_text(word, self._fold) for word in (load_words(stop_words.file) if stop_words else ())
+        )
+        self._tokenizer: Tokenizer = registry.create_from_spec("tokenizer", tokenizer)
         self._opened = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -39,7 +41,7 @@ class Words:
         """Versions that shape the tokens."""
         return self._tokenizer.fingerprint()
 
-    def mark(self) -> str:
+    def checksum(self) -> str:
         """A checksum of what shapes the tokens."""
         tokenizer = self._tokenizer
         asked: list[Any] = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
@@ -52,7 +54,7 @@ class Words:
         if not self._opened:
             self._tokenizer.open()
             self._opened = True
-        tokens = self._tokenizer.tokens(compose(text))
+        tokens = self._tokenizer.tokens(compose_characters(text))
         if self._fold:
-            tokens = [folded(token, self._fold) for token in tokens]
+            tokens = [fold_text(token, self._fold) for token in tokens]
         return [token for token in tokens if token.strip() and token not in self._stop]

@@ -12,14 +12,14 @@ import numpy as np
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec
-from benchbuilder.retrieval.retrievers.index_terms import Words
+from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 
 
 class RankBm25Spec(Bm25Spec):
     """Which formula, how many passages, which words count: as for `bm25`."""
 
 
-class RankBm25(Retriever):
+class RankBm25Retriever(Retriever):
     """BM25 by the package `rank_bm25`: slow, and with all texts in memory; `bm25` finds the same with the same scores.
 
     Passages that share no token with the query, and scores of zero or less, are no evidence.
@@ -31,7 +31,7 @@ class RankBm25(Retriever):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.spec: RankBm25Spec = spec
-        self._words = Words(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
+        self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
         self._model: Any = None
         self._postings: dict[str, list[int]] = {}
 

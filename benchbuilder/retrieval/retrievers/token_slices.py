@@ -16,12 +16,12 @@ import numpy as np
 
 from benchbuilder.core import processes
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.retrieval.retrievers.array_cache import Array, encoded_blocks, mapped
-from benchbuilder.retrieval.retrievers.index_terms import Words
+from benchbuilder.retrieval.retrievers.array_cache import Array, encoded_blocks, memory_map
+from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 
 SLICE = 4096
 """Texts that are cut together."""
-_WORTH = 1 << 21
+_BYTES_PER_WORKER = 1 << 21
 """Bytes of text for which another process pays off: it takes about a second to begin."""
 
 
@@ -35,14 +35,14 @@ class TokenSlice:
     terms: list[str]
 
 
-def token_slices(texts: Sequence[str], words: Words, workers: int, folder: Path) -> Iterator[TokenSlice]:
+def token_slices(texts: Sequence[str], words: IndexTerms, workers: int, folder: Path) -> Iterator[TokenSlice]:
     """All texts, in order. Processes read the texts from `folder` and write their tokens there; it is left empty.
 
     ServiceError if a process dies.
     """
     if workers > 1 and len(texts) > SLICE:
-        spilled = _Spilled.of(texts, folder)
-        most = min(workers, spilled.size // _WORTH, -(-len(texts) // SLICE))
+        spilled = _SpilledTexts.of(texts, folder)
+        most = min(workers, spilled.size // _BYTES_PER_WORKER, -(-len(texts) // SLICE))
         try:
             if most > 1:
                 yield from _spread(spilled, words, most)
@@ -53,7 +53,7 @@ def token_slices(texts: Sequence[str], words: Words, workers: int, folder: Path)
         yield _cut(texts[start : start + SLICE], words)
 
 
-def _cut(texts: Sequence[str], words: Words) -> TokenSlice:
+def _cut(texts: Sequence[str], words: IndexTerms) -> TokenSlice:
     known: dict[str, int] = {}
     number, tokens, lengths = known.setdefault, list[int](), list[int]()
     for text in texts:
@@ -64,7 +64,7 @@ def _cut(texts: Sequence[str], words: Words) -> TokenSlice:
 
 
 @dataclass(frozen=True)
-class _Spilled:
+class _SpilledTexts:
     """Texts in files that processes read by themselves."""
 
     folder: Path
@@ -72,7 +72,7 @@ class _Spilled:
     size: int
 
     @classmethod
-    def of(cls, texts: Sequence[str], folder: Path) -> _Spilled:
+    def of(cls, texts: Sequence[str], folder: Path) -> _SpilledTexts:
         made = cls(folder, len(texts), 0)
         size = 0
         with made.data.open("wb") as data, made.starts.open("wb") as starts:
@@ -92,8 +92,8 @@ class _Spilled:
         return self.folder / "text_starts.tmp"
 
     def read(self, start: int, stop: int) -> list[str]:
-        bounds = mapped(self.starts, "<i8", [self.count + 1])[start : stop + 1].tolist()
-        data = mapped(self.data, "|u1", [self.size])
+        bounds = memory_map(self.starts, "<i8", [self.count + 1])[start : stop + 1].tolist()
+        data = memory_map(self.data, "|u1", [self.size])
         return [data[low:high].tobytes().decode() for low, high in pairwise(bounds)]
 
     def remove(self) -> None:
@@ -101,12 +101,14 @@ class _Spilled:
             path.unlink(missing_ok=True)
 
 
-def _spread(texts: _Spilled, words: Words, workers: int) -> Iterator[TokenSlice]:
+def _spread(texts: _SpilledTexts, words: IndexTerms, workers: int) -> Iterator[TokenSlice]:
     """By processes, with few slices on the way at a time."""
     context = multiprocessing.get_context("spawn")
     pending: deque[Future[Path]] = deque()
     try:
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(texts, words)) as pool:
+        with ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_init_worker, initargs=(texts, words)
+        ) as pool:
             try:
                 for start in range(0, texts.count, SLICE):
                     pending.append(pool.submit(_write, start, min(start + SLICE, texts.count)))
@@ -124,17 +126,17 @@ def _spread(texts: _Spilled, words: Words, workers: int) -> Iterator[TokenSlice]
         ) from error
 
 
-_given: list[tuple[_Spilled, Words]] = []
+_worker_input: list[tuple[_SpilledTexts, IndexTerms]] = []
 
 
-def _begin(texts: _Spilled, words: Words) -> None:
-    processes.begin()
-    _given[:] = [(texts, words)]
+def _init_worker(texts: _SpilledTexts, words: IndexTerms) -> None:
+    processes.begin_worker_process()
+    _worker_input[:] = [(texts, words)]
 
 
 def _write(start: int, stop: int) -> Path:
     """Cut some of the texts; the file that holds their tokens."""
-    texts, words = _given[0]
+    texts, words = _worker_input[0]
     made = _cut(texts.read(start, stop), words)
     encoded = [term.encode() for term in made.terms]
     sizes = np.fromiter(map(len, encoded), "<i4", len(encoded))

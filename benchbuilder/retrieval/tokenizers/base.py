@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 
 
 class Tokenizer(ABC):
@@ -36,10 +36,10 @@ class Tokenizer(ABC):
         """The tokens of `text`, in order."""
 
 
-def not_of_words(tokenizer: Tokenizer | None) -> Iterator[Complaint]:
+def word_boundary_problem(tokenizer: Tokenizer | None) -> Iterator[SpecIssue]:
     """What is wrong with `tokenizer` for a step that asks where words begin and end: none is set, or it overlaps."""
     if tokenizer is None:
-        yield Complaint("tokenizer", "the step needs a tokenizer to know where words begin and end", "null", ())
+        yield SpecIssue("tokenizer", "the step needs a tokenizer to know where words begin and end", "null", ())
     elif tokenizer.overlaps:
         message = "its tokens overlap, so that it cannot say where words begin and end; give the step another one"
-        yield Complaint("tokenizer", message, tokenizer.kind, ())
+        yield SpecIssue("tokenizer", message, tokenizer.kind, ())

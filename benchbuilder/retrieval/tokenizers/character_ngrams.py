@@ -9,7 +9,7 @@ import regex
 from pydantic import Field, model_validator
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.text.lengths import characters
+from benchbuilder.core.text.lengths import split_characters
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 _RUNS = {"words": regex.compile(r"[\p{L}\p{M}\p{N}\p{Cf}]+"), "text": regex.compile(r"\S(?:.*\S)?", regex.DOTALL)}
@@ -34,7 +34,7 @@ class CharacterNgramsSpec(KindSpec):
         return self
 
 
-class CharacterNgrams(Tokenizer):
+class CharacterNgramsTokenizer(Tokenizer):
     """Character n-grams, for retrieval in languages whose words nothing cuts or whose words take many forms.
 
     Tokens overlap, so that they say nothing of where words begin and end.
@@ -50,9 +50,13 @@ class CharacterNgrams(Tokenizer):
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`: by where they begin, the shorter ones first."""
-        return [token for run in _RUNS[self.spec.within].findall(text) for token in self._of(characters(run))]
+        return [
+            token
+            for run in _RUNS[self.spec.within].findall(text)
+            for token in self._ngrams_of_run(split_characters(run))
+        ]
 
-    def _of(self, run: list[str]) -> Iterator[str]:
+    def _ngrams_of_run(self, run: list[str]) -> Iterator[str]:
         shortest, longest = self.spec.shortest, self.spec.longest
         if len(run) <= shortest:
             yield "".join(run)

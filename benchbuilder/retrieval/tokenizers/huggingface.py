@@ -39,7 +39,7 @@ class HuggingfaceSpec(KindSpec):
         return self
 
 
-class Huggingface(Tokenizer):
+class HuggingfaceTokenizer(Tokenizer):
     """Pieces of words by any tokenizer that says where in a text its pieces stand.
 
     A token is the part of the text that a piece covers, without white space around it. Where several pieces make up
@@ -69,16 +69,16 @@ class Huggingface(Tokenizer):
         if self._inner is None:
             path = self.spec.path
             where = str(path.file) if path is not None else str(self.spec.name)
-            self._inner = _loaded(where, self.spec.revision, path is not None)
+            self._inner = _load(where, self.spec.revision, path is not None)
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order; together they are the text without its white space."""
         self.open()
         spans = self._inner.encode(text, add_special_tokens=False).offsets
-        return [token for start, end in _whole(spans, len(text)) if (token := text[start:end].strip())]
+        return [token for start, end in _covering_spans(spans, len(text)) if (token := text[start:end].strip())]
 
 
-def _whole(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[int, int]]:
+def _covering_spans(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[int, int]]:
     """Spans that cover the text once: pieces of one character are joined, what no piece covers stands by itself."""
     found: list[tuple[int, int]] = []
     at = 0
@@ -95,7 +95,7 @@ def _whole(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[int, int]]
 
 
 @cache
-def _loaded(where: str, revision: str | None, local: bool) -> Any:
+def _load(source: str, revision: str | None, local: bool) -> Any:
     """The tokenizer itself, of the library `tokenizers`."""
     try:
         from transformers import AutoTokenizer
@@ -104,17 +104,17 @@ def _loaded(where: str, revision: str | None, local: bool) -> Any:
             "the tokenizer huggingface needs the package transformers",
             why=str(error), next="pip install 'benchbuilder[hf]'",
         ) from error  # fmt: skip
-    if local and not Path(where).is_dir():
-        raise DataError("there is no folder of a tokenizer here", where=where, next=_NEXT)
+    if local and not Path(source).is_dir():
+        raise DataError("there is no folder of a tokenizer here", where=source, next=_NEXT)
     loader: Any = AutoTokenizer
     try:
-        made = loader.from_pretrained(where, revision=revision, trust_remote_code=False, local_files_only=local)
+        made = loader.from_pretrained(source, revision=revision, trust_remote_code=False, local_files_only=local)
     except (OSError, ValueError, KeyError, ImportError) as error:
         why = str(error).strip().partition("\n")[0]
-        raise DataError("the tokenizer cannot be loaded", where=where, why=why, next=_NEXT) from error
+        raise DataError("the tokenizer cannot be loaded", where=source, why=why, next=_NEXT) from error
     if not made.is_fast:
         raise DataError(
-            "the tokenizer does not say where in a text its pieces stand", where=where,
+            "the tokenizer does not say where in a text its pieces stand", where=source,
             next="use a tokenizer with a tokenizer.json",
         )  # fmt: skip
     return made.backend_tokenizer

@@ -9,17 +9,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.core.text.wordlist import load_words
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
-from benchbuilder.retrieval.tokenizers.jieba_words import Cut, OwnWords, jieba_module, may_be_a_word
+from benchbuilder.retrieval.tokenizers.jieba_words import CutFunction, OwnWords, jieba_module, may_be_a_word
 
 Implementation = Literal["auto", "compiled", "pure"]
 
 _SHORT = 200
-_KEPT = 4096
+_CACHE_SIZE = 4096
 
 
 class JiebaSpec(KindSpec):
@@ -34,12 +34,12 @@ class JiebaSpec(KindSpec):
     user_dictionary: FileRef | None = None
     words: FileRef | None = None
     hmm: bool = True
-    implementation: Annotated[Implementation, Knob()] = "auto"
+    implementation: Annotated[Implementation, RuntimeOption()] = "auto"
     """Who cuts: ``compiled`` code or jieba itself (``pure``); the tokens are the same. ``auto`` is the compiled one,
     unless it is missing or does not agree with jieba's dictionary."""
 
 
-class Jieba(Tokenizer):
+class JiebaTokenizer(Tokenizer):
     """Tokens by jieba, with an own instance: nothing that others do to jieba changes them.
 
     The dictionary is parsed once a process (a fraction of a second) and neither read from nor written to jieba's cache
@@ -90,20 +90,20 @@ class Jieba(Tokenizer):
 
 
 @lru_cache(maxsize=4)
-def _cut(own: OwnWords, hmm: bool, implementation: Implementation) -> Callable[[str], tuple[str, ...]]:
-    """Cuts by the dictionary and `own` words. Every model's answers are compared with the same sentences: those last
+def _cut(own_words: OwnWords, hmm: bool, implementation: Implementation) -> Callable[[str], tuple[str, ...]]:
+    """Cuts by the dictionary and `own_words` words. Every model's answers are compared with the same sentences: those last
     cut are kept, unless they are long."""
-    cut = _chosen(own, hmm, implementation)
+    cut = _choose_implementation(own_words, hmm, implementation)
 
     def tokens(text: str) -> tuple[str, ...]:
         return tuple(cut(text))
 
-    kept = lru_cache(maxsize=_KEPT)(tokens)
+    kept = lru_cache(maxsize=_CACHE_SIZE)(tokens)
     return lambda text: (kept if len(text) <= _SHORT else tokens)(text)
 
 
-def _chosen(own: OwnWords, hmm: bool, implementation: Implementation) -> Cut:
-    compiled = None if implementation == "pure" else compiled_cut(own, hmm)
+def _choose_implementation(own_words: OwnWords, hmm: bool, implementation: Implementation) -> CutFunction:
+    compiled = None if implementation == "pure" else compiled_cut(own_words, hmm)
     if compiled is None and implementation == "compiled":
         raise InstallationError(
             "the compiled tokenizer cannot be used here",
@@ -111,7 +111,7 @@ def _chosen(own: OwnWords, hmm: bool, implementation: Implementation) -> Cut:
             why="jieba-next is not installed, does not find jieba's words, or cannot hold the recipe's own",
             next="pip install jieba-next, or set tokenizer.implementation to auto",
         )
-    return compiled or _pure_cut(own, hmm)
+    return compiled or _pure_cut(own_words, hmm)
 
 
 @cache
@@ -121,14 +121,14 @@ def _dictionary() -> tuple[dict[str, int], int]:
     return blank.gen_pfdict(blank.get_dict_file())
 
 
-def _pure_cut(own: OwnWords, hmm: bool) -> Cut:
+def _pure_cut(own_words: OwnWords, hmm: bool) -> CutFunction:
     """jieba as it is."""
     frequencies, total = _dictionary()
     tokenizer = jieba_module().Tokenizer()
     tokenizer.FREQ, tokenizer.total, tokenizer.initialized = frequencies, total, True
-    if own:
+    if own_words:
         tokenizer.FREQ = dict(frequencies)
-        for word, count in own:
+        for word, count in own_words:
             tokenizer.add_word(word, count)
     return lambda text: tokenizer.lcut(text, HMM=hmm)
 

@@ -7,8 +7,16 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from benchbuilder.retrieval.tokenizers.jieba_guessing import guessed
-from benchbuilder.retrieval.tokenizers.jieba_words import Cut, OwnWords, Route, Words, cut_plain, dictionary, pieces
+from benchbuilder.retrieval.tokenizers.jieba_guessing import guess_words
+from benchbuilder.retrieval.tokenizers.jieba_words import (
+    BestRoute,
+    CutFunction,
+    JiebaDictionary,
+    OwnWords,
+    cut_by_dictionary,
+    jieba_dictionary,
+    pieces,
+)
 
 _OWN_DEPTH = 5
 """How many of a recipe's words may begin one another (as "a", "ab", "abc" do). The compiled search looks at 12 words
@@ -20,24 +28,24 @@ _TRIALS = 12
 _TRIAL_WORDS = 25
 
 
-def compiled_cut(own: OwnWords, hmm: bool) -> Cut | None:
-    """What cuts by jieba's dictionary and `own` words; ``None`` if it is not installed here, or not to be trusted."""
+def compiled_cut(own_words: OwnWords, hmm: bool) -> CutFunction | None:
+    """What cuts by jieba's dictionary and `own_words` words; ``None`` if it is not installed here, or not to be trusted."""
     search = _search()
     if search is None:
         return None
-    words = dictionary().with_own(own) if own else dictionary()
-    if words.total > _EXACT or _depth(words, own) > _OWN_DEPTH:
+    words = jieba_dictionary().with_words(own_words) if own_words else jieba_dictionary()
+    if words.total > _EXACT or _depth(words, own_words) > _OWN_DEPTH:
         return None
-    route: Route = (_over(words) if own else search).get_dag_and_calc
-    return _guessing(words, route) if hmm else lambda text: cut_plain(text, route)
+    route: BestRoute = (_frequencies_over(words) if own_words else search).get_dag_and_calc
+    return _guessing(words, route) if hmm else lambda text: cut_by_dictionary(text, route)
 
 
-def _guessing(words: Words, route: Route) -> Cut:
+def _guessing(words: JiebaDictionary, route: BestRoute) -> CutFunction:
     """Cuts by the dictionary, and guesses the words in what that leaves single."""
     known = words.frequencies
 
     def runs(run: str) -> tuple[str, ...]:
-        return tuple(run) if known.get(run) else tuple(guessed(run))
+        return tuple(run) if known.get(run) else tuple(guess_words(run))
 
     kept = lru_cache(maxsize=_RUNS)(runs)
 
@@ -74,7 +82,7 @@ def _guessing(words: Words, route: Route) -> Cut:
     return cut
 
 
-def _over(words: Words) -> Any:
+def _frequencies_over(words: JiebaDictionary) -> Any:
     made: Any = importlib.import_module("jieba_next.jieba_next_rust")
     return made.PrefixDict(words.frequencies, float(words.total))
 
@@ -86,9 +94,9 @@ def _search() -> Any:
     A key of a step names jieba alone, since both cut alike. Another release of the compiled package must not change
     tokens behind that key: texts made of the dictionary's own words are looked through both ways first.
     """
-    known = dictionary()
+    known = jieba_dictionary()
     try:
-        search = _over(known)
+        search = _frequencies_over(known)
         found = [search.get_dag_and_calc(text)[:-1] for text in _trial_texts(known)]
     except (ImportError, AttributeError, TypeError, ValueError):
         return None
@@ -96,13 +104,15 @@ def _search() -> Any:
     return search if found == [known.route(text, longest)[:-1] for text in _trial_texts(known)] else None
 
 
-def _trial_texts(words: Words) -> list[str]:
+def _trial_texts(words: JiebaDictionary) -> list[str]:
     step = max(1, len(words.frequencies) // (_TRIALS * _TRIAL_WORDS))
     some = iter(list(islice(words.frequencies, 0, None, step)))
     return ["".join(islice(some, _TRIAL_WORDS)) for _ in range(_TRIALS)]
 
 
-def _depth(words: Words, own: OwnWords) -> int:
-    """How many words begin one of `own`, itself included, at most."""
+def _depth(words: JiebaDictionary, own_words: OwnWords) -> int:
+    """How many words begin one of `own_words`, itself included, at most."""
     known = words.frequencies
-    return max((sum(1 for size in range(1, len(word) + 1) if known.get(word[:size])) for word, _ in own), default=0)
+    return max(
+        (sum(1 for size in range(1, len(word) + 1) if known.get(word[:size])) for word, _ in own_words), default=0
+    )

@@ -18,7 +18,7 @@ _NAMES = "BMES"
 _STEPS = ("EB", "SB", "BM", "MM", "BE", "ME", "ES", "SS")
 
 
-def guessed(text: str) -> list[str]:
+def guess_words(text: str) -> list[str]:
     """The words of a run of characters that the dictionary would leave single, in order."""
     if text.isascii():
         return [part for part in _LETTERS.split(text) if part]

@@ -14,8 +14,8 @@ from typing import Any
 
 OwnWords = tuple[tuple[str, int | None], ...]
 """Words of a recipe, in order, each with its frequency; ``None``: as often as it takes for it to be cut as one."""
-Cut = Callable[[str], list[str]]
-Route = Callable[[str], list[int]]
+CutFunction = Callable[[str], list[str]]
+BestRoute = Callable[[str], list[int]]
 """For each place of a text, where the word that begins there ends (its last character) on the likeliest way."""
 
 _JOINED = "[\u4e00-\u9fd5a-zA-Z0-9+#&._%\\-]+"
@@ -45,7 +45,7 @@ def jieba_module() -> Any:
     return module
 
 
-class Words:
+class JiebaDictionary:
     """Words with their frequencies, and what jieba holds to be the sum of them."""
 
     def __init__(self, frequencies: dict[str, int], total: int) -> None:
@@ -57,39 +57,39 @@ class Words:
         """The length of the longest word."""
         return max(map(len, self.frequencies))
 
-    def with_own(self, own: OwnWords) -> Words:
-        """These words and `own`, with the frequencies that jieba's `add_word` gives them one after another."""
-        grown = Words(dict(self.frequencies), self.total)
+    def with_words(self, own_words: OwnWords) -> JiebaDictionary:
+        """These words and `own_words`, with the frequencies that jieba's `add_word` gives them one after another."""
+        grown = JiebaDictionary(dict(self.frequencies), self.total)
         beginnings = _beginnings(grown.frequencies)
-        longest = max([self.longest, *(len(word) for word, _ in own)])
-        for word, count in own:
+        longest = max([self.longest, *(len(word) for word, _ in own_words)])
+        for word, count in own_words:
             frequency = grown._suggested(word, beginnings, longest) if count is None else count
             grown.frequencies[word] = frequency
             grown.total += frequency
             beginnings.update(_begins(word))
         return grown
 
-    def route(self, text: str, longest: int) -> list[int]:
+    def route(self, text: str, max_word_length: int) -> list[int]:
         """The likeliest way through `text`, with one element more than it has characters; of equal ones the longer
         word wins."""
         known, all_words, size = self.frequencies, log(self.total), len(text)
         score, ends = [0.0] * (size + 1), [0] * (size + 1)
         for start in range(size - 1, -1, -1):
-            stops = range(start, min(size, start + longest))
+            stops = range(start, min(size, start + max_word_length))
             found = [(count, end) for end in stops if (count := known.get(text[start : end + 1]))] or [(1, start)]
             score[start], ends[start] = max((log(count) - all_words + score[end + 1], end) for count, end in found)
         return ends
 
-    def _suggested(self, word: str, beginnings: set[str], longest: int) -> int:
+    def _suggested(self, word: str, beginnings: set[str], max_word_length: int) -> int:
         """How often `word` must occur for it to be likelier than what it is cut into without it."""
         total, known = float(self.total), self.frequencies
         share = 1.0
-        for piece in cut_plain(word, lambda text: self.route(text, longest)):
+        for piece in cut_by_dictionary(word, lambda text: self.route(text, max_word_length)):
             share *= known.get(piece, 0 if piece in beginnings else 1) / total
         return max(int(share * self.total) + 1, known.get(word, 1))
 
 
-def cut_plain(text: str, route: Route) -> list[str]:
+def cut_by_dictionary(text: str, route: BestRoute) -> list[str]:
     """The tokens of `text` by the dictionary alone; letters and digits that no word takes in stay together."""
     found: list[str] = []
     for piece in pieces(text):
@@ -112,12 +112,12 @@ def cut_plain(text: str, route: Route) -> list[str]:
 
 
 @cache
-def dictionary() -> Words:
+def jieba_dictionary() -> JiebaDictionary:
     """The words of jieba's dictionary, parsed once a process (as fast as they could be read from a cache)."""
     path = Path(jieba_module().__file__).with_name("dict.txt")
     cells = path.read_text(encoding="utf-8").split()  # a word, its frequency, its part of speech
     counts = list(map(int, cells[1::3]))
-    return Words(dict(zip(cells[0::3], counts, strict=True)), sum(counts))
+    return JiebaDictionary(dict(zip(cells[0::3], counts, strict=True)), sum(counts))
 
 
 def _beginnings(words: Iterable[str]) -> set[str]:

@@ -26,7 +26,7 @@ class WhitespaceSpec(KindSpec):
     punctuation: Literal["attached", "apart"] = "attached"
 
 
-class Whitespace(Tokenizer):
+class WhitespaceTokenizer(Tokenizer):
     """Words as white space separates them. A letter is never cut from its marks."""
 
     kind: ClassVar[str] = "whitespace"

@@ -24,8 +24,8 @@ _WIDE = np.array(
 _ROUNDS = 8
 _WORD = 8
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WORD + 1)], np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
+_HASH_FACTOR_1 = np.uint64(0x9E3779B97F4A7C15)
+_HASH_FACTOR_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Cells:
     ends: Places
 
     @classmethod
-    def of(cls, texts: Any) -> Cells:
+    def from_arrow(cls, texts: Any) -> Cells:
         """The cells of an Arrow array of strings; a null is an empty one."""
         array: Any = texts.cast(pa.large_string())
         count = len(array)
@@ -56,7 +56,7 @@ class Cells:
         return len(self.starts)
 
     @property
-    def empty(self) -> Mask:
+    def is_empty(self) -> Mask:
         """Which of them are empty."""
         return self.starts == self.ends
 
@@ -68,7 +68,7 @@ class Cells:
         """One of them."""
         return self.data[self.starts[place] : self.ends[place]].tobytes().decode()
 
-    def arrow(self) -> pa.Array[Any]:
+    def to_arrow(self) -> pa.Array[Any]:
         """All of them, which stand in the buffer in this order, as an array of strings."""
         count = len(self.starts)
         if not count:
@@ -80,7 +80,7 @@ class Cells:
         every: Any = pa.StringArray.from_buffers(2 * count - 1, *buffers)
         return every.take(pa.array(np.arange(0, 2 * count - 1, 2)))
 
-    def stripped(self) -> Cells:
+    def strip(self) -> Cells:
         """Without the white space around them, as `str.strip` sees it."""
         starts, ends = self.starts.copy(), self.ends.copy()
         rest = _strip_rounds(self.data, starts, ends, 0, len(starts))
@@ -90,10 +90,10 @@ class Cells:
             ends[place] = starts[place] + len(text.strip().encode())
         return Cells(self.data, starts, ends)
 
-    def parted(self, mark: str) -> tuple[Mask, Cells, Cells]:
-        """Where they hold `mark`, and what stands before and behind the last one, as `str.rpartition` sees it."""
-        written = mark.encode()
-        there = np.append(find(self.data, written), np.int64(0))
+    def rpartition(self, separator: str) -> tuple[Mask, Cells, Cells]:
+        """Where they hold `separator`, and what stands before and behind the last one, as `str.rpartition` sees it."""
+        written = separator.encode()
+        there = np.append(find_bytes(self.data, written), np.int64(0))
         last = np.searchsorted(there[:-1], self.ends - len(written), side="right") - 1
         at = there[last]
         marked = (last >= 0) & (at >= self.starts)
@@ -101,39 +101,39 @@ class Cells:
         behind = np.where(marked, at + len(written), self.starts)
         return marked, Cells(self.data, self.starts, middle), Cells(self.data, behind, self.ends)
 
-    def equal(self, other: Cells) -> Mask:
-        """Which of them are the same text as the cell at the same place of `other`."""
+    def equal(self, other_cells: Cells) -> Mask:
+        """Which of them are the same text as the cell at the same place of `other_cells`."""
         lengths = self.ends - self.starts
-        same = lengths == other.ends - other.starts
-        mine, others = words(self.data), words(other.data)
+        same = lengths == other_cells.ends - other_cells.starts
+        mine, others = eight_byte_words(self.data), eight_byte_words(other_cells.data)
         for done in range(0, int(lengths.max(initial=0, where=same)), _WORD):
             at = np.flatnonzero(same & (lengths > done))
             mask = _MASKS[np.minimum(lengths[at] - done, _WORD)]
-            same[at] = ((mine[self.starts[at] + done] ^ others[other.starts[at] + done]) & mask) == 0
+            same[at] = ((mine[self.starts[at] + done] ^ others[other_cells.starts[at] + done]) & mask) == 0
         return same
 
     def hashes(self) -> NDArray[np.uint64]:
         """64 bits of each, the same for the same text."""
         lengths = self.ends - self.starts
-        mine, hashed = words(self.data), lengths.astype(np.uint64) * _OTHER
+        mine, hashed = eight_byte_words(self.data), lengths.astype(np.uint64) * _HASH_FACTOR_2
         at = np.flatnonzero(lengths > 0)
         done = 0
         while len(at):
             left = lengths[at] - done
-            mixed = (hashed[at] ^ (mine[self.starts[at] + done] & _MASKS[np.minimum(left, _WORD)])) * _ODD
-            hashed[at] = (mixed ^ (mixed >> np.uint64(29))) * _OTHER
+            mixed = (hashed[at] ^ (mine[self.starts[at] + done] & _MASKS[np.minimum(left, _WORD)])) * _HASH_FACTOR_1
+            hashed[at] = (mixed ^ (mixed >> np.uint64(29))) * _HASH_FACTOR_2
             done += _WORD
             at = at[left > _WORD]
         return hashed ^ (hashed >> np.uint64(32))
 
 
-def words(data: Bytes) -> NDArray[np.uint64]:
+def eight_byte_words(data: Bytes) -> NDArray[np.uint64]:
     """The eight bytes from each place on, as a number (the last places but for the padding included)."""
     return np.ndarray((len(data) - _WORD + 1,), np.dtype("<u8"), data, strides=(1,))
 
 
-def find(data: Bytes, mark: bytes) -> Places:
-    """Every place where `mark` stands, overlapping ones too."""
+def find_bytes(data: Bytes, mark: bytes) -> Places:
+    """Every place where `separator` stands, overlapping ones too."""
     size = len(data) - len(mark) + 1 - PADDING
     if size <= 0:
         return np.zeros(0, np.int64)
@@ -188,8 +188,8 @@ def _trailing(data: Bytes, starts: Places, ends: Places) -> Places:
     return width
 
 
-def _is_wide(data: Bytes, at: Places, size: Places) -> Mask:
+def _is_wide(data: Bytes, positions: Places, size: Places) -> Mask:
     """Whether a white space character of `size` bytes stands at each place."""
-    code = data[at].astype(np.int64) << 8 | data[at + 1]
-    code = np.where(size == 3, code << 8 | data[at + 2], code)
+    code = data[positions].astype(np.int64) << 8 | data[positions + 1]
+    code = np.where(size == 3, code << 8 | data[positions + 2], code)
     return np.isin(code, _WIDE) & ((code > 0xFFFF) == (size == 3))

@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchbuilder.sources.columnar.cells import PADDING, Cells, Mask, Places, find
-from benchbuilder.sources.formats.delimited import Cut, Layout, delimited_rows, laid_out, layout_of, plain_rows
-from benchbuilder.sources.formats.lines import Block, decoded_lines, read_blocks, read_lines
+from benchbuilder.sources.columnar.cells import PADDING, Cells, Mask, Places, find_bytes
+from benchbuilder.sources.formats.delimited import (
+    ColumnLayout,
+    TableDialect,
+    delimited_rows,
+    read_layout,
+    select_columns,
+    split_lines,
+)
+from benchbuilder.sources.formats.lines import Block, decode_lines, read_blocks, read_lines
 from benchbuilder.sources.formats.parquet import batch_rows, parquet_batches
 from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.row_source import text_of
+from benchbuilder.sources.row_source import cell_text
 
 BLOCK_BYTES = 2_000_000
 """About how much of a file is looked at in one go."""
@@ -34,37 +41,37 @@ _MARK = "\ufeff".encode()
 
 
 @dataclass(slots=True)
-class Columns:
-    """Consecutive units of a file, one at least: `lines` numbers them, `bad` says by place what is wrong with some.
+class ColumnBatch:
+    """Consecutive units of a file, one at least: `lines` numbers them, `problems` says by place what is wrong with some.
 
-    The others stand at the places `good`; `cells` has their cells, a column after the other, in the order asked for.
-    `odd` says of columns by their number which of their cells are neither text nor a number, if any.
+    The others stand at the places `valid_places`; `cells` has their cells, a column after the other, in the order asked for.
+    `non_text` says of columns by their number which of their cells are neither text nor a number, if any.
     """
 
     lines: Places
-    bad: dict[int, tuple[str, str]]
-    good: Places
+    problems: dict[int, tuple[str, str]]
+    valid_places: Places
     cells: Sequence[Cells]
-    odd: dict[int, Mask] = field(default_factory=dict[int, Mask])
+    non_text: dict[int, Mask] = field(default_factory=dict[int, Mask])
 
 
-def delimited_columns(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -> Iterator[Columns]:
+def delimited_columns(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[ColumnBatch]:
     """The same as `delimited_rows`, many rows at a time."""
-    codec = codecs.lookup(cut.encoding).name
-    if cut.quoting or codec not in _BY_BLOCK or set(cut.delimiter) & {"\n", "\r"}:
-        yield from row_columns(delimited_rows(path, name, cut, columns), len(columns))
+    codec = codecs.lookup(dialect.encoding).name
+    if dialect.quoting or codec not in _BY_BLOCK or set(dialect.delimiter) & {"\n", "\r"}:
+        yield from row_columns(delimited_rows(path, name, dialect, columns), len(columns))
         return
-    rows = plain_rows(_noted(path, cut.encoding, seen := [0]), cut.delimiter)
-    layout = layout_of(rows, name, cut, columns)
-    begin = seen[0] if cut.header else 0
+    rows = split_lines(_track_lines(path, dialect.encoding, seen := [0]), dialect.delimiter)
+    layout = read_layout(rows, name, dialect, columns)
+    begin = seen[0] if dialect.header else 0
     for block in read_blocks(path, BLOCK_BYTES):
-        for held in _of_block(block, codec, cut, layout):
+        for held in _block_columns(block, codec, dialect, layout):
             before = int(np.searchsorted(held.lines, begin, side="right"))
             if before < len(held.lines):
-                yield part(held, before, len(held.lines)) if before else held
+                yield slice_columns(held, before, len(held.lines)) if before else held
 
 
-def parquet_columns(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[Columns]:
+def parquet_columns(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[ColumnBatch]:
     """The same as `parquet_rows`, many rows at a time."""
     first = 1
     for batch in parquet_batches(path, name, key, columns):
@@ -73,29 +80,29 @@ def parquet_columns(path: Path, name: str, key: str, columns: Sequence[Column]) 
         if not batch.num_rows:
             continue
         if all(_is_text(column) for column in batch.columns):
-            yield Columns(lines, {}, lines - lines[0], [Cells.of(column) for column in batch.columns])
+            yield ColumnBatch(lines, {}, lines - lines[0], [Cells.from_arrow(column) for column in batch.columns])
             continue
         raws = (RawRow(line, values) for line, values in zip(lines.tolist(), batch_rows(batch), strict=True))
         yield from row_columns(raws, len(columns))
 
 
-def row_columns(raws: Iterator[RawRow], count: int) -> Iterator[Columns]:
+def row_columns(raws: Iterator[RawRow], count: int) -> Iterator[ColumnBatch]:
     """Rows that are read one by one, as columns; `count` is the number of columns."""
     while chunk := _chunk(raws):
         bad = {place: (raw.reason, raw.detail) for place, raw in enumerate(chunk) if raw.reason}
         good = [place for place, raw in enumerate(chunk) if not raw.reason]
         values = [[chunk[place].values[number] for place in good] for number in range(count)]
-        texts = [[text_of(value) for value in column] for column in values]
+        texts = [[cell_text(value) for value in column] for column in values]
         odd: dict[int, Mask] = {}
         for number, (column, held) in enumerate(zip(values, texts, strict=True)):
             wrong = [text is None and value is not None for text, value in zip(held, column, strict=True)]
             if any(wrong):
                 odd[number] = np.array(wrong)
-        yield Columns(
+        yield ColumnBatch(
             np.array([raw.line for raw in chunk], np.int64),
             bad,
             np.array(good, np.int64),
-            [Cells.of(pa.array(held, pa.string())) for held in texts],
+            [Cells.from_arrow(pa.array(held, pa.string())) for held in texts],
             odd,
         )
 
@@ -116,48 +123,48 @@ def _is_text(column: Any) -> bool:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return False
     try:
-        column.validate(full=True)
+        column.validate(complete=True)
     except pa.ArrowInvalid:
         return False
     return True
 
 
-def _noted(path: Path, encoding: str, seen: list[int]) -> Iterator[Any]:
+def _track_lines(path: Path, encoding: str, seen: list[int]) -> Iterator[Any]:
     """Lines of a file, the number of the last one noted."""
     for line in read_lines(path, encoding):
         seen[0] = line.number
         yield line
 
 
-def part(held: Columns, start: int, stop: int) -> Columns:
+def slice_columns(batch: ColumnBatch, start: int, stop: int) -> ColumnBatch:
     """Some units of columns."""
-    first, last = np.searchsorted(held.good, (start, stop)).tolist()
-    return Columns(
-        held.lines[start:stop],
-        {place - start: said for place, said in held.bad.items() if start <= place < stop},
-        held.good[first:last] - start,
-        [cells.take(slice(first, last)) for cells in held.cells],
-        {number: odd[first:last] for number, odd in held.odd.items()},
+    first, last = np.searchsorted(batch.valid_places, (start, stop)).tolist()
+    return ColumnBatch(
+        batch.lines[start:stop],
+        {place - start: said for place, said in batch.problems.items() if start <= place < stop},
+        batch.valid_places[first:last] - start,
+        [cells.take(slice(first, last)) for cells in batch.cells],
+        {number: odd[first:last] for number, odd in batch.non_text.items()},
     )
 
 
-def _of_block(block: Block, codec: str, cut: Cut, layout: Layout) -> Iterator[Columns]:
+def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: ColumnLayout) -> Iterator[ColumnBatch]:
     data = block.data
     try:
         text = data.decode(codec)
         if codec not in ("utf-8", "ascii"):
             data = text.encode()
-        delimiter = cut.delimiter.encode()
+        delimiter = dialect.delimiter.encode()
     except UnicodeError:
-        lines = decoded_lines(io.BytesIO(block.data), cut.encoding, block.first)
-        raws = laid_out(plain_rows(lines, cut.delimiter), layout)
+        lines = decode_lines(io.BytesIO(block.data), dialect.encoding, block.first)
+        raws = select_columns(split_lines(lines, dialect.delimiter), layout)
         yield from row_columns(raws, len(layout.places))
         return
     del text
-    yield _cut(data, block.first, delimiter, layout)
+    yield _split_block(data, block.first, delimiter, layout)
 
 
-def _cut(data: bytes, first: int, delimiter: bytes, layout: Layout) -> Columns:
+def _split_block(data: bytes, first: int, delimiter: bytes, layout: ColumnLayout) -> ColumnBatch:
     """The rows of whole lines of UTF-8."""
     buffer = np.frombuffer(data + bytes(PADDING), np.uint8)
     feeds = np.flatnonzero(buffer == 10)
@@ -174,10 +181,10 @@ def _cut(data: bytes, first: int, delimiter: bytes, layout: Layout) -> Columns:
     marks = np.append(_delimiters(data, buffer, delimiter), len(data))
     begin = np.searchsorted(marks[:-1], starts)
     counts = np.searchsorted(marks[:-1], ends) - begin + 1
-    fits = counts >= layout.least
+    fits = counts >= layout.min_width
     if layout.width is not None:
         fits &= counts == layout.width
-    bad = {int(place): ("malformed", layout.wrong(int(counts[place]))) for place in np.flatnonzero(~fits)}
+    bad = {int(place): ("malformed", layout.width_problem(int(counts[place]))) for place in np.flatnonzero(~fits)}
     good = np.flatnonzero(fits)
     starts, ends, begin, counts = starts[good], ends[good], begin[good], counts[good]
     cells: list[Cells] = []
@@ -185,7 +192,7 @@ def _cut(data: bytes, first: int, delimiter: bytes, layout: Layout) -> Columns:
         left = starts if place == 0 else marks[begin + place - 1] + len(delimiter)
         right = np.where(counts > place + 1, marks[np.minimum(begin + place, len(marks) - 1)], ends)
         cells.append(Cells(buffer, left, right))
-    return Columns(numbers, bad, good, cells)
+    return ColumnBatch(numbers, bad, good, cells)
 
 
 def _blank(data: bytes, buffer: Any, starts: Places, ends: Places) -> Mask:
@@ -198,7 +205,7 @@ def _blank(data: bytes, buffer: Any, starts: Places, ends: Places) -> Mask:
 
 def _delimiters(data: bytes, buffer: Any, delimiter: bytes) -> Places:
     """Where the delimiters of a block stand, as a split from the left finds them."""
-    there = find(buffer, delimiter)
+    there = find_bytes(buffer, delimiter)
     if len(delimiter) > 1 and (np.diff(there) < len(delimiter)).any():
         there = np.array([match.start() for match in re.finditer(re.escape(delimiter), data)], np.int64)
     return there

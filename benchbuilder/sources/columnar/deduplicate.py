@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchbuilder.core.records.arrow.batches import Units
-from benchbuilder.core.records.arrow.build_rows import same
+from benchbuilder.core.records.arrow.batches import SourceBatch
+from benchbuilder.core.records.arrow.build_rows import constant_column
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.sources.columnar.first_seen import Firsts
+from benchbuilder.sources.columnar.first_seen import FirstSeenIndex
 
 Digests = NDArray[np.uint8]
 Drops = dict[int, tuple[str, str]]
@@ -27,7 +27,7 @@ _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class UnitBatch:
     """Consecutive units of a file: `drops` has reason and detail of those that have no row, by place.
 
     `places` are the units that have one, `rows` their rows, `digests` a hash of what makes two of them duplicates.
@@ -40,46 +40,46 @@ class Made:
     digests: Digests
 
 
-class Accounts:
+class DuplicateFinder:
     """Finds the duplicates among the units of the files of a source; a context that removes what it put on disk."""
 
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
-        self._firsts = Firsts()
+        self._firsts = FirstSeenIndex()
 
-    def __enter__(self) -> Accounts:
+    def __enter__(self) -> DuplicateFinder:
         self._firsts.__enter__()
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._firsts.__exit__(*raised)
 
-    def settled(self, file: int, made: Made) -> Units:
+    def drop_duplicates(self, file: int, batch: UnitBatch) -> SourceBatch:
         """The units of file number `file`; those that are duplicates of an earlier one are dropped naming it."""
-        at = made.lines[made.places].astype(np.uint64) | np.uint64(file << _LINE_BITS)
-        twice, firsts = self._firsts.take(made.digests, at)
-        rows, drops = made.rows, made.drops
+        at = batch.lines[batch.places].astype(np.uint64) | np.uint64(file << _LINE_BITS)
+        twice, firsts = self._firsts.add_batch(batch.digests, at)
+        rows, drops = batch.rows, batch.drops
         if len(twice):
             drops = dict(drops)
-            for place, first in zip(made.places[twice].tolist(), firsts.tolist(), strict=True):
+            for place, first in zip(batch.places[twice].tolist(), firsts.tolist(), strict=True):
                 where = f"{self._files[first >> _LINE_BITS]}:{first & (1 << _LINE_BITS) - 1}"
                 drops[place] = ("duplicate", f"kept: {where}")
-            kept = np.ones(len(made.places), bool)
+            kept = np.ones(len(batch.places), bool)
             kept[twice] = False
             rows = Table(rows.arrow.filter(pa.array(kept)), rows.row)
-        return units_of(self._files[file], made.lines, drops, rows)
+        return make_source_batch(self._files[file], batch.lines, drops, rows)
 
 
-def units_of(file: str, lines: NDArray[np.int64], drops: Drops, rows: Table[Any]) -> Units:
+def make_source_batch(file: str, lines: NDArray[np.int64], drops: Drops, rows: Table[Any]) -> SourceBatch:
     """Units with the reasons and details of those that were dropped."""
     count = len(lines)
     if not drops:
-        return Units(file, pa.array(lines), pa.nulls(count, pa.string()), same("", count), rows)
+        return SourceBatch(file, pa.array(lines), pa.nulls(count, pa.string()), constant_column("", count), rows)
     reasons: list[str | None] = [None] * count
     details = [""] * count
     for place, said in drops.items():
         reasons[place], details[place] = said
-    return Units(file, pa.array(lines), pa.array(reasons, pa.string()), pa.array(details, pa.string()), rows)
+    return SourceBatch(file, pa.array(lines), pa.array(reasons, pa.string()), pa.array(details, pa.string()), rows)
 
 
 def id_digests(ids: Any) -> Digests:

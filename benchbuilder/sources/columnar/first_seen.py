@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+UInt64Array = NDArray[np.uint64]
 
-IN_MEMORY = 1_000_000
+MAX_IN_MEMORY = 1_000_000
 """How many contents are held in memory; the others lie in sorted files."""
 _FEWEST_BITS = 1 << 16
 _BITS_EACH = 8
@@ -21,18 +21,18 @@ _FIELDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _SortedRun:
     """Contents in the order of their hashes: both halves of each, and where it stood first."""
 
-    high: Words
-    low: Words
-    at: Words
+    high: UInt64Array
+    low: UInt64Array
+    positions: UInt64Array
 
     def __len__(self) -> int:
         return len(self.high)
 
 
-class Firsts:
+class FirstSeenIndex:
     """Takes the hashes of contents, batch by batch, and says of each whether and where the same one stood before.
 
     Two contents count as the same where all bits of their hashes are equal. A small filter of bits tells most of the
@@ -40,14 +40,14 @@ class Firsts:
     """
 
     def __init__(self, in_memory: int | None = None) -> None:
-        self._limit = in_memory or IN_MEMORY
-        self._recent: list[_Run] = []
+        self._limit = in_memory or MAX_IN_MEMORY
+        self._recent: list[_SortedRun] = []
         self._files: list[Path] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._count = 0
         self._bits: NDArray[np.uint8] = np.zeros(_FEWEST_BITS // 8, np.uint8)
 
-    def __enter__(self) -> Firsts:
+    def __enter__(self) -> FirstSeenIndex:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,23 +55,23 @@ class Firsts:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def take(self, digests: NDArray[np.uint8], at: Words) -> tuple[NDArray[np.int64], Words]:
+    def add_batch(self, digests: NDArray[np.uint8], positions: UInt64Array) -> tuple[NDArray[np.int64], UInt64Array]:
         """Which of a batch stood before (in it or in an earlier one), by place, and where they stood first.
 
-        `digests` holds a line of up to 16 evenly distributed bytes for each content (always as many), `at` says where
+        `digests` holds a line of up to 16 evenly distributed bytes for each content (always as many), `positions` says where
         it stands.
         """
         high, low = _halves(digests)
         order = np.argsort(high, kind="stable")
         if (high[order[1:]] == high[order[:-1]]).any():
             order = np.lexsort((low, high))
-        high, low, at = high[order], low[order], at[order]
+        high, low, positions = high[order], low[order], positions[order]
         new = np.ones(len(high), bool)
         new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
         heads = np.flatnonzero(new)
-        first = at[heads]
-        found = self._find(high[heads], low[heads], first)
-        self._keep(_Run(high[heads[~found]], low[heads[~found]], first[~found]))
+        first = positions[heads]
+        found = self._find_earlier(high[heads], low[heads], first)
+        self._add_run(_SortedRun(high[heads[~found]], low[heads[~found]], first[~found]))
         earlier = ~new
         earlier[heads[found]] = True
         places = np.flatnonzero(earlier)
@@ -79,10 +79,10 @@ class Firsts:
         back = np.argsort(order[places])
         return order[places][back], firsts[back]
 
-    def _find(self, high: Words, low: Words, first: Words) -> NDArray[np.bool_]:
+    def _find_earlier(self, high: UInt64Array, low: UInt64Array, first: UInt64Array) -> NDArray[np.bool_]:
         """Which contents stood in an earlier batch; `first` becomes where."""
         found = np.zeros(len(high), bool)
-        wanted = np.flatnonzero(self._passed(high))
+        wanted = np.flatnonzero(self._may_contain(high))
         for run in self._runs():
             if not len(wanted):
                 break
@@ -94,17 +94,17 @@ class Firsts:
                 alike = run.high[places] == high[rest]
                 places, rest = places[alike], rest[alike]
                 same = run.low[places] == low[rest]
-                first[rest[same]], found[rest[same]] = run.at[places[same]], True
+                first[rest[same]], found[rest[same]] = run.positions[places[same]], True
                 places, rest = places[~same] + 1, rest[~same]
             wanted = wanted[~found[wanted]]
         return found
 
-    def _runs(self) -> Iterator[_Run]:
+    def _runs(self) -> Iterator[_SortedRun]:
         yield from self._recent
         for file in self._files:
-            yield _Run(*np.memmap(file, np.uint64, "r").reshape(_FIELDS, -1))
+            yield _SortedRun(*np.memmap(file, np.uint64, "r").reshape(_FIELDS, -1))
 
-    def _keep(self, run: _Run) -> None:
+    def _add_run(self, run: _SortedRun) -> None:
         if not len(run):
             return
         self._recent.append(run)
@@ -112,9 +112,9 @@ class Firsts:
         if self._count * _BITS_EACH > len(self._bits) * 8:
             self._bits = np.zeros(2 * self._count * _BITS_EACH // 8, np.uint8)
             for every in self._runs():
-                self._note(every.high)
+                self._set_filter_bits(every.high)
         else:
-            self._note(run.high)
+            self._set_filter_bits(run.high)
         if sum(map(len, self._recent)) >= self._limit:
             self._spill()
 
@@ -127,32 +127,32 @@ class Firsts:
         file = Path(self._folder.name) / f"{len(self._files)}.run"
         with file.open("wb") as handle:
             high[order].tofile(handle)
-            for name in ("low", "at"):
+            for name in ("low", "positions"):
                 np.concatenate([getattr(run, name) for run in self._recent])[order].tofile(handle)
         self._files.append(file)
         self._recent.clear()
 
-    def _spots(self, high: Words) -> tuple[Words, Words]:
+    def _filter_bits(self, high: UInt64Array) -> tuple[UInt64Array, UInt64Array]:
         """The two bits of the filter that stand for each."""
         bits = np.uint64(len(self._bits) * 8)
         return high % bits, (high >> np.uint64(32) | high << np.uint64(32)) % bits
 
-    def _note(self, high: Words) -> None:
-        for spots in self._spots(high):
-            np.bitwise_or.at(self._bits, spots >> np.uint64(3), _bit(spots))
+    def _set_filter_bits(self, high: UInt64Array) -> None:
+        for spots in self._filter_bits(high):
+            np.bitwise_or.at(self._bits, spots >> np.uint64(3), _bit_masks(spots))
 
-    def _passed(self, high: Words) -> NDArray[np.bool_]:
-        one, other = self._spots(high)
-        return ((self._bits[one >> np.uint64(3)] & _bit(one)) != 0) & (
-            (self._bits[other >> np.uint64(3)] & _bit(other)) != 0
+    def _may_contain(self, high: UInt64Array) -> NDArray[np.bool_]:
+        one, other = self._filter_bits(high)
+        return ((self._bits[one >> np.uint64(3)] & _bit_masks(one)) != 0) & (
+            (self._bits[other >> np.uint64(3)] & _bit_masks(other)) != 0
         )
 
 
-def _bit(spots: Words) -> NDArray[np.uint8]:
+def _bit_masks(spots: UInt64Array) -> NDArray[np.uint8]:
     return np.left_shift(np.uint8(1), (spots & np.uint64(7)).astype(np.uint8))
 
 
-def _halves(digests: NDArray[np.uint8]) -> tuple[Words, Words]:
+def _halves(digests: NDArray[np.uint8]) -> tuple[UInt64Array, UInt64Array]:
     """Both halves of each digest, as numbers; what it lacks to 16 bytes counts as zero."""
     whole: Any = np.zeros((len(digests), 16), np.uint8)
     whole[:, : digests.shape[1]] = digests

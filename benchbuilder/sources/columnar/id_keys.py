@@ -14,7 +14,7 @@ Numbers = NDArray[np.int32]
 _MANY = 500_000
 
 
-class Keys:
+class IdIndex:
     """Texts with a number each, from 0; about 20 bytes and its text for each.
 
     The same text may stand there twice: then it has the number that is found first, always the same.
@@ -44,10 +44,10 @@ class Keys:
         order = np.argsort(hashes, kind="stable")
         self._hashes, self._order = hashes[order], numbers[order]
 
-    def find(self, wanted: Cells) -> Places:
+    def find(self, ids: Cells) -> Places:
         """The number of each, -1 for what is not there."""
-        found = np.full(len(wanted), -1, np.int64)
-        hashes, cells = wanted.hashes(), self.cells
+        found = np.full(len(ids), -1, np.int64)
+        hashes, cells = ids.hashes(), self.cells
         rest = np.argsort(hashes)
         places = np.searchsorted(self._hashes, hashes[rest])
         while len(rest):
@@ -56,43 +56,43 @@ class Keys:
             alike = self._hashes[places] == hashes[rest]
             places, rest = places[alike], rest[alike]
             numbers = self._order[places]
-            same = wanted.take(rest).equal(cells.take(numbers))
+            same = ids.take(rest).equal(cells.take(numbers))
             found[rest[same]] = numbers[same]
             places, rest = places[~same] + 1, rest[~same]
         return found
 
 
-class Gathering:
+class IdCollector:
     """Gathers the distinct texts among many; those that are gathered already cost a look."""
 
     def __init__(self) -> None:
-        self._keys = Keys()
+        self._keys = IdIndex()
         self._new: list[Cells] = []
         self._count = 0
 
     def add(self, cells: Cells) -> None:
         """Take some."""
-        new = _distinct(cells.take(self._keys.find(cells) < 0))
+        new = _drop_repeats(cells.take(self._keys.find(cells) < 0))
         if len(new):
-            self._new.append(Cells.of(new.arrow()))
+            self._new.append(Cells.from_arrow(new.to_arrow()))
             self._count += len(new)
             if self._count > max(_MANY, len(self._keys) // 4):
                 self._merge()
 
-    def keys(self) -> Keys:
+    def to_index(self) -> IdIndex:
         """All that were taken."""
         if self._new:
             self._merge()
         return self._keys
 
     def _merge(self) -> None:
-        new = _joined(self._new)
+        new = _concatenate_cells(self._new)
         self._new.clear()
         self._count = 0
-        self._keys.append(Cells.of(_distinct(new).arrow()))
+        self._keys.append(Cells.from_arrow(_drop_repeats(new).to_arrow()))
 
 
-def _distinct(cells: Cells) -> Cells:
+def _drop_repeats(cells: Cells) -> Cells:
     """The first of each text (and now and then a later one), in their order."""
     hashes = cells.hashes()
     order = np.argsort(hashes, kind="stable")
@@ -104,7 +104,7 @@ def _distinct(cells: Cells) -> Cells:
     return cells.take(kept)
 
 
-def _joined(pieces: Sequence[Cells]) -> Cells:
+def _concatenate_cells(pieces: Sequence[Cells]) -> Cells:
     """All cells of several buffers in one."""
     before = np.cumsum([0, *(len(piece.data) for piece in pieces)])[:-1]
     return Cells(

@@ -20,8 +20,8 @@ IN_MEMORY_BYTES = 16_000_000
 """How many bytes of names are held in memory; more of them lie in a file that is mapped."""
 
 
-class Texts:
-    """Takes texts, piece by piece, and holds them one after the other; beyond a limit in the file `at`."""
+class TextStore:
+    """Takes texts, piece by piece, and holds them one after the other; beyond a limit in the file `path`."""
 
     def __init__(self, at: Path) -> None:
         self._at = at
@@ -31,7 +31,7 @@ class Texts:
 
     def add(self, texts: pa.Array[Any]) -> None:
         """Take some."""
-        cells = Cells.of(texts)
+        cells = Cells.from_arrow(texts)
         self._lengths.append((cells.ends - cells.starts).astype(np.int32))
         written = cells.data[: int(cells.ends[-1]) if len(cells) else 0]
         self._held.append(written)
@@ -46,7 +46,7 @@ class Texts:
         self._held.clear()
         self._size = 0
 
-    def whole(self) -> Any:
+    def read_all(self) -> Any:
         """All that were taken, in order."""
         if self._at.exists():
             self._write()
@@ -61,7 +61,7 @@ class Texts:
         return pa.LargeStringArray.from_buffers(len(lengths), *buffers)
 
 
-class Names:
+class NamesById:
     """The names of things with numbers: those of number `n` are `order[begin[n]:begin[n + 1]]` of `texts`."""
 
     def __init__(self, owners: Numbers, texts: Any, count: int) -> None:
@@ -75,32 +75,32 @@ class Names:
         """How many names each has; none where the number is -1."""
         return np.where(numbers < 0, 0, self.begin[numbers + 1] - self.begin[numbers])
 
-    def first(self, numbers: Places) -> Any:
+    def first_names(self, numbers: Places) -> Any:
         """The first name of each, which has one."""
-        return _taken(self.texts, self.order[self.begin[numbers]])
+        return _take_texts(self.texts, self.order[self.begin[numbers]])
 
-    def first_or_none(self, numbers: Places) -> Any:
+    def first_names_or_empty(self, numbers: Places) -> Any:
         """The first name of each, or ""."""
         named = self.counts(numbers) > 0
         texts: Any = pa.nulls(len(numbers), pa.string())
-        texts = _compute.replace_with_mask(texts, pa.array(named), self.first(numbers[named]))
+        texts = _compute.replace_with_mask(texts, pa.array(named), self.first_names(numbers[named]))
         return _compute.fill_null(texts, "")
 
-    def every(self, numbers: Places) -> tuple[NDArray[np.int32], Any]:
+    def all_names(self, numbers: Places) -> tuple[NDArray[np.int32], Any]:
         """All names of each: where those of each begin (and the last end), and the names."""
         lengths = self.counts(numbers)
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         at = np.arange(int(offsets[-1])) + np.repeat(self.begin[numbers] - offsets[:-1], lengths)
-        return offsets.astype(np.int32), _taken(self.texts, self.order[at])
+        return offsets.astype(np.int32), _take_texts(self.texts, self.order[at])
 
 
-class Naming:
+class NameCollector:
     """Takes names and the numbers that they belong to; a name that its number has already counts as repeated."""
 
-    def __init__(self, count: int, at: Path, *, first: bool) -> None:
+    def __init__(self, count: int, path: Path, *, first: bool) -> None:
         self._count = count
-        self._texts = Texts(at)
+        self._texts = TextStore(path)
         self._owners: list[Numbers] = []
         self._keys: list[NDArray[np.uint64]] = []
         self._named = np.zeros(count if first else 0, bool)
@@ -121,21 +121,21 @@ class Naming:
             self._keys.append(names.hashes() ^ numbers.astype(np.uint64))
         self.used += len(numbers)
         self._owners.append(numbers.astype(np.int32))
-        self._texts.add(names.arrow())
+        self._texts.add(names.to_arrow())
 
-    def names(self) -> Names:
+    def names(self) -> NamesById:
         """The names that were taken; only now it is known how many were repeated."""
         owners = np.concatenate(self._owners) if self._owners else np.zeros(0, np.int32)
         self._owners.clear()
-        texts = self._texts.whole()
+        texts = self._texts.read_all()
         if self._first or not len(owners):
-            return Names(owners, texts, self._count)
+            return NamesById(owners, texts, self._count)
         keys = np.concatenate(self._keys)
         self._keys.clear()
         again = _repeated(owners, keys, texts)
         del keys
         self.repeated, self.used = int(again.sum()), int((~again).sum())
-        made = Names(owners[~again], texts, self._count)
+        made = NamesById(owners[~again], texts, self._count)
         if self.repeated:
             made.order = np.flatnonzero(~again).astype(np.int32)[made.order]
         return made
@@ -151,17 +151,17 @@ def _repeated(owners: Numbers, keys: NDArray[np.uint64], texts: Any) -> Mask:
     if not len(alike):
         return again
     one, other = order[alike], order[alike - 1]
-    equal = _compute.equal(_taken(texts, one), _taken(texts, other)).to_numpy(zero_copy_only=False)
+    equal = _compute.equal(_take_texts(texts, one), _take_texts(texts, other)).to_numpy(zero_copy_only=False)
     equal = equal & (owners[one] == owners[other])
     again[one[equal]] = True
     for owner in np.unique(owners[np.concatenate([one[~equal], other[~equal]])]).tolist():
         mine = np.flatnonzero(owners == owner)
         held = set[str]()
-        for place, text in zip(mine.tolist(), _taken(texts, mine).to_pylist(), strict=True):
+        for place, text in zip(mine.tolist(), _take_texts(texts, mine).to_pylist(), strict=True):
             again[place] = text in held
             held.add(text)
     return again
 
 
-def _taken(texts: Any, places: Any) -> Any:
+def _take_texts(texts: Any, places: Any) -> Any:
     return texts.take(pa.array(places)).cast(pa.string())

@@ -9,96 +9,111 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.records.arrow.build_rows import content_digests, same
+from benchbuilder.core.records.arrow.build_rows import constant_column, content_digests
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
-from benchbuilder.sources.columnar.columns import Columns
+from benchbuilder.sources.columnar.columns import ColumnBatch
 from benchbuilder.sources.columnar.deduplicate import Digests, Drops
-from benchbuilder.sources.columnar.id_keys import Gathering, Keys
-from benchbuilder.sources.columnar.id_names import Names
+from benchbuilder.sources.columnar.id_keys import IdCollector, IdIndex
+from benchbuilder.sources.columnar.id_names import NamesById
 
 _compute: Any = pc
 _CHUNK = 1_000_000
 _ENDS = ("head", "tail")
 
 
-def types_of(types: Names | None) -> Keys:
+def type_ids(types: NamesById | None) -> IdIndex:
     """The ids of the types that concepts have."""
-    gathered = Gathering()
+    gathered = IdCollector()
     for texts in _pieces(types.texts if types is not None else pa.array([], pa.large_string())):
-        gathered.add(Cells.of(texts))
-    return gathered.keys()
+        gathered.add(Cells.from_arrow(texts))
+    return gathered.to_index()
 
 
 def _pieces(texts: Any) -> list[Any]:
     return [texts.slice(start, _CHUNK) for start in range(0, len(texts), _CHUNK)]
 
 
-class Typed:
+class TypeNames:
     """The names of the types of concepts, by the number of the concept."""
 
-    def __init__(self, types: Names, kinds: Keys, names: Names) -> None:
-        kind = np.concatenate([np.zeros(0, np.int64), *(kinds.find(Cells.of(texts)) for texts in _pieces(types.texts))])
+    def __init__(self, types: NamesById, kinds: IdIndex, names: NamesById) -> None:
+        kind = np.concatenate(
+            [np.zeros(0, np.int64), *(kinds.find(Cells.from_arrow(texts)) for texts in _pieces(types.texts))]
+        )
         count = len(types.begin) - 1
         self._names = names
         self._kinds = np.full(count, -1, np.int32)
         has = np.flatnonzero(types.counts(np.arange(count)) > 0)
         self._kinds[has] = kind[types.order[types.begin[has]]]
 
-    def of(self, concepts: Places) -> Any:
+    def names_of(self, concepts: Places) -> Any:
         """The name of the type of each concept, or ""."""
-        return self._names.first_or_none(self._kinds[concepts].astype(np.int64))
+        return self._names.first_names_or_empty(self._kinds[concepts].astype(np.int64))
 
 
-class Joined:
+class TripleJoiner:
     """What relations are joined with; makes triples of them."""
 
     def __init__(
-        self, concepts: Keys, relations: Keys, named: Names, terms: Names, typed: Typed | None, *, title: bool
+        self,
+        concepts: IdIndex,
+        relations: IdIndex,
+        relation_names: NamesById,
+        terms: NamesById,
+        type_names: TypeNames | None,
+        *,
+        title: bool,
     ) -> None:
         self._concepts, self._relations = concepts, relations
-        self._named, self._terms, self._typed = named, terms, typed
+        self._named, self._terms, self._typed = relation_names, terms, type_names
         self._title = title
 
-    def triples(self, held: Columns) -> tuple[Drops, Places, Mapping[str, Any], Digests]:
+    def triples(self, batch: ColumnBatch) -> tuple[Drops, Places, Mapping[str, Any], Digests]:
         """Of some relations: why some are none, the places of the others, their columns, hashes of their contents."""
-        drops, (head, relation, tail), places = dict(held.bad), held.cells, held.good
-        wrong = _empty(drops, places, head, relation, tail)
-        wrong |= _mark(drops, places, ~wrong & head.equal(tail), "head_equals_tail", head.text)
+        drops, (head, relation, tail), places = dict(batch.problems), batch.cells, batch.valid_places
+        wrong = _drop_empty(drops, places, head, relation, tail)
+        wrong |= _drop_where(drops, places, ~wrong & head.equal(tail), "head_equals_tail", head.text)
         numbers = self._relations.find(relation)
         unnamed = ~wrong & (self._named.counts(numbers) == 0)
-        wrong |= _mark(drops, places, unnamed, "unnamed_relation", relation.text)
+        wrong |= _drop_where(drops, places, unnamed, "unnamed_relation", relation.text)
         ends = [self._concepts.find(end) for end in (head, tail)]
         without = [self._terms.counts(end) == 0 for end in ends]
 
         def unnamed_ends(at: int) -> str:
             return ", ".join(f"{_ENDS[n]} {cells.text(at)}" for n, cells in enumerate((head, tail)) if without[n][at])
 
-        wrong |= _mark(drops, places, ~wrong & (without[0] | without[1]), "no_term", unnamed_ends)
+        wrong |= _drop_where(drops, places, ~wrong & (without[0] | without[1]), "no_term", unnamed_ends)
         places, numbers, heads, tails = (one[~wrong] for one in (places, numbers, *ends))
-        shown, other = self._displayed(self._terms.first(heads)), self._terms.first(tails)
+        shown, other = self._display_terms(self._terms.first_names(heads)), self._terms.first_names(tails)
         alike = _compute.equal(shown, other).to_numpy(zero_copy_only=False)
-        if _mark(drops, places, alike, "head_equals_tail", lambda at: shown[at].as_py()).any():
+        if _drop_where(drops, places, alike, "head_equals_tail", lambda at: shown[at].as_py()).any():
             places, numbers, heads, tails = (one[~alike] for one in (places, numbers, heads, tails))
             shown, other = (one.filter(pa.array(~alike)) for one in (shown, other))
-        texts = {"head": shown, "relation": self._named.first(numbers), "tail": other}
+        texts = {"head": shown, "relation": self._named.first_names(numbers), "tail": other}
         return drops, places, self._fields(texts, heads, tails), content_digests([*texts.values()])
 
     def _fields(self, texts: Mapping[str, Any], heads: Places, tails: Places) -> Mapping[str, Any]:
         """The columns of facts."""
         count = len(heads)
-        types = [self._typed.of(end) if self._typed is not None else same("", count) for end in (heads, tails)]
+        types = [
+            self._typed.names_of(end) if self._typed is not None else constant_column("", count)
+            for end in (heads, tails)
+        ]
         payload = {
             **texts, "head_type": types[0], "tail_type": types[1],
-            "head_terms": self._head_terms(texts["head"], heads), "tail_terms": _list(*self._terms.every(tails)),
+            "head_terms": self._head_terms(texts["head"], heads), "tail_terms": _list(*self._terms.all_names(tails)),
         }  # fmt: skip
-        return {"payload": pa.StructArray.from_arrays([*payload.values()], [*payload]), "original": same("", count)}
+        return {
+            "payload": pa.StructArray.from_arrays([*payload.values()], [*payload]),
+            "original": constant_column("", count),
+        }
 
-    def _displayed(self, terms: Any) -> Any:
+    def _display_terms(self, terms: Any) -> Any:
         return pa.array([term.title() for term in terms.to_pylist()], pa.string()) if self._title else terms
 
     def _head_terms(self, shown: Any, heads: Places) -> Any:
         """The terms of each head behind the one that is displayed."""
-        begin, terms = self._terms.every(heads)
+        begin, terms = self._terms.all_names(heads)
         if not self._title:
             return _list(begin, terms)
         count = len(heads)
@@ -114,17 +129,17 @@ def _list(begin: Any, texts: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(begin.astype(np.int32)), texts)
 
 
-def _empty(drops: Drops, places: Places, *cells: Cells) -> Mask:
+def _drop_empty(drops: Drops, places: Places, *cells: Cells) -> Mask:
     """Which relations lack an end or a name."""
-    lacking = [one.empty for one in cells]
+    lacking = [one.is_empty for one in cells]
     wrong = lacking[0] | lacking[1] | lacking[2]
     names = ("head", "relation", "tail")
-    return _mark(drops, places, wrong, "missing_field", lambda at: " ".join(
+    return _drop_where(drops, places, wrong, "missing_field", lambda at: " ".join(
         name for name, none in zip(names, lacking, strict=True) if none[at]
     ))  # fmt: skip
 
 
-def _mark(drops: Drops, places: Places, wrong: Mask, reason: str, detail: Callable[[int], str]) -> Mask:
+def _drop_where(drops: Drops, places: Places, wrong: Mask, reason: str, detail: Callable[[int], str]) -> Mask:
     """Drop those that are `wrong`."""
     for at in np.flatnonzero(wrong).tolist():
         drops[int(places[at])] = (reason, detail(at))

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from benchbuilder.core import processes
 from benchbuilder.core.errors import ServiceError
 
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
 
-def in_order(work: Callable[[bytes], Done], pieces: Iterable[bytes], workers: int, key: str) -> Iterator[Done]:
+def map_in_order(work: Callable[[bytes], Result], pieces: Iterable[bytes], workers: int, key: str) -> Iterator[Result]:
     """What `work`, which can be pickled, makes of each piece, in the order of the pieces.
 
     One worker means this process. Only a few pieces are on the way at a time. ServiceError, which names the setting
@@ -27,10 +27,10 @@ def in_order(work: Callable[[bytes], Done], pieces: Iterable[bytes], workers: in
         return
     pending: deque[Future[Any]] = deque()
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(work,))
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(work,))
     try:
         for piece in pieces:
-            pending.append(pool.submit(_do, piece))
+            pending.append(pool.submit(_run_piece, piece))
             if len(pending) > 2 * workers:
                 yield pending.popleft().result()
         while pending:
@@ -44,7 +44,7 @@ def in_order(work: Callable[[bytes], Done], pieces: Iterable[bytes], workers: in
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def cores() -> int:
+def available_cores() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -53,10 +53,10 @@ _work: list[Callable[[bytes], Any]] = []
 """What this process does."""
 
 
-def _begin(work: Callable[[bytes], Any]) -> None:
-    processes.begin()
+def _start_worker(work: Callable[[bytes], Any]) -> None:
+    processes.begin_worker_process()
     _work[:] = [work]
 
 
-def _do(piece: bytes) -> Any:
+def _run_piece(piece: bytes) -> Any:
     return _work[0](piece)

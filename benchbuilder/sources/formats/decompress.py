@@ -15,21 +15,21 @@ from benchbuilder.sources.formats.files import wrong_shape
 
 PIECE_BYTES = 1 << 20
 _GROUP_BYTES = 1 << 19
-_LONGEST_STREAM = 1 << 23
-_MOST_BYTES = 1 << 28
-_CUT_OFF = "the compressed file ends in the middle"
+_MAX_STREAM_BYTES = 1 << 23
+_MAX_GROUP_BYTES = 1 << 28
+_TRUNCATED = "the compressed file ends in the middle"
 _Unpacked = tuple[list[bytes], str]
 _STREAM = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 
 
-class Damaged(Exception):
+class DamagedFileError(Exception):
     """The file cannot be unpacked any further."""
 
 
-def unpacked(path: Path, name: str, key: str, threads: int) -> Iterator[bytes]:
+def read_decompressed(path: Path, name: str, key: str, threads: int) -> Iterator[bytes]:
     """The content of a plain, gzip or bzip2 file: which one it is, its first bytes say.
 
-    A bzip2 file of many streams is unpacked by so many threads. `Damaged` where it is cut off or damaged; DataError for
+    A bzip2 file of many streams is unpacked by so many threads. `DamagedFileError` where it is cut off or damaged; DataError for
     an archive of another sort.
     """
     with path.open("rb") as handle:
@@ -56,11 +56,11 @@ def _gzip(handle: IO[bytes]) -> Iterator[bytes]:
             if piece := unpack.decompress(data, PIECE_BYTES):
                 yield piece
     except zlib.error as error:
-        raise Damaged(f"near byte {handle.tell()}: {error}") from error
+        raise DamagedFileError(f"near byte {handle.tell()}: {error}") from error
     if piece := unpack.flush():
         yield piece
     if not unpack.eof:
-        raise Damaged(_CUT_OFF)
+        raise DamagedFileError(_TRUNCATED)
 
 
 def _bzip2(handle: IO[bytes], threads: int) -> Iterator[bytes]:
@@ -74,21 +74,21 @@ def _bzip2(handle: IO[bytes], threads: int) -> Iterator[bytes]:
                 rest += data
                 cut = _last_start(rest) if data else len(rest)
                 if cut:
-                    pending.append(pool.submit(_whole, rest[:cut], handle.tell()))
+                    pending.append(pool.submit(_decompress_streams, rest[:cut], handle.tell()))
                     rest = rest[cut:]
-                while pending and (len(pending) > threads or not data or len(rest) > _LONGEST_STREAM):
+                while pending and (len(pending) > threads or not data or len(rest) > _MAX_STREAM_BYTES):
                     pieces, problem = pending.popleft().result()
                     yield from pieces
                     if problem:
-                        raise Damaged(problem)
+                        raise DamagedFileError(problem)
                 if not data:
                     return
-                if len(rest) > _LONGEST_STREAM:
+                if len(rest) > _MAX_STREAM_BYTES:
                     break
         finally:
             for future in pending:
                 future.cancel()
-    yield from _streams(rest, handle)
+    yield from _decompress_rest(rest, handle)
 
 
 def _last_start(data: bytes) -> int:
@@ -96,7 +96,7 @@ def _last_start(data: bytes) -> int:
     return max((match.start() for match in _STREAM.finditer(data)), default=0)
 
 
-def _whole(data: bytes, at: int) -> _Unpacked:
+def _decompress_streams(data: bytes, position: int) -> _Unpacked:
     """What some whole streams hold, and what is wrong with them ("" if nothing is)."""
     found: list[bytes] = []
     size = 0
@@ -109,16 +109,16 @@ def _whole(data: bytes, at: int) -> _Unpacked:
                 data = b""
                 size += len(piece)
                 if unpack.needs_input and not unpack.eof:
-                    return found, _CUT_OFF
-                if size > _MOST_BYTES:
-                    return found, f"near byte {at}: it unpacks to more than any dump holds"
+                    return found, _TRUNCATED
+                if size > _MAX_GROUP_BYTES:
+                    return found, f"near byte {position}: it unpacks to more than any dump holds"
             data = unpack.unused_data
     except (OSError, ValueError) as error:
-        return found, f"near byte {at}: {error}"
+        return found, f"near byte {position}: {error}"
     return found, ""
 
 
-def _streams(data: bytes, handle: IO[bytes]) -> Iterator[bytes]:
+def _decompress_rest(data: bytes, handle: IO[bytes]) -> Iterator[bytes]:
     """What the streams hold that begin with `data` and go on in `handle`."""
     unpack = bz2.BZ2Decompressor()
     try:
@@ -131,10 +131,10 @@ def _streams(data: bytes, handle: IO[bytes]) -> Iterator[bytes]:
             elif unpack.needs_input and not data:
                 data = handle.read(PIECE_BYTES)
                 if not data:
-                    raise Damaged(_CUT_OFF)
+                    raise DamagedFileError(_TRUNCATED)
             piece = unpack.decompress(data, PIECE_BYTES)
             data = b""
             if piece:
                 yield piece
     except (OSError, ValueError) as error:
-        raise Damaged(f"near byte {handle.tell()}: {error}") from error
+        raise DamagedFileError(f"near byte {handle.tell()}: {error}") from error

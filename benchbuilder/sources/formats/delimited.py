@@ -9,14 +9,14 @@ from pathlib import Path
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.lines import Line, read_lines
+from benchbuilder.sources.formats.lines import TextLine, read_lines
 from benchbuilder.sources.formats.tables import Column, RawRow
 
-_LARGEST_CELL = 1 << 27
+_MAX_CELL_CHARS = 1 << 27
 
 
 @dataclass(frozen=True)
-class Cut:
+class TableDialect:
     """How a delimited file is cut into cells; `key` is the recipe's name for it, for messages."""
 
     key: str
@@ -38,75 +38,79 @@ class RowCells:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where the columns that are asked for stand in a row, and how many columns a row has (at least `least`)."""
+class ColumnLayout:
+    """Where the columns that are asked for stand in a row, and how many columns a row has (at least `min_width`)."""
 
     places: Sequence[int]
     width: int | None
 
     @property
-    def least(self) -> int:
+    def min_width(self) -> int:
         """How many columns a row has that has those that are asked for."""
         return max(self.places, default=-1) + 1
 
-    def wrong(self, count: int) -> str:
+    def width_problem(self, count: int) -> str:
         """What is wrong with a row of `count` columns, "" if nothing is."""
-        if (self.width is None or count == self.width) and count >= self.least:
+        if (self.width is None or count == self.width) and count >= self.min_width:
             return ""
-        expected = str(self.width) if self.width is not None else f"at least {self.least}"
+        expected = str(self.width) if self.width is not None else f"at least {self.min_width}"
         return f"{count} columns, expected {expected}"
 
 
-def delimited_rows(path: Path, name: str, cut: Cut, columns: Sequence[Column]) -> Iterator[RawRow]:
+def delimited_rows(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[RawRow]:
     """The rows of a file. DataError if the header lacks a column; a row of another width is malformed."""
-    rows = _rows(path, cut)
-    yield from laid_out(rows, layout_of(rows, name, cut, columns))
+    rows = _rows(path, dialect)
+    yield from select_columns(rows, read_layout(rows, name, dialect, columns))
 
 
-def layout_of(rows: Iterator[RowCells], name: str, cut: Cut, columns: Sequence[Column]) -> Layout:
+def read_layout(rows: Iterator[RowCells], name: str, dialect: TableDialect, columns: Sequence[Column]) -> ColumnLayout:
     """How `rows`, of which a header is taken, are laid out. DataError if the header lacks a column."""
-    header = _header(name, cut, next(rows, None)) if cut.header else None
-    places = _places(name, cut, columns, header)
-    return Layout(places, cut.width or (len(header) if header is not None else None))
+    header = _header(name, dialect, next(rows, None)) if dialect.header else None
+    places = _column_places(name, dialect, columns, header)
+    return ColumnLayout(places, dialect.width or (len(header) if header is not None else None))
 
 
-def _rows(path: Path, cut: Cut) -> Iterator[RowCells]:
-    return _quoted(path, cut) if cut.quoting else plain_rows(read_lines(path, cut.encoding), cut.delimiter)
+def _rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
+    return (
+        _quoted_rows(path, dialect)
+        if dialect.quoting
+        else split_lines(read_lines(path, dialect.encoding), dialect.delimiter)
+    )
 
 
-def laid_out(rows: Iterable[RowCells], layout: Layout) -> Iterator[RawRow]:
+def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[RawRow]:
     """The columns that are asked for of each row, or what is wrong with it."""
     for row in rows:
         if row.reason:
             yield RawRow(row.line, (), row.reason, row.detail)
-        elif wrong := layout.wrong(len(row.cells)):
+        elif wrong := layout.width_problem(len(row.cells)):
             yield RawRow(row.line, (), "malformed", wrong)
         else:
             yield RawRow(row.line, [row.cells[place] for place in layout.places])
 
 
-def _header(name: str, cut: Cut, first: RowCells | None) -> list[str]:
+def _header(name: str, dialect: TableDialect, first: RowCells | None) -> list[str]:
     if first is not None and first.reason:
         raise wrong_shape(
-            cut.key,
+            dialect.key,
             name,
             expected="a header",
             found=first.detail,
-            next=f"set the encoding of {cut.key.rpartition('.')[0]} to the file's, for instance gb18030"
+            next=f"set the encoding of {dialect.key.rpartition('.')[0]} to the file's, for instance gb18030"
             if first.reason == "undecodable"
             else "check delimiter and quoting in the recipe, or set header: false",
         )
     return [cell.strip() for cell in first.cells] if first is not None else []
 
 
-def _places(name: str, cut: Cut, columns: Sequence[Column], header: list[str] | None) -> list[int]:
+def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], header: list[str] | None) -> list[int]:
     places: list[int] = []
     for column in columns:
         if isinstance(column, int):
             places.append(column)
         elif header is None:
             raise wrong_shape(
-                cut.key,
+                dialect.key,
                 name,
                 expected=f"a header with the column {column!r}",
                 found="header: false in the recipe",
@@ -119,16 +123,16 @@ def _places(name: str, cut: Cut, columns: Sequence[Column], header: list[str] | 
     if missing or short:
         wanted = ", ".join(str(column) for column in columns)
         raise wrong_shape(
-            cut.key,
+            dialect.key,
             name,
-            expected=f"a header with the columns {wanted}, separated by {cut.delimiter!r}",
-            found=f"the header {cut.delimiter.join(header or [])[:200]!r}",
+            expected=f"a header with the columns {wanted}, separated by {dialect.delimiter!r}",
+            found=f"the header {dialect.delimiter.join(header or [])[:200]!r}",
             next="check delimiter, header, encoding and columns in the recipe",
         )
     return places
 
 
-def plain_rows(lines: Iterable[Line], delimiter: str) -> Iterator[RowCells]:
+def split_lines(lines: Iterable[TextLine], delimiter: str) -> Iterator[RowCells]:
     """The cells of each line that is not blank; a quotation mark is a character like any other."""
     for number, text, problem in lines:
         if problem:
@@ -137,26 +141,26 @@ def plain_rows(lines: Iterable[Line], delimiter: str) -> Iterator[RowCells]:
             yield RowCells(number, text.split(delimiter))
 
 
-def _quoted(path: Path, cut: Cut) -> Iterator[RowCells]:
+def _quoted_rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
     """Records of which one may span several lines; its number is that of its first line."""
     problems: dict[int, str] = {}
 
     def texts() -> Iterator[str]:
-        for line in read_lines(path, cut.encoding):
+        for line in read_lines(path, dialect.encoding):
             if line.problem:
                 problems[line.number] = line.problem
             yield line.text + "\n"
 
-    if len(cut.delimiter) != 1:
+    if len(dialect.delimiter) != 1:
         raise DataError(
-            f"{cut.key}: cells in quotation marks cannot be cut at {cut.delimiter!r}", where=path.name,
+            f"{dialect.key}: cells in quotation marks cannot be cut at {dialect.delimiter!r}", where=path.name,
             why="their delimiter is one character", next="set quoting: false, or another delimiter",
         )  # fmt: skip
-    reader = csv.reader(texts(), delimiter=cut.delimiter, strict=True)
+    reader = csv.reader(texts(), delimiter=dialect.delimiter, strict=True)
     while True:
         start = reader.line_num + 1
         try:
-            cells = _next(reader)
+            cells = _next_record(reader)
         except StopIteration:
             return
         except csv.Error as error:
@@ -171,9 +175,9 @@ def _quoted(path: Path, cut: Cut) -> Iterator[RowCells]:
             yield RowCells(start, cells)
 
 
-def _next(reader: Iterator[list[str]]) -> list[str]:
+def _next_record(reader: Iterator[list[str]]) -> list[str]:
     """The next record, whose cells may be longer than the library's limit, which holds for the whole process."""
-    before = csv.field_size_limit(_LARGEST_CELL)
+    before = csv.field_size_limit(_MAX_CELL_CHARS)
     try:
         return next(reader)
     finally:

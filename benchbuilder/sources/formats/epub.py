@@ -19,17 +19,17 @@ from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.sources.formats.epub_text import chapter_text, first_heading
 from benchbuilder.sources.formats.files import wrong_shape
 
-MEMBER_BYTES = 1 << 25
-BOOK_BYTES = 1 << 29
+MAX_MEMBER_BYTES = 1 << 25
+MAX_BOOK_BYTES = 1 << 29
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _TEXTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
-_OWN = ("amp", "lt", "gt", "quot", "apos")
+_XML_ENTITIES = ("amp", "lt", "gt", "quot", "apos")
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class EpubChapter:
     """A part of a book: its title, its paragraphs, one a line, or the reason why it has none and what was seen."""
 
     title: str
@@ -38,16 +38,16 @@ class Chapter:
     detail: str = ""
 
 
-class _Bad(Exception):
+class _UnreadableBookError(Exception):
     """The file is no book that can be read; the message says why."""
 
 
-class _CutShort(_Bad):
+class _TruncatedDocumentError(_UnreadableBookError):
     """A document was read up to a limit, and not further."""
 
 
-_BROKEN = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, _Bad, EOFError, OSError, NotImplementedError, RuntimeError,
+_BOOK_ERRORS = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, _UnreadableBookError, EOFError, OSError, NotImplementedError, RuntimeError,
     ValueError,
 )  # fmt: skip
 
@@ -63,77 +63,77 @@ class Epub:
                 "reading EPUB files needs the library lxml", where=name, why=str(error),
                 next="pip install 'benchbuilder[epub]'",
             ) from error  # fmt: skip
-        self._name, self._key, self._left = name, key, BOOK_BYTES
+        self._name, self._key, self._left = name, key, MAX_BOOK_BYTES
         try:
             self._zip = zipfile.ZipFile(path)
             package = self._package()
             self._folder = posixpath.dirname(package)
             self._read_package(package)
-        except _BROKEN as error:
-            raise self._wrong(error) from error
+        except _BOOK_ERRORS as error:
+            raise self._shape_error(error) from error
 
-    def chapters(self) -> Iterator[Chapter]:
+    def chapters(self) -> Iterator[EpubChapter]:
         """The documents of the book's spine."""
         with self._zip:
             try:
-                labels, locked = self._labels(), self._locked()
+                labels, locked = self._labels(), self._encrypted_files()
                 for place, media, navigates in self._spine:
                     yield self._chapter(place, media, navigates, labels.get(place, ""), place in locked)
-            except _BROKEN as error:
-                raise self._wrong(error) from error
+            except _BOOK_ERRORS as error:
+                raise self._shape_error(error) from error
 
     def close(self) -> None:
         """Close the file of a book that is not read."""
         self._zip.close()
 
-    def _wrong(self, error: Exception) -> DataError:
+    def _shape_error(self, error: Exception) -> DataError:
         return wrong_shape(
             self._key, self._name, expected="a book in EPUB", found=str(error)[:200] or type(error).__name__,
             next="open it with a reader of EPUB, or give its text as a text file",
         )  # fmt: skip
 
-    def _chapter(self, place: str, media: str, navigates: bool, label: str, locked: bool) -> Chapter:
+    def _chapter(self, place: str, media: str, navigates: bool, label: str, locked: bool) -> EpubChapter:
         if locked:
-            return Chapter(label, "", "locked", place)
+            return EpubChapter(label, "", "locked", place)
         if navigates:
-            return Chapter(label, "", "no_chapter", f"{place}: the table of contents")
+            return EpubChapter(label, "", "no_chapter", f"{place}: the table of contents")
         if media not in _TEXTS:
-            return Chapter(label, "", "no_chapter", f"{place}: {media}")
+            return EpubChapter(label, "", "no_chapter", f"{place}: {media}")
         if place not in self._names:
-            return Chapter(label, "", "malformed", f"{place} is not in the book")
+            return EpubChapter(label, "", "malformed", f"{place} is not in the book")
         try:
             root = _tree(self._data(place), lenient=True)
-        except _CutShort as error:
-            return Chapter(label, "", "malformed", f"{place}: {error}")
+        except _TruncatedDocumentError as error:
+            return EpubChapter(label, "", "malformed", f"{place}: {error}")
         text = "" if root is None else chapter_text(root)
         title = label or ("" if root is None else first_heading(root)) or self.title
-        return Chapter(title, text) if text else Chapter(title, "", "no_text", place)
+        return EpubChapter(title, text) if text else EpubChapter(title, "", "no_text", place)
 
     def _package(self) -> str:
         self._names = frozenset(self._zip.namelist())
         if _CONTAINER not in self._names:
-            raise _Bad(f"no {_CONTAINER}")
+            raise _UnreadableBookError(f"no {_CONTAINER}")
         for element in _tree(self._data(_CONTAINER)).iter("{*}rootfile"):
             if path := element.get("full-path"):
-                return self._inside("", path)
-        raise _Bad("a container that names no package")
+                return self._resolve("", path)
+        raise _UnreadableBookError("a container that names no package")
 
     def _read_package(self, package: str) -> None:
         if package not in self._names:
-            raise _Bad(f"no {package}")
+            raise _UnreadableBookError(f"no {package}")
         root = _tree(self._data(package))
         self.title = next((" ".join("".join(one.itertext()).split()) for one in root.iter("{*}title")), "")
         items: dict[str, tuple[str, str, bool]] = {}
         self._contents: list[str] = []
         for item in root.iter("{*}item"):
-            place, media = self._inside(self._folder, item.get("href") or ""), item.get("media-type") or ""
+            place, media = self._resolve(self._folder, item.get("href") or ""), item.get("media-type") or ""
             navigates = "nav" in (item.get("properties") or "").split()
             items[item.get("id") or ""] = (place, media, navigates)
             if navigates or media == "application/x-dtbncx+xml":
                 self._contents.append(place)
         self._spine = [items[one.get("idref")] for one in root.iter("{*}itemref") if one.get("idref") in items]
         if not self._spine:
-            raise _Bad("a package without a chapter")
+            raise _UnreadableBookError("a package without a chapter")
 
     def _labels(self) -> dict[str, str]:
         """What the table of contents calls each document; the first label counts."""
@@ -141,40 +141,40 @@ class Epub:
         for place in self._contents:
             try:
                 root = _tree(self._data(place), lenient=True) if place in self._names else None
-            except _CutShort:
+            except _TruncatedDocumentError:
                 continue
             if root is None:
                 continue
             folder = posixpath.dirname(place)
             for link, label in _links(root):
-                if label and not _leads_out(link):
-                    found.setdefault(self._inside(folder, link), label)
+                if label and not _is_external(link):
+                    found.setdefault(self._resolve(folder, link), label)
         return found
 
-    def _locked(self) -> frozenset[str]:
+    def _encrypted_files(self) -> frozenset[str]:
         """The files that are encrypted: fonts often are, chapters of books with copy protection."""
         if _ENCRYPTION not in self._names:
             return frozenset()
         root = _tree(self._data(_ENCRYPTION))
         return frozenset(unquote(one.get("URI") or "") for one in root.iter("{*}CipherReference"))
 
-    def _inside(self, folder: str, link: str) -> str:
+    def _resolve(self, folder: str, link: str) -> str:
         path = unquote(urlsplit(link).path)
         place = posixpath.normpath(posixpath.join(folder, path))
         if place.startswith(("/", "../")) or place == ".." or "\\" in place:
-            raise _Bad(f"a file outside the book: {link}")
+            raise _UnreadableBookError(f"a file outside the book: {link}")
         return place
 
     def _data(self, place: str) -> bytes:
         with self._zip.open(place) as handle:
-            data = handle.read(MEMBER_BYTES + 1)
+            data = handle.read(MAX_MEMBER_BYTES + 1)
         self._left -= len(data)
-        if len(data) > MEMBER_BYTES or self._left < 0:
-            raise _Bad(f"{place}, which unpacks to more than any book holds")
+        if len(data) > MAX_MEMBER_BYTES or self._left < 0:
+            raise _UnreadableBookError(f"{place}, which unpacks to more than any book holds")
         return data
 
 
-def _leads_out(link: str) -> bool:
+def _is_external(link: str) -> bool:
     """Whether a link is an address of the web, or nothing that can be read as one."""
     try:
         return bool(urlsplit(link).scheme)
@@ -198,30 +198,30 @@ def _tree(data: bytes, lenient: bool = False) -> Any:
     """The root of an XML document, ``None`` for one without an element if `lenient`. Entities are never defined."""
     etree: Any = import_module("lxml.etree")
     if b"<!ENTITY" in data:
-        raise _Bad("a document that defines entities")
+        raise _UnreadableBookError("a document that defines entities")
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=lenient,
         remove_comments=True, remove_pis=True,
     )  # fmt: skip
     try:
-        root: Any = etree.fromstring(_plain(data) if lenient else data, parser)
+        root: Any = etree.fromstring(_number_entities(data) if lenient else data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         if lenient:
             return None
-        raise _Bad(str(error)) from error
+        raise _UnreadableBookError(str(error)) from error
     if any("huge" in entry.message.lower() for entry in parser.error_log):  # what a limit of libxml2 says
-        raise _CutShort("nested too deeply, or a text too long, to be read whole")
+        raise _TruncatedDocumentError("nested too deeply, or a text too long, to be read whole")
     if root is None and not lenient:
-        raise _Bad("an empty document")
+        raise _UnreadableBookError("an empty document")
     return root
 
 
-def _plain(data: bytes) -> bytes:
+def _number_entities(data: bytes) -> bytes:
     """A document whose entities of HTML, which XML does not know, are written by number."""
-    return _ENTITY.sub(_numbered, data)
+    return _ENTITY.sub(_numbered_entity, data)
 
 
-def _numbered(match: re.Match[bytes]) -> bytes:
+def _numbered_entity(match: re.Match[bytes]) -> bytes:
     name = match[1].decode("ascii")
-    known = "" if name in _OWN else html5.get(f"{name};", "")
+    known = "" if name in _XML_ENTITIES else html5.get(f"{name};", "")
     return "".join(f"&#{ord(letter)};" for letter in known).encode("ascii") or match[0]

@@ -10,27 +10,27 @@ import regex
 
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.paths import public_name
+from benchbuilder.core.text.paths import public_path
 
 _GLOB = frozenset("*?[")
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
 
 
 @dataclass(frozen=True)
-class Found:
-    """A file that exists: `name` for people (see `public_name`), `at` where it lies, `labels` what its name says."""
+class SourceFile:
+    """A file that exists: `name` for people (see `public_path`), `at` where it lies, `labels` what its name says."""
 
     name: str
-    at: Path
+    path: Path
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def ref(self) -> FileRef:
         """The file as a reference that can be hashed."""
-        return FileRef(path=self.name, at=str(self.at))
+        return FileRef(path=self.name, resolved_path=str(self.path))
 
 
-def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "") -> list[Found]:
+def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "") -> list[SourceFile]:
     """The files of `ref`, sorted by name: the file itself, the files of a folder, or the matches of a glob.
 
     Of a folder, those that match `pattern` whole (a path below the folder, with ``*`` and with ``{label}`` for parts
@@ -39,24 +39,24 @@ def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "
     """
     path = ref.file
     if path.is_file():
-        return [Found(public_name(ref.path), path, _labels(pattern, path.name) or {})]
+        return [SourceFile(public_path(ref.path), path, _labels(pattern, path.name) or {})]
     if path.is_dir():
-        found = _in_folder(ref, path, suffixes, pattern)
+        found = _folder_files(ref, path, suffixes, pattern)
         why = f"expected files named {pattern}" if pattern else f"expected files ending in {', '.join(suffixes)}"
         if not found:
-            raise _missing(key, ref, f"{why}; found {_listing(path)}")
+            raise _missing_error(key, ref, f"{why}; found {_folder_listing(path)}")
         return found
     if _GLOB & set(ref.path):
-        found = _globbed(ref, path, pattern)
+        found = _glob_files(ref, path, pattern)
         if not found:
-            raise _missing(key, ref, "no file matches the pattern")
+            raise _missing_error(key, ref, "no file matches the pattern")
         return found
-    raise _missing(key, ref, f"there is no file or folder {path}")
+    raise _missing_error(key, ref, f"there is no file or folder {path}")
 
 
-def _in_folder(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: str) -> list[Found]:
+def _folder_files(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: str) -> list[SourceFile]:
     below = path.rglob("*") if "/" in pattern else path.iterdir()
-    found: list[Found] = []
+    found: list[SourceFile] = []
     for at in sorted(below):
         if not at.is_file() or at.name.startswith("."):
             continue
@@ -64,17 +64,19 @@ def _in_folder(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: str) 
         labels = _labels(pattern, relative) if pattern else {}
         if labels is None or (not pattern and at.suffix.lower() not in suffixes):
             continue
-        found.append(Found(f"{public_name(ref.path)}/{relative}", at, labels))
+        found.append(SourceFile(f"{public_path(ref.path)}/{relative}", at, labels))
     return found
 
 
-def _globbed(ref: FileRef, path: Path, pattern: str) -> list[Found]:
+def _glob_files(ref: FileRef, path: Path, pattern: str) -> list[SourceFile]:
     written = PurePosixPath(ref.path)
     first = next(i for i, part in enumerate(written.parts) if _GLOB & set(part))
     tail = written.parts[first:]
-    root, named = path.parents[len(tail) - 1], public_name(str(PurePosixPath(*written.parts[:first])))
+    root, named = path.parents[len(tail) - 1], public_path(str(PurePosixPath(*written.parts[:first])))
     return [
-        Found((PurePosixPath(named) / at.relative_to(root).as_posix()).as_posix(), at, _labels(pattern, at.name) or {})
+        SourceFile(
+            (PurePosixPath(named) / at.relative_to(root).as_posix()).as_posix(), at, _labels(pattern, at.name) or {}
+        )
         for at in sorted(root.glob("/".join(tail)))
         if at.is_file()
     ]
@@ -94,13 +96,13 @@ def _labels(pattern: str, name: str) -> dict[str, str] | None:
     return matched.groupdict() if matched else None
 
 
-def _listing(path: Path) -> str:
+def _folder_listing(path: Path) -> str:
     names = sorted(at.name for at in path.iterdir())
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return (", ".join(names[:5]) + more) or "an empty folder"
 
 
-def _missing(key: str, ref: FileRef, why: str) -> DataError:
+def _missing_error(key: str, ref: FileRef, why: str) -> DataError:
     return DataError(
         f"{key}: {ref.path} is missing",
         where=str(ref.file),

@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.sources.formats.files import Found, wrong_shape
+from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 
 _SAVED = ("dataset_dict.json", "state.json")
 
 
 @dataclass(frozen=True)
-class Dataset:
+class HubDataset:
     """The data files of a dataset, each with its split as a label; `features` are what its own page declares."""
 
-    files: tuple[Found, ...]
+    files: tuple[SourceFile, ...]
     features: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def library(name: str = "datasets") -> Any:
+def import_datasets(name: str = "datasets") -> Any:
     """The library; InstallationError without the extra ``datasets``."""
     try:
         return importlib.import_module(name)
@@ -37,16 +37,16 @@ def library(name: str = "datasets") -> Any:
         ) from error
 
 
-def fetched(repository: str, revision: str, pattern: str, key: str) -> Path:
+def download_dataset(repository: str, revision: str, pattern: str, key: str) -> Path:
     """The folder of a dataset of the Hub at one commit, downloaded into the user's cache if it is not there yet.
 
     DataError if it cannot be had.
     """
-    hub = library("huggingface_hub")
+    hub = import_datasets("huggingface_hub")
     try:
         patterns = ["README.md", pattern] if pattern else None
         return Path(hub.snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=patterns))
-    except (OSError, ValueError, library("httpx").HTTPError) as error:
+    except (OSError, ValueError, import_datasets("httpx").HTTPError) as error:
         raise DataError(
             f"{key}: the dataset {repository} cannot be fetched",
             where=f"{repository} at {revision}",
@@ -55,17 +55,17 @@ def fetched(repository: str, revision: str, pattern: str, key: str) -> Path:
         ) from error
 
 
-def saved(folder: Path, name: str, key: str) -> Dataset | None:
+def read_saved_dataset(folder: Path, name: str, key: str) -> HubDataset | None:
     """The files of a folder written by ``save_to_disk``; ``None`` if it is none."""
     if not any((folder / mark).is_file() for mark in _SAVED):
         return None
     try:
         if (folder / _SAVED[0]).is_file():
             splits = [str(split) for split in json.loads((folder / _SAVED[0]).read_text(encoding="utf-8"))["splits"]]
-            return Dataset(
+            return HubDataset(
                 tuple(file for split in splits for file in _shards(folder / split, f"{name}/{split}", split))
             )
-        return Dataset(tuple(_shards(folder, name, "")))
+        return HubDataset(tuple(_shards(folder, name, "")))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise wrong_shape(
             key, name, expected="a folder written by save_to_disk", found=f"{type(error).__name__}: {error}",
@@ -73,7 +73,7 @@ def saved(folder: Path, name: str, key: str) -> Dataset | None:
         ) from error  # fmt: skip
 
 
-def _shards(folder: Path, name: str, split: str) -> list[Found]:
+def _shards(folder: Path, name: str, split: str) -> list[SourceFile]:
     if split and Path(split).name != split:
         raise LookupError(f"the split {split!r} lies outside of the folder")
     state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
@@ -82,22 +82,22 @@ def _shards(folder: Path, name: str, split: str) -> list[Found]:
     for file in files:
         if not (folder / file).is_file():
             raise LookupError(f"{file} is missing")
-    return [Found(f"{name}/{file}", folder / file, labels) for file in files]
+    return [SourceFile(f"{name}/{file}", folder / file, labels) for file in files]
 
 
-def laid_out(folder: Path, name: str, subset: str, key: str) -> Dataset:
+def read_dataset_folder(folder: Path, name: str, subset: str, key: str) -> HubDataset:
     """The files of a folder as the Hub holds it, by its README or the names of its files, split by split.
 
     No code of the dataset is run: the library reads files of known formats only.
     """
-    datasets = library()
+    datasets = import_datasets()
     try:
         with tempfile.TemporaryDirectory() as cache:
             builder = datasets.load_dataset_builder(str(folder), name=subset or None, cache_dir=cache)
         splits: Mapping[str, list[str]] = builder.config.data_files or {}
         root = folder.absolute()
         found = [
-            Found(f"{name}/{_below(Path(file), root)}", Path(file), {"split": str(split)})
+            SourceFile(f"{name}/{_relative_name(Path(file), root)}", Path(file), {"split": str(split)})
             for split, files in splits.items()
             for file in files
         ]
@@ -107,10 +107,10 @@ def laid_out(folder: Path, name: str, subset: str, key: str) -> Dataset:
             found=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
             next=f"set {key.rpartition('.')[0]}.files to the files, or .subset to one of its subsets",
         ) from error  # fmt: skip
-    return Dataset(tuple(found), dict(builder.info.features or {}))
+    return HubDataset(tuple(found), dict(builder.info.features or {}))
 
 
-def _below(file: Path, root: Path) -> str:
+def _relative_name(file: Path, root: Path) -> str:
     plain = Path(os.path.normpath(file))
     for base in (root, root.resolve()):
         if plain.is_relative_to(base):

@@ -9,10 +9,10 @@ from typing import Any
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.lines import read_lines, undecodable
+from benchbuilder.sources.formats.lines import decoding_problem, read_lines
 from benchbuilder.sources.formats.tables import Column, RawRow
 
-Levels = dict[str, Any]
+RecordLevels = dict[str, Any]
 """The elements around a record by the path that leads to them, outermost first; the record itself is the last."""
 
 
@@ -41,7 +41,7 @@ def json_rows(
 
     A field that a record lacks is looked up in the elements around it; ``data[].title`` names one of these exactly.
     """
-    data = _document(path, name, key, encoding)
+    data = _load_document(path, name, key, encoding)
     steps = [step for step in records.split(".") if step] or ["[]"]
     for number, (levels, problem) in enumerate(_walk(data, steps, {}, ""), 1):
         if problem and number == 1 and not levels:
@@ -55,7 +55,7 @@ def json_rows(
         yield RawRow(number, (), "malformed", problem) if problem else record_row(number, levels, columns)
 
 
-def _document(path: Path, name: str, key: str, encoding: str) -> Any:
+def _load_document(path: Path, name: str, key: str, encoding: str) -> Any:
     raw = path.read_bytes()
     try:
         return json.loads(raw.decode(encoding).removeprefix("\ufeff"))
@@ -63,7 +63,7 @@ def _document(path: Path, name: str, key: str, encoding: str) -> Any:
         raise DataError(
             f"{key}: {name} cannot be decoded",
             where=name,
-            why=undecodable(error, encoding),
+            why=decoding_problem(error, encoding),
             next="declare the file's encoding: in the recipe, for instance gb18030",
         ) from error
     except (ValueError, RecursionError) as error:
@@ -76,13 +76,13 @@ def _document(path: Path, name: str, key: str, encoding: str) -> Any:
         ) from error
 
 
-def _walk(data: Any, steps: list[str], levels: Levels, prefix: str) -> Iterator[tuple[Levels, str]]:
+def _walk(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> Iterator[tuple[RecordLevels, str]]:
     step, *rest = steps
     field = step.removesuffix("[]")
     here = f"{prefix}.{step}".removeprefix(".")
     if field:
         if not isinstance(data, dict) or field not in data:
-            yield levels, f"no {field!r} in {_shape(data)}"
+            yield levels, f"no {field!r} in {_describe_shape(data)}"
             return
         data = data[field]
     if not step.endswith("[]"):
@@ -90,7 +90,7 @@ def _walk(data: Any, steps: list[str], levels: Levels, prefix: str) -> Iterator[
     elif isinstance(data, list):
         items = data
     else:
-        yield levels, f"{_shape(data)} where {here} is to be a list"
+        yield levels, f"{_describe_shape(data)} where {here} is to be a list"
         return
     for item in items:
         inner = {**levels, here: item}
@@ -100,15 +100,15 @@ def _walk(data: Any, steps: list[str], levels: Levels, prefix: str) -> Iterator[
             yield inner, ""
 
 
-def record_row(number: int, levels: Levels, columns: Sequence[Column]) -> RawRow:
+def record_row(number: int, levels: RecordLevels, columns: Sequence[Column]) -> RawRow:
     """The values of one record, which is the last of `levels`."""
     *_, record = levels.values()
     if not isinstance(record, dict | list):
-        return RawRow(number, (), "malformed", f"{_shape(record)} instead of a record")
+        return RawRow(number, (), "malformed", f"{_describe_shape(record)} instead of a record")
     return RawRow(number, [_field(levels, record, column) for column in columns])
 
 
-def _field(levels: Levels, record: Any, column: Column) -> Any:
+def _field(levels: RecordLevels, record: Any, column: Column) -> Any:
     if isinstance(column, int):
         return record[column] if isinstance(record, list) and column < len(record) else None
     prefix, marked, rest = column.rpartition("[].")
@@ -131,7 +131,7 @@ def _inside(element: Any, column: str) -> Any:
     return element
 
 
-def _shape(data: Any) -> str:
+def _describe_shape(data: Any) -> str:
     if isinstance(data, dict):
         keys = ", ".join(list(data)[:8]).encode(errors="backslashreplace").decode()
         return f"a mapping with the keys {keys}" if data else "an empty mapping"

@@ -24,7 +24,7 @@ Encoding = Annotated[str, AfterValidator(_known_encoding)]
 """Name of an encoding in which a line feed is one byte: utf-8 (with or without BOM), gb18030, cp1252, ..."""
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line without its end. `problem` says which bytes could not be decoded ("" if all could)."""
 
     number: int
@@ -32,13 +32,13 @@ class Line(NamedTuple):
     problem: str = ""
 
 
-def read_lines(path: Path, encoding: str) -> Iterator[Line]:
+def read_lines(path: Path, encoding: str) -> Iterator[TextLine]:
     """The lines of a file, from 1. A line ends in LF or CRLF; a byte order mark is left out."""
     with path.open("rb") as handle:
-        yield from decoded_lines(handle, encoding)
+        yield from decode_lines(handle, encoding)
 
 
-def decoded_lines(raws: Iterable[bytes], encoding: str, first: int = 1) -> Iterator[Line]:
+def decode_lines(raws: Iterable[bytes], encoding: str, first: int = 1) -> Iterator[TextLine]:
     """The same of lines that have been read, of which the first is number `first` of its file."""
     for number, raw in enumerate(raws, first):
         problem = ""
@@ -46,10 +46,10 @@ def decoded_lines(raws: Iterable[bytes], encoding: str, first: int = 1) -> Itera
             text = raw.decode(encoding)
         except UnicodeDecodeError as error:
             text = raw.decode(encoding, errors="replace")
-            problem = undecodable(error, encoding)
+            problem = decoding_problem(error, encoding)
         if number == 1:
             text = text.removeprefix("\ufeff")
-        yield Line(number, text.removesuffix("\n").removesuffix("\r"), problem)
+        yield TextLine(number, text.removesuffix("\n").removesuffix("\r"), problem)
 
 
 class Block(NamedTuple):
@@ -76,7 +76,7 @@ def read_blocks(path: Path, size: int) -> Iterator[Block]:
         yield Block(first, rest)
 
 
-def undecodable(error: UnicodeDecodeError, encoding: str) -> str:
+def decoding_problem(error: UnicodeDecodeError, encoding: str) -> str:
     """What could not be decoded, in words."""
     found = error.object[error.start : error.end].hex(" ")
     return f"bytes {found} at position {error.start + 1} are not {encoding}"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from benchbuilder.sources.formats.decompress import Damaged
+from benchbuilder.sources.formats.decompress import DamagedFileError
 
 PART_BYTES = 1 << 19
-_LONGEST_PAGE = 1 << 26
-_LONGEST_HEAD = 1 << 20
+_MAX_PAGE_BYTES = 1 << 26
+_MAX_HEAD_BYTES = 1 << 20
 _END = b"</page>"
 _CLOSED = re.compile(rb"\s*</mediawiki\s*>\s*")
 _FIRST = re.compile(rb"<page\s*>|</mediawiki\s*>")
@@ -22,12 +22,12 @@ _FIELDS: dict[tuple[str, ...], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class NoExport(Exception):
+class NotADumpError(Exception):
     """The file is no export of a MediaWiki; the message says what stands there."""
 
 
 @dataclass(slots=True)
-class Page:
+class DumpPage:
     """A page as the dump holds it; `redirect` is where it leads ("" for a page of its own)."""
 
     title: str = ""
@@ -39,68 +39,68 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class DumpHead:
     """What a dump says of its wiki: the names of its namespaces, by their number."""
 
     namespaces: dict[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DumpPart:
     """The pages of a part of a dump, and what is wrong behind them ("" if nothing is)."""
 
-    pages: list[Page]
+    pages: list[DumpPage]
     problem: str = ""
 
 
-def cut(pieces: Iterable[bytes]) -> Iterator[Head | bytes]:
+def split_dump(pieces: Iterable[bytes]) -> Iterator[DumpHead | bytes]:
     """The head of a dump, then parts of it that hold whole pages.
 
-    NoExport if it does not begin as an export; `Damaged` if it breaks off, or holds what no dump holds.
+    NoExport if it does not begin as an export; `DamagedFileError` if it breaks off, or holds what no dump holds.
     """
     source = iter(pieces)
     held = b""
     while (first := _FIRST.search(held)) is None:
         piece = next(source, b"")
-        if not piece or len(held) > _LONGEST_HEAD:
-            raise _no_head(held)
+        if not piece or len(held) > _MAX_HEAD_BYTES:
+            raise _missing_head_error(held)
         held += piece
-    yield _head(held[: first.start()])
-    yield from _parts(held[first.start() :], source)
+    yield _parse_head(held[: first.start()])
+    yield from _dump_parts(held[first.start() :], source)
 
 
-def _parts(held: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
+def _dump_parts(buffer: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
     """Whole pages, those too that stand before damage."""
     searched, problem = 0, ""
     try:
         for piece in source:
-            held += piece
-            if len(held) < PART_BYTES:
+            buffer += piece
+            if len(buffer) < PART_BYTES:
                 continue
-            at = held.rfind(_END, max(0, searched - len(_END)))
+            at = buffer.rfind(_END, max(0, searched - len(_END)))
             if at >= 0:
-                yield held[: at + len(_END)]
-                held = held[at + len(_END) :]
-            searched = len(held)
-            if searched > _LONGEST_PAGE:
-                raise Damaged("a page that is longer than any page of a wiki")
-    except Damaged as error:
+                yield buffer[: at + len(_END)]
+                buffer = buffer[at + len(_END) :]
+            searched = len(buffer)
+            if searched > _MAX_PAGE_BYTES:
+                raise DamagedFileError("a page that is longer than any page of a wiki")
+    except DamagedFileError as error:
         problem = str(error)
-    at = held.rfind(_END) + len(_END) if _END in held else 0
+    at = buffer.rfind(_END) + len(_END) if _END in buffer else 0
     if at:
-        yield held[:at]
-    if problem or not _CLOSED.fullmatch(held[at:]):
-        raise Damaged(problem or "the dump ends in the middle")
+        yield buffer[:at]
+    if problem or not _CLOSED.fullmatch(buffer[at:]):
+        raise DamagedFileError(problem or "the dump ends in the middle")
 
 
-def _no_head(held: bytes) -> Exception:
-    if re.search(rb"<mediawiki[\s>]", held):
-        return Damaged("the dump ends before its first page")
-    start = held[:60].decode("utf-8", errors="replace")
-    return NoExport(f"a file that begins {start!r}" if held else "an empty file")
+def _missing_head_error(buffer: bytes) -> Exception:
+    if re.search(rb"<mediawiki[\s>]", buffer):
+        return DamagedFileError("the dump ends before its first page")
+    start = buffer[:60].decode("utf-8", errors="replace")
+    return NotADumpError(f"a file that begins {start!r}" if buffer else "an empty file")
 
 
-def _head(data: bytes) -> Head:
+def _parse_head(data: bytes) -> DumpHead:
     found: dict[int, str] = {}
     path: list[str] = []
     key = ""
@@ -123,10 +123,10 @@ def _head(data: bytes) -> Head:
     try:
         parser.Parse(data, False)
     except expat.ExpatError as error:
-        raise NoExport(f"no well-formed XML: {error}") from error
+        raise NotADumpError(f"no well-formed XML: {error}") from error
     if not path or path[0] != "mediawiki":
-        raise NoExport(f"an XML file of <{path[0]}>" if path else "no XML element")
-    return Head(found)
+        raise NotADumpError(f"an XML file of <{path[0]}>" if path else "no XML element")
+    return DumpHead(found)
 
 
 def _parser() -> Any:
@@ -136,26 +136,26 @@ def _parser() -> Any:
     parser.buffer_size = 1 << 16
 
     def refuse(*_: Any) -> None:
-        raise NoExport("a document type, which no dump has")
+        raise NotADumpError("a document type, which no dump has")
 
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     return parser
 
 
-class _Reader:
+class _PageReader:
     """Takes what the parser finds; of several revisions of a page, the last counts."""
 
     def __init__(self) -> None:
-        self.pages: list[Page] = []
-        self._page = Page()
+        self.pages: list[DumpPage] = []
+        self._page = DumpPage()
         self._path: list[str] = []
         self._texts: list[str] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """An element begins."""
         if name == "page":
-            self._page = Page()
+            self._page = DumpPage()
         elif name == "redirect":
             self._page.redirect = attributes.get("title") or "?"
         self._path.append(name)
@@ -176,16 +176,16 @@ class _Reader:
         self._texts = []
 
 
-def pages_of(data: bytes) -> Part:
+def parse_pages(data: bytes) -> DumpPart:
     """The pages of a part of a dump."""
-    reader, parser = _Reader(), _parser()
+    reader, parser = _PageReader(), _parser()
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler = reader.text
     try:
         for piece, last in ((b"<mediawiki>", False), (data, False), (b"</mediawiki>", True)):
             parser.Parse(piece, last)
     except expat.ExpatError as error:
-        return Part(reader.pages, f"no well-formed XML: {error}")
-    except NoExport as error:
-        return Part(reader.pages, str(error))
-    return Part(reader.pages)
+        return DumpPart(reader.pages, f"no well-formed XML: {error}")
+    except NotADumpError as error:
+        return DumpPart(reader.pages, str(error))
+    return DumpPart(reader.pages)

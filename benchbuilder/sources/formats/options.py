@@ -10,22 +10,26 @@ from typing import Any, Literal
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Option
 from benchbuilder.core.text.patterns import find_all
-from benchbuilder.sources.row_source import text_of
+from benchbuilder.sources.row_source import cell_text
 
 KeyAs = Literal["letter", "index", "index_from_1", "text"]
-Tidy = Callable[[str], str]
+TextNormaliser = Callable[[str], str]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def parse_options(value: Any, mark: str, tidy: Tidy) -> tuple[Option, ...] | Dropped:
+def parse_options(value: Any, mark: str, normalise: TextNormaliser) -> tuple[Option, ...] | Dropped:
     """Options from a mapping key -> text, a list (keyed A, B, ...), or one text in which `mark` finds the keys.
 
     A mapping or list may also be written as JSON in one cell. Options without text are left out.
     """
     if isinstance(value, str):
-        value = _written(value.strip())
+        value = _parse_json(value.strip())
     if isinstance(value, str):
-        return _lettered(value, mark, tidy) if mark else Dropped("malformed", "options are one text and have no mark")
+        return (
+            _split_options(value, mark, normalise)
+            if mark
+            else Dropped("malformed", "options are one text and have no mark")
+        )
     if isinstance(value, Mapping):
         pairs = [(str(key), option) for key, option in value.items()]
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
@@ -34,19 +38,21 @@ def parse_options(value: Any, mark: str, tidy: Tidy) -> tuple[Option, ...] | Dro
         pairs = list(zip(LETTERS, value, strict=False))
     else:
         return Dropped("malformed", f"options are {type(value).__name__}")
-    return keyed(pairs, mark, tidy)
+    return make_options(pairs, mark, normalise)
 
 
-def keyed(pairs: Sequence[tuple[str, Any]], mark: str, tidy: Tidy) -> tuple[Option, ...] | Dropped:
+def make_options(
+    pairs: Sequence[tuple[str, Any]], mark: str, normalise: TextNormaliser
+) -> tuple[Option, ...] | Dropped:
     """Options from pairs of key and text; a mark at the beginning of a text is cut off and gives the key."""
     options: list[Option] = []
     for given, value in pairs:
-        key, text = text_of(given), "" if value is None else text_of(value)
+        key, text = cell_text(given), "" if value is None else cell_text(value)
         if key is None or text is None:
             return Dropped("malformed", f"option {given!r} is no text")
         if mark and (spans := find_all(mark, text)) and spans[0].start == 0:
-            key, text = _key(spans[0].of(text)), text[spans[0].end :]
-        if text := tidy(text):
+            key, text = _key_letters(spans[0].slice_of(text)), text[spans[0].end :]
+        if text := normalise(text):
             options.append(Option(key=key.strip(), text=text))
     keys = [option.key for option in options]
     if len(set(keys)) < len(keys):
@@ -54,7 +60,7 @@ def keyed(pairs: Sequence[tuple[str, Any]], mark: str, tidy: Tidy) -> tuple[Opti
     return tuple(options)
 
 
-def _written(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     if text[:1] in ("{", "["):
         try:
             return json.loads(text)
@@ -63,59 +69,61 @@ def _written(text: str) -> Any:
     return text
 
 
-def _lettered(text: str, mark: str, tidy: Tidy) -> tuple[Option, ...] | Dropped:
+def _split_options(text: str, mark: str, tidy: TextNormaliser) -> tuple[Option, ...] | Dropped:
     spans = find_all(mark, text)
     if not spans or text[: spans[0].start].strip():
         return Dropped("malformed", f"no options found in {text[:80]!r}")
     ends = [*(span.start for span in spans[1:]), len(text)]
-    pairs = [(_key(span.of(text)), text[span.end : end]) for span, end in zip(spans, ends, strict=True)]
-    return keyed(pairs, "", tidy)
+    pairs = [(_key_letters(span.slice_of(text)), text[span.end : end]) for span, end in zip(spans, ends, strict=True)]
+    return make_options(pairs, "", tidy)
 
 
-def _key(text: str) -> str:
+def _key_letters(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKC", text) if c.isalnum())
 
 
-def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], tidy: Tidy) -> str | Dropped:
+def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], normalise: TextNormaliser) -> str | Dropped:
     """The key of the one right option, from its letter, its index or its text; a list may hold it."""
     values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
-    texts = [text for text in map(text_of, values) if text]
+    texts = [text for text in map(cell_text, values) if text]
     if not texts:
         return Dropped("no_answer_key", "")
     if len(texts) > 1:
         return Dropped("multiple_answers", " ".join(texts))
     if key_as == "text":
-        return _by_text(tidy(texts[0]), options)
+        return _by_text(normalise(texts[0]), options)
     if key_as == "letter":
         return _by_letter(texts[0], [option.key for option in options])
     return _by_index(texts[0], 0 if key_as == "index" else 1, options)
 
 
-def find_keys(value: Any, key_as: KeyAs, options: tuple[Option, ...], tidy: Tidy) -> tuple[str, ...] | Dropped:
+def find_keys(
+    value: Any, key_as: KeyAs, options: tuple[Option, ...], normalise: TextNormaliser
+) -> tuple[str, ...] | Dropped:
     """The keys of the right options, one or more, in the order of the options.
 
     A list holds them one by one; of a text ``ABD`` or ``A, B`` every letter counts, of ``0,2`` every number.
     """
     values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
-    texts = [text for text in map(text_of, values) if text]
+    texts = [text for text in map(cell_text, values) if text]
     if not texts:
         return Dropped("no_answer_key", "")
     if key_as != "text":
-        texts = [part for text in texts for part in _parts(text, key_as, [option.key for option in options])]
+        texts = [part for text in texts for part in _split_keys(text, key_as, [option.key for option in options])]
     found: set[str] = set()
     for text in texts:
-        key = find_key(text, key_as, options, tidy)
+        key = find_key(text, key_as, options, normalise)
         if isinstance(key, Dropped):
             return key
         found.add(key)
     return tuple(option.key for option in options if option.key in found)
 
 
-def _parts(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:
+def _split_keys(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:
     """The single keys that `text` names, or `text` itself if it does not name several."""
     if key_as != "letter":
         return text.replace(",", " ").split()
-    plain = _key(text)
+    plain = _key_letters(text)
     letters = next((form for form in (plain, plain.upper()) if form and all(letter in keys for letter in form)), "")
     return [text] if text in keys or not letters else list(letters)
 
@@ -130,7 +138,7 @@ def _by_text(answer: str, options: tuple[Option, ...]) -> str | Dropped:
 def _by_letter(written: str, keys: list[str]) -> str | Dropped:
     if written in keys:
         return written
-    plain = _key(written)
+    plain = _key_letters(written)
     for candidate in (plain, plain.upper()):
         if candidate in keys:
             return candidate

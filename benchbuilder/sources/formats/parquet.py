@@ -67,12 +67,12 @@ def parquet_batches(path: Path, name: str, key: str, columns: Sequence[Column]) 
                 found=f"the columns {', '.join(held)}",
                 next="name the file's columns in the recipe",
             )
-        batches = file.iter_batches(_rows_at_once(file), columns=list(dict.fromkeys(names)))
-        while (batch := _next(batches, name)) is not None:
+        batches = file.iter_batches(_batch_size(file), columns=list(dict.fromkeys(names)))
+        while (batch := _next_batch(batches, name)) is not None:
             yield pa.RecordBatch.from_arrays([batch.column(n) for n in names], names)
 
 
-def _rows_at_once(file: pq.ParquetFile) -> int:
+def _batch_size(file: pq.ParquetFile) -> int:
     """How many rows are read in one go: fewer where they are long."""
     meta = file.metadata
     groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
@@ -80,7 +80,7 @@ def _rows_at_once(file: pq.ParquetFile) -> int:
     return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, longest)))
 
 
-def _next(batches: Iterator[pa.RecordBatch], name: str) -> pa.RecordBatch | None:
+def _next_batch(batches: Iterator[pa.RecordBatch], name: str) -> pa.RecordBatch | None:
     try:
         return next(batches, None)
     except (pa.ArrowException, OSError) as error:

@@ -58,7 +58,7 @@ def paragraphs(lines: Sequence[str], join_hyphens: bool) -> str:
     open_line = False
     for line in lines:
         if open_line and not _NEW.match(line):
-            found[-1] = _joined(found[-1], line, join_hyphens)
+            found[-1] = _join_lines(found[-1], line, join_hyphens)
         else:
             found.append(line)
         open_line = _width(line) >= _SHORT * full
@@ -74,9 +74,9 @@ def _is_wide(letter: str) -> bool:
     return unicodedata.east_asian_width(letter) in "WF"
 
 
-def _joined(one: str, other: str, join_hyphens: bool) -> str:
-    if join_hyphens and len(one) > 1 and one[-1] in _HYPHENS and one[-2].isalpha() and other[:1].islower():
-        return one[:-1] + other
-    if _is_wide(one[-1]) or _is_wide(other[0]):
-        return one + other
-    return f"{one} {other}"
+def _join_lines(first: str, second: str, join_hyphens: bool) -> str:
+    if join_hyphens and len(first) > 1 and first[-1] in _HYPHENS and first[-2].isalpha() and second[:1].islower():
+        return first[:-1] + second
+    if _is_wide(first[-1]) or _is_wide(second[0]):
+        return first + second
+    return f"{first} {second}"

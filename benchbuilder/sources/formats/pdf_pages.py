@@ -15,7 +15,7 @@ from benchbuilder.core.errors import InstallationError
 from benchbuilder.sources.formats.files import wrong_shape
 
 _DEEPEST = 20
-BROKEN = (
+PDF_ERRORS = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, EOFError, RuntimeError,
     struct.error, zlib.error,
 )  # fmt: skip
@@ -31,14 +31,14 @@ class PrintedPage:
     problem: str = ""
 
 
-class Locked(Exception):
+class LockedBookError(Exception):
     """The book cannot be read without a password."""
 
 
-def printed_pages(path: Path, name: str, key: str, most: int | None = None) -> Iterator[PrintedPage]:
-    """The pages of a PDF, the first `most` of them.
+def printed_pages(path: Path, name: str, key: str, max_pages: int | None = None) -> Iterator[PrintedPage]:
+    """The pages of a PDF, the first `max_pages` of them.
 
-    InstallationError without the library; `Locked` for a book with a password; DataError for a file that is no PDF.
+    InstallationError without the library; `LockedBookError` for a book with a password; DataError for a file that is no PDF.
     """
     try:
         import pypdf
@@ -49,15 +49,15 @@ def printed_pages(path: Path, name: str, key: str, most: int | None = None) -> I
             next="pip install 'benchbuilder[pdf]'",
         ) from error  # fmt: skip
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it tells of every oddity of a file that it can read
-    broken = (PyPdfError, *BROKEN)
+    broken = (PyPdfError, *PDF_ERRORS)
     try:
         with path.open("rb") as handle:
             reader: Any = pypdf.PdfReader(handle)
             if reader.is_encrypted and not reader.decrypt(""):
-                raise Locked
+                raise LockedBookError
             count = len(reader.pages)
             chapters = _chapters(reader, count, broken)
-            for number in range(count if most is None else min(most, count)):
+            for number in range(count if max_pages is None else min(max_pages, count)):
                 yield _page(reader, number, chapters[number], broken)
     except DependencyError as error:
         raise unreadable_encryption(name, error) from error

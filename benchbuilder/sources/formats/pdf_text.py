@@ -9,7 +9,7 @@ from typing import Any
 
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.pdf_pages import BROKEN, unreadable_encryption
+from benchbuilder.sources.formats.pdf_pages import PDF_ERRORS, unreadable_encryption
 from benchbuilder.sources.formats.tables import RawRow
 
 NO_TEXT = "no_text"
@@ -57,6 +57,6 @@ def _pages(path: Path, name: str, key: str) -> Iterator[str]:
             yield str(page.extract_text())
     except DependencyError as error:
         raise unreadable_encryption(name, error) from error
-    except (PyPdfError, *BROKEN) as error:
+    except (PyPdfError, *PDF_ERRORS) as error:
         raise wrong_shape(key, name, expected="a PDF", found=str(error)[:200] or type(error).__name__,
                           next="open it and save it again, or give its text as a text file") from error  # fmt: skip

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from benchbuilder.sources.formats.lines import Line, read_lines
+from benchbuilder.sources.formats.lines import TextLine, read_lines
 from benchbuilder.sources.formats.tables import RawRow
 
 
@@ -32,7 +32,7 @@ def text_rows(path: Path, encoding: str, unit: Literal["line", "block", "file"],
             yield RawRow(group[0].number, [text, *empty])
 
 
-def _blocks(lines: Iterator[Line]) -> Iterator[list[Line]]:
+def _blocks(lines: Iterator[TextLine]) -> Iterator[list[TextLine]]:
     for blank, group in groupby(lines, key=lambda line: not line.problem and not line.text.strip()):
         if not blank:
             yield list(group)

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchbuilder.core.text.normalise import tidy_space
-from benchbuilder.sources.formats.rdf_statements import Statements, Text
-from benchbuilder.sources.row_source import text_of
+from benchbuilder.core.text.normalise import normalise_space
+from benchbuilder.sources.formats.rdf_statements import RdfFile, RdfLiteral
+from benchbuilder.sources.row_source import cell_text
 
 
-def rank(tag: str, languages: Sequence[str]) -> int | None:
+def language_rank(tag: str, languages: Sequence[str]) -> int | None:
     """The place of a literal's language among `languages`, of which ``zh`` stands for ``zh-hans``, too.
 
-    >>> rank("zh-hans", ["en", "zh"]), rank("", ["zh", ""]), rank("fr", ["zh"])
+    >>> language_rank("zh-hans", ["en", "zh"]), language_rank("", ["zh", ""]), language_rank("fr", ["zh"])
     (1, 1, None)
     """
     for place, wanted in enumerate(languages):
@@ -32,11 +32,11 @@ def local_name(iri: str) -> str:
     """
     if iri.startswith("_:"):
         return ""
-    return tidy_space(iri.rstrip("#/").rpartition("#")[2].rpartition("/")[2].replace("_", " "))
+    return normalise_space(iri.rstrip("#/").rpartition("#")[2].rpartition("/")[2].replace("_", " "))
 
 
 @dataclass
-class Names:
+class NodeNames:
     """Names and types of nodes, gathered over several files; `counts` says of each file what its statements were."""
 
     labels: Sequence[str]
@@ -46,44 +46,44 @@ class Names:
     _terms: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict[str, list[tuple[int, int, str]]])
     _types: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def gather(self, files: Sequence[Statements], driving: Mapping[str, object], named: Sequence[str]) -> None:
-        """Names of what the statements with a `driving` predicate are about, of `named`, and of their types.
+    def collect(self, files: Sequence[RdfFile], relations: Mapping[str, object], named: Sequence[str]) -> None:
+        """Names of what the statements with a `relations` predicate are about, of `named`, and of their types.
 
         The files are read again for each: what is about other nodes is not kept.
         """
         nodes = set(named)
         for file in files:
-            for one in file.of(set(driving)):
+            for one in file.statements(set(relations)):
                 if one.predicate:
                     nodes.add(one.subject)
                     if isinstance(one.object, str):
                         nodes.add(one.object)
         for file in files if self.types else ():
-            for one in file.of(set(self.types)):
+            for one in file.statements(set(self.types)):
                 if one.predicate and one.subject in nodes and isinstance(one.object, str):
                     self._types.setdefault(one.subject, []).append(one.object)
         nodes.update(kind for kinds in self._types.values() for kind in kinds)
         for file in files:
-            self.counts[file.found.name] = self._counted(file, driving, nodes)
+            self.counts[file.file.name] = self._count_statements(file, relations, nodes)
 
-    def _counted(self, file: Statements, driving: Mapping[str, object], nodes: Collection[str]) -> Counter[str]:
+    def _count_statements(self, file: RdfFile, relations: Mapping[str, object], nodes: Collection[str]) -> Counter[str]:
         """Take the names of `nodes` in a file; what its other statements than the driving ones are."""
         counts = Counter[str]()
-        for one in file.of({*driving, *self.labels, *self.types}):
-            if one.predicate in driving or one.reason:
+        for one in file.statements({*relations, *self.labels, *self.types}):
+            if one.predicate in relations or one.reason:
                 continue
             if one.predicate in self.types:
                 counts["types" if one.subject in nodes else "not_referenced"] += 1
             elif one.predicate in self.labels:
-                counts[self._take(one.subject, one.predicate, one.object, one.subject in nodes)] += 1
+                counts[self._add_name(one.subject, one.predicate, one.object, one.subject in nodes)] += 1
             else:
                 counts["other_predicate"] += 1
         return counts
 
-    def _take(self, node: str, predicate: str, said: str | Text, referenced: bool) -> str:
-        if not isinstance(said, Text) or not (text := tidy_space(text_of(said.text) or "")):
+    def _add_name(self, node: str, predicate: str, value: str | RdfLiteral, referenced: bool) -> str:
+        if not isinstance(value, RdfLiteral) or not (text := normalise_space(cell_text(value.text) or "")):
             return "no_text"
-        place = rank(said.language, self.languages)
+        place = language_rank(value.language, self.languages)
         if place is None:
             return "other_language"
         if not referenced:

@@ -14,7 +14,7 @@ _WRITING = frozenset({
 _BIND = re.compile(r"(?<![:\w\\]):(?=\w)")
 
 
-def one_select(query: str) -> str:
+def check_select(query: str) -> str:
     """`query` without the semicolon at its end; ValueError if it is more than one statement, writes, or has no order.
 
     Texts in quotes and comments do not count. The database is asked to refuse writing as well: this check tells early,
@@ -34,12 +34,12 @@ def one_select(query: str) -> str:
         raise ValueError("one SELECT is wanted, not several statements")
     if found := sorted(_WRITING.intersection(tokens)):
         raise ValueError(f"a query only reads: without {', '.join(found).upper()}")
-    if ("order", "by") not in _outermost(tokens):
+    if ("order", "by") not in _outermost_pairs(tokens):
         raise ValueError("the outermost SELECT needs an ORDER BY: without one, rows have no numbers to go by")
     return re.sub(r"(\s*;)+\s*$", "", query.rstrip())
 
 
-def _outermost(tokens: list[str]) -> set[tuple[str, str]]:
+def _outermost_pairs(tokens: list[str]) -> set[tuple[str, str]]:
     """Neighbours outside of all brackets."""
     depth, last, pairs = 0, "", set[tuple[str, str]]()
     for token in tokens:
@@ -50,10 +50,10 @@ def _outermost(tokens: list[str]) -> set[tuple[str, str]]:
     return pairs
 
 
-def literal(query: str) -> str:
+def escape_parameters(query: str) -> str:
     """`query` for SQLAlchemy's ``text``, where a colon in it names no parameter.
 
-    >>> literal("SELECT a::int, ' :c' FROM t")
+    >>> escape_parameters("SELECT a::int, ' :c' FROM t")
     "SELECT a::int, ' \\\\:c' FROM t"
     """
     return _BIND.sub(r"\\:", query)

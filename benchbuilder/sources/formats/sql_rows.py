@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.sql_queries import literal
+from benchbuilder.sources.formats.sql_queries import escape_parameters
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -23,7 +23,7 @@ _FETCHED_ROWS = 2000
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
-class Database:
+class SourceDatabase:
     """A database that a source reads: a file of SQLite, or what the environment variable `env` names.
 
     Its address may hold a password, and is in no message. DataError where it cannot be read.
@@ -45,9 +45,9 @@ class Database:
         with self._connected() as connection:
             from sqlalchemy import text
 
-            result = connection.execution_options(stream_results=True).execute(text(literal(query)))
+            result = connection.execution_options(stream_results=True).execute(text(escape_parameters(query)))
             held = list(result.keys())
-            places = [column if isinstance(column, int) else _place(held, column) for column in columns]
+            places = [column if isinstance(column, int) else _column_index(held, column) for column in columns]
             if lacking := [str(c) for c, at in zip(columns, places, strict=True) if not 0 <= at < len(held)]:
                 raise wrong_shape(
                     self.key, self.name, expected=f"the columns {', '.join(lacking)} in the result of the query",
@@ -55,7 +55,7 @@ class Database:
                     next="name the columns of the query in the recipe (SELECT ... AS NAME)",
                 )  # fmt: skip
             for row in result.yield_per(_FETCHED_ROWS):
-                yield [plain(row[at]) for at in places]
+                yield [plain_value(row[at]) for at in places]
 
     @contextmanager
     def _connected(self) -> Generator[Connection]:
@@ -67,12 +67,12 @@ class Database:
             url, engine = self._engine()
             try:
                 with engine.connect() as connection:
-                    yield _guarded(connection)
+                    yield _read_only(connection)
             finally:
                 engine.dispose()
         except (DBAPIError, OSError, sqlite3.Error) as error:
             raise DataError(
-                f"{self.key}: the query cannot be run", where=self.name, why=_said(error, url),
+                f"{self.key}: the query cannot be run", where=self.name, why=_error_text(error, url),
                 next="check the query, the database and what its user may read",
             ) from None  # fmt: skip
 
@@ -82,14 +82,14 @@ class Database:
         from sqlalchemy.pool import NullPool
 
         if self.file is not None:
-            return None, _of_file(self.file)
+            return None, _sqlite_engine(self.file)
         url = self._url()
         backend = url.get_backend_name()
         if backend == "sqlite":
-            return url, _of_file(Path(url.database or ""))
+            return url, _sqlite_engine(Path(url.database or ""))
         try:
             if backend == "postgresql":
-                return url, _of_server(url)
+                return url, _postgresql_engine(url)
             return url, create_engine(url, poolclass=NullPool, hide_parameters=True)
         except (ModuleNotFoundError, NoSuchModuleError, ArgumentError) as error:
             raise DataError(
@@ -120,7 +120,7 @@ class Database:
         return url
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A value of a database as JSON can hold it; bytes become ``{}``, which is no text."""
     if isinstance(value, Decimal):
         return f"{value:f}"
@@ -129,17 +129,17 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        return [plain_value(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {str(key): plain_value(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
     return {} if isinstance(value, bytes | memoryview) else str(value)
 
 
-def _place(held: Sequence[str], column: str) -> int:
+def _column_index(held: Sequence[str], column: str) -> int:
     return held.index(column) if column in held else -1
 
 
-def _of_file(path: Path) -> Engine:
+def _sqlite_engine(path: Path) -> Engine:
     """SQLite, opened so that it cannot write. Bytes that are no UTF-8 become surrogates, which a reader can tell."""
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
@@ -156,27 +156,27 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _of_server(url: URL) -> Engine:
+def _postgresql_engine(url: URL) -> Engine:
     """PostgreSQL as the votes reach it: the same driver, the same options of encryption."""
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    from benchbuilder.core.database_url import encryption, understood
+    from benchbuilder.core.database_url import connection_encryption, parse_database_url
 
-    known = understood(url.render_as_string(hide_password=False))
-    context = encryption(known.query)
+    known = parse_database_url(url.render_as_string(hide_password=False))
+    context = connection_encryption(known.query)
     return create_engine(
         known.set(query={}), poolclass=NullPool, hide_parameters=True,
         connect_args={} if context is None else {"ssl_context": context},
     )  # fmt: skip
 
 
-def _guarded(connection: Connection) -> Connection:
+def _read_only(connection: Connection) -> Connection:
     """The same connection, told to refuse whatever writes."""
     backend = connection.dialect.name
     if backend == "sqlite":
         raw: Any = connection.connection.dbapi_connection
-        raw.set_authorizer(_authorised)
+        raw.set_authorizer(_authorise)
     elif backend == "postgresql":
         return connection.execution_options(postgresql_readonly=True)
     elif backend in ("mysql", "mariadb"):
@@ -185,12 +185,12 @@ def _guarded(connection: Connection) -> Connection:
     return connection
 
 
-def _authorised(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+def _authorise(action: int, _: str | None, name: str | None, *__: str | None) -> int:
     loads = action == sqlite3.SQLITE_FUNCTION and name == "load_extension"
     return sqlite3.SQLITE_OK if action in _ALLOWED and not loads else sqlite3.SQLITE_DENY
 
 
-def _said(error: Exception, url: URL | None) -> str:
+def _error_text(error: Exception, url: URL | None) -> str:
     """What the driver says, in one line, without a password."""
     cause: Any = getattr(error, "orig", None) or error
     told = cause.args[0] if getattr(cause, "args", None) else cause

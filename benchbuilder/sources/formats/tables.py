@@ -14,9 +14,9 @@ from benchbuilder.sources.formats.lines import Encoding
 Column = Annotated[int, Field(ge=0, strict=True)] | str
 """A column: its name in the header or record, or its index from 0."""
 
-Format = Literal["delimited", "csv", "tsv", "json", "jsonl", "parquet", "text"]
+TableFormat = Literal["delimited", "csv", "tsv", "json", "jsonl", "parquet", "text"]
 
-SUFFIXES: dict[str, Format] = {
+TABLE_SUFFIXES: dict[str, TableFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -54,7 +54,7 @@ class TableSpec(SourceSpec):
     """A file, a folder or a glob."""
     files: str = ""
     """Which files of a folder: a name with ``*``, and ``{category}`` or ``{split}`` where the name says them."""
-    format: Format | None = None
+    format: TableFormat | None = None
     """Default: by the file's suffix."""
     encoding: Encoding = "utf-8"
     delimiter: Annotated[str, Field(min_length=1)] | None = None

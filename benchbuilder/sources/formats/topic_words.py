@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
-from benchbuilder.core.text.normalise import Fold, folded
-from benchbuilder.core.text.patterns import Tokens
+from benchbuilder.core.text.normalise import Fold, fold_text
+from benchbuilder.core.text.patterns import TokeniseText
 from benchbuilder.core.text.script import Conversion, convert_script
 from benchbuilder.core.text.wordlist import WordFinder
 
@@ -27,34 +27,38 @@ class TopicWords:
     """
 
     def __init__(
-        self, words: Iterable[str], fold: Collection[Fold], convert: Conversion | None, tokens: Tokens | None = None
+        self,
+        words: Iterable[str],
+        fold: Collection[Fold],
+        convert: Conversion | None,
+        tokens: TokeniseText | None = None,
     ) -> None:
         every = tuple(words)
         self._fold = fold
         self._convert: Conversion | None = convert
         self._finder = WordFinder(every, fold, tokens)
-        keys = {key for word in every if (key := "".join(folded(word, fold).split()))}
-        self._rough = WordFinder({soft for key in keys if (soft := _soft(key))})
+        keys = {key for word in every if (key := "".join(fold_text(word, fold).split()))}
+        self._rough = WordFinder({soft for key in keys if (soft := _strip_inner_marks(key))})
         self._parted = [(key, frozenset(key[:-1]), frozenset(key[1:])) for key in sorted(keys) if len(key) > 1]
 
     def in_text(self, title: str, text: str) -> bool:
         """Whether the title or the text of a page holds a word."""
-        return bool(self._finder.find(self._converted(f"{title}\n{text}")))
+        return bool(self._finder.find(self._convert_script(f"{title}\n{text}")))
 
-    def perhaps_in(self, title: str, wikitext: str) -> bool:
+    def may_be_in(self, title: str, wikitext: str) -> bool:
         """Whether the page may hold a word, seen from its markup: False only if its text can hold none.
 
         What is taken out of markup begins and ends with certain characters. So a word that stands in the text stands
         in the markup as well, or else parts of it do, its first right before such a character and its last behind one.
         """
         raw = html.unescape(wikitext) if "&" in wikitext else wikitext
-        raw = folded("".join(f"{title}\n{raw}".split()), self._fold)
-        told = self._converted(raw)
-        if self._rough.find(_soft(told)):
+        raw = fold_text("".join(f"{title}\n{raw}".split()), self._fold)
+        told = self._convert_script(raw)
+        if self._rough.find(_strip_inner_marks(told)):
             return True
-        return self._is_parted((raw,) if told == raw else (raw, told))
+        return self._is_split_by_markup((raw,) if told == raw else (raw, told))
 
-    def _is_parted(self, texts: Sequence[str]) -> bool:
+    def _is_split_by_markup(self, texts: Sequence[str]) -> bool:
         """Whether a word may be parted by markup: it begins right before a mark and ends right behind one."""
         marks = [[match.start() for match in _MARK.finditer(text)] for text in texts]
         both = list(zip(texts, marks, strict=True))
@@ -64,21 +68,21 @@ class TopicWords:
             if before.isdisjoint(heads) or behind.isdisjoint(tails):
                 continue
             cuts = range(1, len(key))
-            if any(_beside(key[:at], text, -at, places) for at in cuts for text, places in both) and any(
-                _beside(key[at:], text, 1, places) for at in cuts for text, places in both
+            if any(_is_beside(key[:at], text, -at, places) for at in cuts for text, places in both) and any(
+                _is_beside(key[at:], text, 1, places) for at in cuts for text, places in both
             ):
                 return True
         return False
 
-    def _converted(self, text: str) -> str:
+    def _convert_script(self, text: str) -> str:
         return text if self._convert is None else convert_script(text, self._convert)
 
 
-def _soft(text: str) -> str:
+def _strip_inner_marks(text: str) -> str:
     """`text` without the marks that stand inside words most often."""
     return text.replace("'", "").replace("[", "").replace("]", "")
 
 
-def _beside(part: str, text: str, offset: int, places: Sequence[int]) -> bool:
+def _is_beside(part: str, text: str, offset: int, places: Sequence[int]) -> bool:
     """Whether `part` stands so far from one of the places."""
     return part in text and any(at + offset >= 0 and text.startswith(part, at + offset) for at in places)

@@ -10,7 +10,7 @@ from typing import Any
 
 import regex
 
-from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.normalise import normalise_space
 from benchbuilder.sources.formats.wikitext_variants import resolve
 
 HIDDEN_TAGS = frozenset({
@@ -42,12 +42,12 @@ _SET_BACK = {code: mark for mark, code in _SET_ASIDE.items()}
 _HOLLOW = regex.compile(r"\p{Ps}[\s\p{Po}\p{Pd}]*\p{Pe}")
 
 
-class Unreadable(Exception):
+class UnreadableMarkupError(Exception):
     """The markup of a page is too broken to be read."""
 
 
 @dataclass(frozen=True)
-class Markup:
+class WikiMarkup:
     """What a recipe says of the markup of a wiki.
 
     `variants` are the variants of its language, the best first; `files` the names of namespaces whose links show no
@@ -68,9 +68,9 @@ class Markup:
         return frozenset(map(_name, self.files))
 
     @cached_property
-    def left_out(self) -> frozenset[str]:
+    def omitted_sections(self) -> frozenset[str]:
         """The titles of `sections` as they are compared."""
-        return frozenset(tidy_space(title).casefold() for title in self.sections)
+        return frozenset(normalise_space(title).casefold() for title in self.sections)
 
     @cached_property
     def parameters(self) -> dict[str, tuple[str, ...]]:
@@ -90,18 +90,18 @@ class Markup:
     def clean(self, wikitext: str) -> tuple[str, str]:
         """The paragraphs of a page, one a line, and the title that it sets ("" for none).
 
-        `Unreadable` where hundreds of brackets or elements are never closed, or the parser gives up.
+        `UnreadableMarkupError` where hundreds of brackets or elements are never closed, or the parser gives up.
         """
         text, title = resolve(_COMMENT.sub("", wikitext), self.variants)
-        if too_open(text):
-            raise Unreadable(f"more than {_MOST_OPEN} brackets or elements that are never closed")
+        if has_too_many_unclosed(text):
+            raise UnreadableMarkupError(f"more than {_MOST_OPEN} brackets or elements that are never closed")
         pieces = list(_Walk(self).page(_parsed(text).nodes))
         raw = _QUOTES.sub("", "".join(pieces))
         lines = (_line(line) for line in raw.splitlines())
         return "\n".join(line for line in lines if line), title
 
 
-def too_open(text: str) -> bool:
+def has_too_many_unclosed(text: str) -> bool:
     """Whether so much is opened and never closed that no parser gets through in reasonable time."""
     if text.count("[") - text.count("]") > _MOST_ADDRESSES:
         return True
@@ -124,25 +124,25 @@ def _parsed(text: str) -> Any:
     try:
         return mwparserfromhell.parse(text, skip_style_tags=True)
     except (ParserError, RecursionError) as error:
-        raise Unreadable(str(error) or type(error).__name__) from error
+        raise UnreadableMarkupError(str(error) or type(error).__name__) from error
 
 
 def _name(written: str) -> str:
     """The name of a template or namespace as it is compared."""
-    return tidy_space(written.replace("_", " ")).casefold()
+    return normalise_space(written.replace("_", " ")).casefold()
 
 
 def _line(line: str) -> str:
     if _LEFT_LINE.match(line):
         return ""
     line = _MAGIC.sub("", _LEFT.sub("", line))
-    return tidy_space(_HOLLOW.sub("", line)).lstrip("*#:; ").translate(_SET_BACK)
+    return normalise_space(_HOLLOW.sub("", line)).lstrip("*#:; ").translate(_SET_BACK)
 
 
 class _Walk:
     """Goes through the parts of a page and says what is shown of each."""
 
-    def __init__(self, markup: Markup) -> None:
+    def __init__(self, markup: WikiMarkup) -> None:
         self._markup = markup
 
     def page(self, nodes: Sequence[Any]) -> Iterator[str]:
@@ -155,8 +155,8 @@ class _Walk:
                 continue
             if hidden and node.level > hidden:
                 continue
-            title = tidy_space(_QUOTES.sub("", "".join(self.all(node.title))))
-            hidden = node.level if title.casefold() in self._markup.left_out else 0
+            title = normalise_space(_QUOTES.sub("", "".join(self.all(node.title))))
+            hidden = node.level if title.casefold() in self._markup.omitted_sections else 0
             yield f"\n{title}\n" if self._markup.headings and not hidden else "\n"
 
     def all(self, code: Any) -> Iterator[str]:
@@ -212,7 +212,7 @@ class _Walk:
     def _template(self, node: Any) -> Iterator[str]:
         name = _name(str(node.name).rpartition(":")[2])
         for parameter in self._markup.parameters.get(name, ()):
-            if node.has(parameter, ignore_empty=True):
+            if node.has_text(parameter, ignore_empty=True):
                 yield "".join(self.all(node.get(parameter).value)).strip()
                 return
 

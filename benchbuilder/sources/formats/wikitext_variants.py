@@ -46,7 +46,7 @@ def resolve(text: str, variants: Sequence[str]) -> tuple[str, str]:
         elif too_deep:
             too_deep -= 1
         elif len(stack) > 1:
-            shown, named = _chosen("".join(stack.pop()), tuple(variants))
+            shown, named = _choose_variant("".join(stack.pop()), tuple(variants))
             stack[-1].append(shown)
             title = named or title
         else:
@@ -55,20 +55,20 @@ def resolve(text: str, variants: Sequence[str]) -> tuple[str, str]:
     return "".join(piece for pieces in stack for piece in pieces), title
 
 
-def _chosen(inside: str, variants: tuple[str, ...]) -> tuple[str, str]:
+def _choose_variant(inside: str, variants: tuple[str, ...]) -> tuple[str, str]:
     """What is shown of the inside of a piece of markup, and the title that it sets."""
     before, bar, behind = inside.partition("|")
     flags: set[str] = set()
     if bar and _FLAGS.fullmatch(before):
         flags = {flag.strip().upper() for flag in before.split(";")}
         inside = behind
-    shown = inside if flags & _VERBATIM else _of_variant(inside, variants)
+    shown = inside if flags & _VERBATIM else _variant_text(inside, variants)
     if "T" in flags:
         return "", shown.strip()
     return ("", "") if flags & _SILENT else (shown, "")
 
 
-def _of_variant(inside: str, variants: tuple[str, ...]) -> str:
+def _variant_text(inside: str, variants: tuple[str, ...]) -> str:
     part, rule = _rules(variants)
     texts: dict[str, str] = {}
     for piece in part.split(inside):

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.text.answers import same_key
-from benchbuilder.core.text.normalise import Fold, compose, folded
+from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text
 
 _compute: Any = pc
 _OTHER = np.ones(256, bool)
@@ -24,52 +24,52 @@ _SPACE = ord(" ")
 """No byte above is ASCII's white space; that of all other scripts begins with one of `_OTHER`."""
 
 
-def in_compared_form(texts: pa.Array[Any], fold: Collection[Fold] = ()) -> pa.Array[Any]:
-    """Each text as `text.normalise.folded` gives it."""
+def to_comparison_form(texts: pa.Array[Any], fold: Collection[Fold] = ()) -> pa.Array[Any]:
+    """Each text as `text.normalise.fold_text` gives it."""
     column: Any = texts
     if fold:
         encoded = column.dictionary_encode()
-        values = pa.array([folded(text, fold) for text in encoded.dictionary.to_pylist()], pa.string())
+        values = pa.array([fold_text(text, fold) for text in encoded.dictionary.to_pylist()], pa.string())
         return values.take(encoded.indices)
-    written, ends = _written(column)
-    if not _holds_others(written):
+    written, ends = _text_bytes(column)
+    if not _has_uncommon_bytes(written):
         return column
-    mask = pa.array(_holding(_OTHER, written, ends))
+    mask = pa.array(_texts_with_marks(_OTHER, written, ends))
     composed = _compute.utf8_normalize(column.filter(mask), form="NFC")
     return _compute.replace_with_mask(column, mask, composed)
 
 
-def stripped(texts: pa.Array[Any]) -> pa.Array[Any]:
+def strip_texts(texts: pa.Array[Any]) -> pa.Array[Any]:
     """Each text composed, without white space at its ends; a text that is missing stays so."""
     column: Any = texts
-    written, ends = _written(column)
-    marked = _holding(_OTHER, written, ends)
+    written, ends = _text_bytes(column)
+    marked = _texts_with_marks(_OTHER, written, ends)
     starts, ends = ends[:-1], ends[1:]
     some = starts < ends
     marked[some] |= (written[starts[some]] <= _SPACE) | (written[ends[some] - 1] <= _SPACE)
     if not marked.any():
         return column
     mask: Any = pa.array(marked)
-    bare = [None if text is None else compose(text.strip()) for text in column.filter(mask).to_pylist()]
+    bare = [None if text is None else compose_characters(text.strip()) for text in column.filter(mask).to_pylist()]
     return _compute.replace_with_mask(column, mask, pa.array(bare, pa.string()))
 
 
-def keys_of(texts: pa.Array[Any], ignore: str) -> pa.Array[Any]:
-    """Each text as `text.answers.same_key` gives it."""
+def comparison_keys(texts: pa.Array[Any], ignore: str) -> pa.Array[Any]:
+    """Each text as `text.answers.comparison_key` gives it."""
     column: Any = texts
     marks = _OTHER.copy()
     marks[: _SPACE + 1] = marks[ord("A") : ord("Z") + 1] = marks[[ord(mark) for mark in "-.~"]] = True
     marks[[mark.encode()[0] for mark in ignore]] = True
-    marked = _holding(marks, *_written(column))
+    marked = _texts_with_marks(marks, *_text_bytes(column))
     if not marked.any():
         return column
     mask: Any = pa.array(marked)
     encoded = column.filter(mask).dictionary_encode()
-    keys = pa.array([same_key(text, ignore) for text in encoded.dictionary.to_pylist()], pa.string())
+    keys = pa.array([comparison_key(text, ignore) for text in encoded.dictionary.to_pylist()], pa.string())
     return _compute.replace_with_mask(column, mask, keys.take(encoded.indices))
 
 
-def _written(column: Any) -> tuple[Any, Any]:
+def _text_bytes(column: Any) -> tuple[Any, Any]:
     """The bytes of a column of texts, and where each text begins among them; the last number is their end."""
     if not len(column):
         return np.zeros(0, np.uint8), np.zeros(1, np.int32)
@@ -78,7 +78,7 @@ def _written(column: Any) -> tuple[Any, Any]:
     return np.frombuffer(data or b"", np.uint8)[int(ends[0]) : int(ends[-1])], ends - ends[0]
 
 
-def _holds_others(written: Any) -> bool:
+def _has_uncommon_bytes(written: Any) -> bool:
     """Whether any byte is one of `_OTHER`: told block by block, in a few of the processor's wide steps."""
     for start in range(0, len(written), _BLOCK):
         lead = written[start : start + _BLOCK] - np.uint8(0xC0)  # from C0 on, bytes begin a character of several
@@ -87,7 +87,7 @@ def _holds_others(written: Any) -> bool:
     return False
 
 
-def _holding(marks: Any, written: Any, ends: Any) -> Any:
+def _texts_with_marks(marks: Any, written: Any, ends: Any) -> Any:
     """Which texts hold a byte of `marks`."""
     marked = np.zeros(len(ends) - 1, bool)
     marked[np.searchsorted(ends, np.flatnonzero(marks[written]), side="right") - 1] = True

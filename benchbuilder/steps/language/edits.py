@@ -5,7 +5,7 @@ from __future__ import annotations
 from rapidfuzz.distance import Postfix, Prefix
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.normalise import narrow
+from benchbuilder.core.text.normalise import to_half_width
 
 
 def replace_span(text: str, span: Span, new: str) -> str:
@@ -17,10 +17,10 @@ def replace_span(text: str, span: Span, new: str) -> str:
     return text[: span.start] + new + text[span.end :]
 
 
-def shifted(span: Span | None, edited: Span, size: int) -> Span | None:
+def shift_span(span: Span | None, edited: Span, size: int) -> Span | None:
     """Where `span` stands after `edited` became `size` characters; ``None`` if the edit touched it.
 
-    >>> shifted(Span(start=5, end=6), Span(start=2, end=4), 6)
+    >>> shift_span(Span(start=5, end=6), Span(start=2, end=4), 6)
     Span(start=9, end=10)
     """
     if span is None or span.end <= edited.start:
@@ -40,38 +40,38 @@ def without_end(text: str, end: str) -> str:
     return text.removesuffix(end) if end else text
 
 
-def ending(text: str, ends: tuple[str, ...]) -> str:
+def longest_end(text: str, ends: tuple[str, ...]) -> str:
     """The longest of `ends` that `text` ends in, or the empty string.
 
-    >>> ending("the first choice is", ("is", "choice is"))
+    >>> longest_end("the first choice is", ("is", "choice is"))
     'choice is'
     """
     return max((end for end in ends if end and text.endswith(end)), key=len, default="")
 
 
-def cuts_word(text: str, at: int, words: tuple[str, ...]) -> bool:
-    """Whether position `at` lies inside an occurrence of one of `words` in `text`.
+def cuts_word(text: str, position: int, words: tuple[str, ...]) -> bool:
+    """Whether position `position` lies inside an occurrence of one of `words` in `text`.
 
     >>> cuts_word("its reaction is", 6, ("reaction",))
     True
     """
     for word in words:
-        start = text.find(word, max(0, at - len(word) + 1), at + len(word) - 1)
-        if start >= 0 and start < at < start + len(word):
+        start = text.find(word, max(0, position - len(word) + 1), position + len(word) - 1)
+        if start >= 0 and start < position < start + len(word):
             return True
     return False
 
 
-def one_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] | None:
+def single_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] | None:
     """The one part of `before` that `after` has otherwise, and what stands there; ``None`` if it touches `keep`.
 
     Widths do not count as a difference. Where a repeated character leaves it open, the part is the one outside
     `keep`.
 
-    >>> one_edit("It is so.", "It is not so.", Span(start=6, end=8))
+    >>> single_edit("It is so.", "It is not so.", Span(start=6, end=8))
     (Span(start=6, end=6), 'not ')
     """
-    old, new = narrow(before), narrow(after)
+    old, new = to_half_width(before), to_half_width(after)
     room = min(len(old), len(new))
     head, tail = Prefix.similarity(old, new), Postfix.similarity(old, new)
     start = head if keep is None else min(head, keep.start)
@@ -91,18 +91,18 @@ def exchanges(before: str, after: str, old: str, new: str) -> list[int]:
     >>> exchanges("It is so.", "It is not so.", "", "not "), exchanges("It is so.", "It is no.", "", "not ")
     ([6], [])
     """
-    before, after = narrow(before), narrow(after)
-    old, new = narrow(old), narrow(new)
+    before, after = to_half_width(before), to_half_width(after)
+    old, new = to_half_width(old), to_half_width(new)
     if len(after) - len(before) != len(new) - len(old):
         return []
     places = range(len(before) - len(old) + 1)
     return [at for at in places if before[:at] + new + before[at + len(old) :] == after and before.startswith(old, at)]
 
 
-def between(text: str, before: str, after: str) -> tuple[str, str, str]:
+def text_between(text: str, before: str, after: str) -> tuple[str, str, str]:
     """What `text` has between `before` and `after`: lost at the end of `before`, put there, lost at `after`'s start.
 
-    >>> between("It was blue then.", "It is ", " then.")
+    >>> text_between("It was blue then.", "It is ", " then.")
     ('is ', 'was blue', '')
     """
     head = Prefix.similarity(before, text)

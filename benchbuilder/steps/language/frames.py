@@ -10,9 +10,9 @@ from typing import Annotated, Self
 import regex
 from pydantic import Field, model_validator
 
-from benchbuilder.core.records.row import Frozen, Span
+from benchbuilder.core.records.row import FrozenModel, Span
 from benchbuilder.core.text.casing import Casing
-from benchbuilder.core.text.patterns import Regex, find_all, found_groups
+from benchbuilder.core.text.patterns import Regex, find_all, match_group_spans
 from benchbuilder.core.text.word_forms import WordForms
 
 GAP = "%answer%"
@@ -20,10 +20,10 @@ GAP = "%answer%"
 _PART = re.compile(r"\{([^{}]*)\}|(\[)|(\])|([^{}\[\]]+)")
 
 
-class Frame(Frozen):
-    """How a sentence is written anew: `match` is the whole of what there is, `write` what is made of it.
+class SentenceFrame(FrozenModel):
+    """How a sentence is written anew: `match` is the whole of what there is, `apply` what is made of it.
 
-    `match` may hold ``%column%`` for the forms of a table of words. `write` holds ``{group}`` for what a named group of
+    `match` may hold ``%column%`` for the forms of a table of words. `apply` holds ``{group}`` for what a named group of
     `match` found, ``{group.column}`` for another form of that word, ``{answer}``, and at most one part in square
     brackets: the predicate, at which a negation would stand. ``null`` says that no rule can do it. The answer must have
     one of the shapes `answers` (empty: any) and none of the shapes `unless`.
@@ -37,7 +37,7 @@ class Frame(Frozen):
     """Whether the recipe's word for the answer's shape, such as an article, stands before it."""
 
     @model_validator(mode="after")
-    def _closed(self) -> Self:
+    def _check_groups(self) -> Self:
         parts = list(_PART.finditer(self.write or ""))
         marks = "".join((part[2] or "") + (part[3] or "") for part in parts)
         if marks not in ("", "[]") or "".join(part[0] for part in parts) != (self.write or ""):
@@ -45,7 +45,9 @@ class Frame(Frozen):
         return self
 
 
-def check_frames(frames: Mapping[str, Frame | None], shapes: Mapping[str, Regex], parts: Mapping[str, Regex]) -> None:
+def check_frames(
+    frames: Mapping[str, SentenceFrame | None], shapes: Mapping[str, Regex], parts: Mapping[str, Regex]
+) -> None:
     """ValueError if a frame names a shape that is not among `shapes`, or writes a group that its `match` has not."""
     expand = WordForms(parts=parts).expand
     for name, frame in frames.items():
@@ -60,7 +62,7 @@ def check_frames(frames: Mapping[str, Frame | None], shapes: Mapping[str, Regex]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FramedText:
     """What a frame wrote: the text, and where answer and predicate stand in it."""
 
     name: str
@@ -69,12 +71,12 @@ class Written:
     seam: Span | None
 
 
-class Frames:
+class SentenceFrames:
     """The frames of a recipe, in order; `shapes` says by pattern what answers look like."""
 
     def __init__(
         self,
-        frames: Mapping[str, Frame | None],
+        frames: Mapping[str, SentenceFrame | None],
         shapes: Mapping[str, Regex],
         forms: WordForms,
         casing: Casing | None,
@@ -89,33 +91,35 @@ class Frames:
         patterns = self._shapes.items()
         return frozenset(name for name, pattern in patterns if find_all(self._forms.expand(pattern), answer))
 
-    def write(self, text: str, answer: str) -> Written | None:
+    def apply(self, text: str, answer: str) -> FramedText | None:
         """What the first frame makes of `text` that matches it and suits the answer; ``None`` if no rule can."""
         shapes = self.shapes_of(answer)
         for name, frame in self._frames:
             if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
                 continue
-            found = found_groups(self._forms.expand(frame.match), text)
+            found = match_group_spans(self._forms.expand(frame.match), text)
             if found is None:
                 continue
             words = (word for shape, word in self._before.items() if frame.before and shape in shapes)
-            return None if frame.write is None else self._written(name, frame.write, found, answer, next(words, ""))
+            return (
+                None if frame.write is None else self._fill_template(name, frame.write, found, answer, next(words, ""))
+            )
         return None
 
-    def missed(self, text: str, answer: str) -> str:
+    def why_unmatched(self, text: str, answer: str) -> str:
         """Why none of the frames writes `text` anew: none matches it, or those that do are for other answers."""
         shapes = self.shapes_of(answer)
         for name, frame in self._frames:
-            if found_groups(self._forms.expand(frame.match), text) is None:
+            if match_group_spans(self._forms.expand(frame.match), text) is None:
                 continue
             if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
                 return f"no frame fits (`{name}` fits the question, not the answer {answer!r})"
             return f"no frame fits (`{name}` leaves such questions to a model)"
         return "no frame fits"
 
-    def _written(
-        self, name: str, template: str, found: Mapping[str, tuple[str, int]], answer: str, word: str
-    ) -> Written | None:
+    def _fill_template(
+        self, name: str, template: str, groups: Mapping[str, tuple[str, int]], answer: str, word: str
+    ) -> FramedText | None:
         text, place, seam, opened = "", None, None, 0
         for part in _PART.finditer(template):
             if part[2]:
@@ -125,28 +129,28 @@ class Frames:
                 seam = Span(start=opened, end=len(text))
                 continue
             text += word if part[1] == "answer" else ""
-            piece = part[0] if part[1] is None else self._value(part[1], found, answer, first=not text)
+            piece = part[0] if part[1] is None else self._value(part[1], groups, answer, first=not text)
             if piece is None:
                 return None
             piece = piece.lstrip(" ") if not text or text.endswith(" ") else piece
             if part[1] == "answer":
                 place = Span(start=len(text), end=len(text) + len(piece))
             text += piece
-        return Written(name, self._casing.raised(text) if self._casing else text, place, seam)
+        return FramedText(name, self._casing.raise_first(text) if self._casing else text, place, seam)
 
-    def _value(self, name: str, found: Mapping[str, tuple[str, int]], answer: str, *, first: bool) -> str | None:
+    def _value(self, name: str, groups: Mapping[str, tuple[str, int]], answer: str, *, first: bool) -> str | None:
         """What stands for ``{name}``; ``None`` if its word has no such form."""
         group, _, column = name.partition(".")
-        value, at = (answer, 0) if group == "answer" else found[group]
+        value, at = (answer, 0) if group == "answer" else groups[group]
         if column:
-            return self._forms.other(value, column) or None
-        return self._casing.lowered(value) if self._casing and at == 0 and not first else value
+            return self._forms.other_form(value, column) or None
+        return self._casing.lower_first(value) if self._casing and at == 0 and not first else value
 
 
-def gapped(text: str, answer: Span) -> str:
+def with_gap(text: str, answer: Span) -> str:
     """`text` with the sign for the answer in its place.
 
-    >>> gapped("It is iron", Span(start=6, end=10))
+    >>> with_gap("It is iron", Span(start=6, end=10))
     'It is %answer%'
     """
     return text[: answer.start] + GAP + text[answer.end :]

@@ -7,11 +7,11 @@ from typing import Self
 
 from pydantic import model_validator
 
-from benchbuilder.core.records.row import Frozen, Span
+from benchbuilder.core.records.row import FrozenModel, Span
 from benchbuilder.core.text.patterns import Regex, find_all, replace_all
 
 
-class SearchRule(Frozen):
+class SearchRule(FrozenModel):
     """One step of an ordered search for the place to negate.
 
     The last place where any of `words` stands is negated: by `insert` before it, or by `replace` in its place. The
@@ -24,7 +24,7 @@ class SearchRule(Frozen):
     replace: str = ""
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_one_edit(self) -> Self:
         if not self.words or not all(self.words):
             raise ValueError("words: at least one word is needed, and none may be empty")
         if bool(self.insert) == bool(self.replace):

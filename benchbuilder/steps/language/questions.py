@@ -8,9 +8,9 @@ from typing import Any, Literal
 import regex
 
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.text.lengths import Unit
-from benchbuilder.core.text.normalise import narrow
-from benchbuilder.core.text.words import holds
+from benchbuilder.core.text.lengths import LengthUnit
+from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.core.text.words import contains_text
 
 _STOP = "."
 _POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")
@@ -32,29 +32,29 @@ def is_one_sentence(question: str, mark: str, ends: str) -> bool:
     return not any(end in (_POINTS.sub("", body) if end == _STOP else body) for end in ends)
 
 
-def with_mark(question: str, mark: str) -> str:
+def with_end_mark(question: str, mark: str) -> str:
     """`question` with `mark` where it ends in that mark of another width.
 
-    >>> with_mark("Is it so？", "?")
+    >>> with_end_mark("Is it so？", "?")
     'Is it so?'
     """
     end = question[-1:]
-    return question[:-1] + mark if end and narrow(end) == narrow(mark) else question
+    return question[:-1] + mark if end and to_half_width(end) == to_half_width(mark) else question
 
 
-def leaks(answer: str, question: str, ignore: str, matching: Unit = "characters") -> bool:
+def leaks_answer(answer: str, question: str, ignore: str, matching: LengthUnit = "characters") -> bool:
     """Whether `question` holds `answer`, normalised, without the characters of `ignore`: anywhere, or as whole words.
 
-    >>> leaks("Iron", "what holds IRON?", "")
+    >>> leaks_answer("Iron", "what contains_text IRON?", "")
     True
     """
-    return holds(question, answer, matching, ignore)
+    return contains_text(question, answer, matching, ignore)
 
 
-def asks_true(seed: int, fact: str) -> bool:
+def is_asked_as_true(seed: int, fact: str) -> bool:
     """Whether the tf question of `fact` is about its true statement: an even coin that falls the same every time.
 
-    >>> asks_true(1, "fact-a") == asks_true(1, "fact-a")
+    >>> is_asked_as_true(1, "fact-a") == is_asked_as_true(1, "fact-a")
     True
     """
     return _coin(seed, fact) < 0.5
@@ -68,7 +68,7 @@ PolarityRule = Literal["balanced", "even", "true_only"]
 
 
 class Polarities:
-    """Which statement of each fact its tf question is about: by `asks_true`, or always the true one.
+    """Which statement of each fact its tf question is about: by `is_asked_as_true`, or always the true one.
 
     Of facts without a false statement in the table `statements` it is the true one; without a table every fact
     counts as having one. By the rule ``even`` as many facts of the table are asked about a false statement as about a
@@ -88,10 +88,10 @@ class Polarities:
                 drawn = sorted(self._falsified, key=lambda fact: (_coin(seed, fact), fact), reverse=True)
                 self._even = frozenset(drawn[: len(set(facts)) // 2])
 
-    def of(self, fact: str) -> Literal["true", "false"]:
+    def polarity_of(self, fact: str) -> Literal["true", "false"]:
         """The polarity of the statement that is asked about."""
         if self._even is not None:
             return "false" if fact in self._even else "true"
-        if self._always_true or asks_true(self._seed, fact):
+        if self._always_true or is_asked_as_true(self._seed, fact):
             return "true"
         return "true" if self._falsified is not None and fact not in self._falsified else "false"

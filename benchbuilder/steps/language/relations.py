@@ -10,7 +10,7 @@ from typing import Literal, cast
 import regex
 
 from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.text.normalise import compose
+from benchbuilder.core.text.normalise import compose_characters
 from benchbuilder.core.text.patterns import find_all
 from benchbuilder.core.text.templates import placeholders, template_faults
 
@@ -42,7 +42,7 @@ class RelationRow:
 
     def fits(self, head: str, tail: str) -> bool:
         """Whether the row serves a triple with these ends."""
-        return _whole(self.when_head, head) and _whole(self.when_tail, tail)
+        return _matches_whole(self.when_head, head) and _matches_whole(self.when_tail, tail)
 
 
 class RelationTables:
@@ -53,7 +53,7 @@ class RelationTables:
         for partition, rows in tables.items():
             grouped = self._rows.setdefault(partition, {})
             for row in rows:
-                grouped.setdefault(compose(row.relation), []).append(row)
+                grouped.setdefault(compose_characters(row.relation), []).append(row)
 
     @classmethod
     def read(cls, files: Mapping[str, Path]) -> RelationTables:
@@ -67,13 +67,13 @@ class RelationTables:
     def find(self, partition: str, relation: str, head: str, tail: str) -> RelationRow | None:
         """The first row that serves the triple; a relation that has rows never falls back to ``*``."""
         rows = self._rows.get(partition, self._rows.get(DEFAULT, {}))
-        for row in rows.get(compose(relation), rows.get(ANY, [])):
+        for row in rows.get(compose_characters(relation), rows.get(ANY, [])):
             if row.fits(head, tail):
                 return row
         return None
 
 
-def _whole(pattern: str, text: str) -> bool:
+def _matches_whole(pattern: str, text: str) -> bool:
     return not pattern or bool(find_all(rf"\A(?:{pattern})\Z", text))
 
 
@@ -81,10 +81,10 @@ def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        problems.append(Problem("the relation table cannot be read", where=str(file), found=str(error)))
+        problems.append(Problem("the relation table cannot be read", where=str(file), actual=str(error)))
         return []
     except UnicodeDecodeError as error:
-        problems.append(Problem("the relation table is not UTF-8", where=str(file), found=str(error)))
+        problems.append(Problem("the relation table is not UTF-8", where=str(file), actual=str(error)))
         return []
     header: list[str] | None = None
     rows: list[RelationRow] = []
@@ -96,7 +96,7 @@ def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
         if header is None:
             header = cells
             if fault := _header_fault(header):
-                problems.append(Problem(fault, where=where, found=", ".join(header), allowed=", ".join(COLUMNS)))
+                problems.append(Problem(fault, where=where, actual=", ".join(header), allowed=", ".join(COLUMNS)))
                 return []
             continue
         if len(cells) > len(header) or len(cells) < len(COLUMNS):

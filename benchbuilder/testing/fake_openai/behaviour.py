@@ -31,7 +31,7 @@ Effect = Literal[
 """
 
 
-class When(Spec):
+class RequestCondition(Spec):
     """Which requests a rule is about: all conditions that are set must hold; none set holds for each chat request."""
 
     path: str | None = None
@@ -56,10 +56,10 @@ class When(Spec):
     """Only the first so many attempts of each body."""
 
 
-class Rule(Spec):
+class BehaviourRule(Spec):
     """What becomes of some requests."""
 
-    when: When = When()
+    when: RequestCondition = RequestCondition()
     do: Effect
     status: int = 500
     code: str | None = None
@@ -109,7 +109,7 @@ class Behaviour(Spec):
     """Seconds until an answer."""
     jitter: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Latency varies by this share of itself, the same way for the same body."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[BehaviourRule, ...] = ()
     """The first rule that holds counts."""
     requests_per_minute: Annotated[float | None, Field(gt=0)] = None
     burst: Annotated[int, Field(ge=1)] = 1
@@ -152,7 +152,7 @@ class Behaviour(Spec):
         return Behaviour.model_validate({**self.model_dump(mode="json"), **changes})
 
 
-def share_of(digest: str, salt: str = "") -> float:
+def body_position(digest: str, salt: str = "") -> float:
     """Where in [0, 1) a body stands, for good."""
     if not salt:
         return int(digest[:13], 16) / 16**13

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Any
 
-from benchbuilder.testing.fake_openai.behaviour import Rule
-from benchbuilder.testing.fake_openai.http import Answer
+from benchbuilder.testing.fake_openai.behaviour import BehaviourRule
+from benchbuilder.testing.fake_openai.http import HttpAnswer
 
 _ERRORS: Mapping[str, tuple[int, str | None, str, str]] = {
     "rate_limit": (429, "rate_limit_exceeded", "requests", "Rate limit reached for requests."),
@@ -40,25 +40,25 @@ def is_error(effect: str) -> bool:
     return effect in _ERRORS or effect in ("status", "redirect")
 
 
-def error_answer(rule: Rule, body: Mapping[str, Any], key: str) -> Answer:
+def error_answer(rule: BehaviourRule, body: Mapping[str, Any], key: str) -> HttpAnswer:
     """The error that a rule wants; OpenAI repeats the key that it was given, and so does this."""
-    headers = {**rule.headers, **retry_headers(rule.retry_after)}
+    headers = {**rule.headers, **retry_after_headers(rule.retry_after)}
     if rule.do == "redirect":
-        return Answer(307, b"", {**headers, "location": rule.location})
+        return HttpAnswer(307, b"", {**headers, "location": rule.location})
     status, code, sort, message = _ERRORS.get(rule.do, (rule.status, None, "error", "Error {status}."))
     message = (rule.message or message).format(
         key=key, model=body.get("model", ""), parameter=rule.parameter, status=status
     )
     parameter = {"unsupported_parameter": rule.parameter, "unsupported_format": "response_format"}.get(rule.do)
     error = {"message": message, "type": sort, "param": parameter, "code": rule.code or code}
-    return Answer.json({"error": error}, status, headers)
+    return HttpAnswer.json({"error": error}, status, headers)
 
 
-def retry_headers(wanted: str | None) -> dict[str, str]:
-    """The header that `Rule.retry_after` describes."""
-    if wanted is None:
+def retry_after_headers(setting: str | None) -> dict[str, str]:
+    """The header that `BehaviourRule.retry_after` describes."""
+    if setting is None:
         return {}
-    form, _, value = wanted.rpartition(":")
+    form, _, value = setting.rpartition(":")
     if form == "date":
         return {"retry-after": formatdate(time.time() + float(value), usegmt=True)}
     return {"retry-after-ms": value} if form == "ms" else {"retry-after": value}

@@ -6,10 +6,10 @@ import re
 import time
 from typing import Any
 
-from benchbuilder.testing.fake_openai.http import Answer, Call
+from benchbuilder.testing.fake_openai.http import HttpAnswer, HttpRequest
 
 
-class Files:
+class FakeFiles:
     """Files that were handed in or made, by id."""
 
     def __init__(self) -> None:
@@ -23,26 +23,26 @@ class Files:
         """What a file holds."""
         return self._files[ident][1]
 
-    def route(self, call: Call, parts: list[str]) -> Answer:
+    def route(self, call: HttpRequest, parts: list[str]) -> HttpAnswer:
         """The answer to a request about files; `parts` is the path behind ``files``."""
         if not parts and call.method == "POST":
             return self._upload(call)
         if not parts:
-            return listed([file for file, _ in self._files.values()], call)
+            return list_page([file for file, _ in self._files.values()], call)
         if parts[0] not in self._files:
-            return refusal(f"No such File object: {parts[0]}", 404)
+            return error_response(f"No such File object: {parts[0]}", 404)
         file, content = self._files[parts[0]]
         if call.method == "DELETE":
             del self._files[parts[0]]
-            return Answer.json({"id": file["id"], "object": "file", "deleted": True})
+            return HttpAnswer.json({"id": file["id"], "object": "file", "deleted": True})
         if parts[1:] == ["content"]:
-            return Answer(200, content, {}, "application/octet-stream")
-        return Answer.json(file)
+            return HttpAnswer(200, content, {}, "application/octet-stream")
+        return HttpAnswer.json(file)
 
-    def _upload(self, call: Call) -> Answer:
+    def _upload(self, call: HttpRequest) -> HttpAnswer:
         found = re.search(r'boundary="?([^";]+)', call.headers.get("content-type", ""))
         if found is None:
-            return refusal("a file is uploaded as multipart/form-data", 400)
+            return error_response("a file is uploaded as multipart/form-data", 400)
         fields: dict[str, bytes] = {}
         name = "upload.jsonl"
         for part in call.body.split(b"--" + found[1].encode())[1:-1]:
@@ -53,36 +53,36 @@ class Files:
             if filename := re.search(rb'filename="([^"]*)"', head):
                 name = filename[1].decode()
         if "file" not in fields or "purpose" not in fields:
-            return refusal("'file' and 'purpose' are required", 400)
-        return Answer.json(self.keep(fields["file"], name, fields["purpose"].decode()))
+            return error_response("'file' and 'purpose' are required", 400)
+        return HttpAnswer.json(self.store_file(fields["file"], name, fields["purpose"].decode()))
 
-    def keep(self, content: bytes, name: str, purpose: str) -> dict[str, Any]:
+    def store_file(self, content: bytes, name: str, purpose: str) -> dict[str, Any]:
         """Keep a file; what the service says of it."""
         self._named += 1
         file: dict[str, Any] = {
-            "id": f"file-{self._named}", "object": "file", "bytes": len(content), "created_at": now(),
+            "id": f"file-{self._named}", "object": "file", "bytes": len(content), "created_at": unix_time(),
             "filename": name, "purpose": purpose, "status": "processed",
         }  # fmt: skip
         self._files[file["id"]] = (file, content)
         return file
 
 
-def listed(things: list[dict[str, Any]], call: Call) -> Answer:
+def list_page(objects: list[dict[str, Any]], call: HttpRequest) -> HttpAnswer:
     """A page of a list, newest first."""
-    newest = things[::-1]
+    newest = objects[::-1]
     ids = [thing["id"] for thing in newest]
     start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
     limit = int(call.query.get("limit", "20"))
     page = newest[start : start + limit]
     ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
-    return Answer.json({"object": "list", "data": page, **ends, "has_more": start + limit < len(newest)})
+    return HttpAnswer.json({"object": "list", "data": page, **ends, "has_more": start + limit < len(newest)})
 
 
-def refusal(message: str, status: int) -> Answer:
+def error_response(message: str, status: int) -> HttpAnswer:
     """An error in the words of the service."""
-    return Answer.json({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
+    return HttpAnswer.json({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
 
 
-def now() -> int:
+def unix_time() -> int:
     """Seconds since 1970."""
     return int(time.time())

@@ -15,7 +15,7 @@ _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for statu
 
 
 @dataclass(frozen=True)
-class Call:
+class HttpRequest:
     """One HTTP request; names of headers are in lower case."""
 
     method: str
@@ -35,7 +35,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """One HTTP answer."""
 
     status: int
@@ -44,7 +44,7 @@ class Answer:
     content_type: str = "application/json"
 
     @classmethod
-    def json(cls, data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+    def json(cls, data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpAnswer:
         """An answer that holds `data`."""
         return cls(status, json.dumps(data, ensure_ascii=False).encode(), headers or {})
 
@@ -56,17 +56,17 @@ class Answer:
         return f"{line}{sizes}{more}\r\n".encode("latin-1")
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """One connection: hands its requests to `serve` one after the other, each when the one before is answered."""
 
-    def __init__(self, serve: Callable[[Call, Connection], None]) -> None:
+    def __init__(self, serve: Callable[[HttpRequest, HttpConnection], None]) -> None:
         self._serve = serve
         self._data = bytearray()
         self._busy = False
         self._transport: asyncio.Transport | None = None
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether an answer can still be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
@@ -96,30 +96,30 @@ class Connection(asyncio.Protocol):
             headers[name.lower()] = value.strip()
         parts = first.split(" ")
         if len(parts) != 3 or "transfer-encoding" in headers or not headers.get("content-length", "0").isdigit():
-            self.send(Answer.json({"error": {"message": "a plain request with a content-length, please"}}, 400))
-            self.drop()
+            self.send(HttpAnswer.json({"error": {"message": "a plain request with a content-length, please"}}, 400))
+            self.close_silently()
             return
         start, size = end + 4, int(headers.get("content-length", "0"))
         if len(self._data) < start + size:
             return
-        call = Call(parts[0], parts[1], headers, bytes(self._data[start : start + size]))
+        call = HttpRequest(parts[0], parts[1], headers, bytes(self._data[start : start + size]))
         del self._data[: start + size]
         self._busy = True
         self._serve(call, self)
 
-    def send(self, answer: Answer) -> None:
+    def send(self, answer: HttpAnswer) -> None:
         """Send a whole answer and go on with the next request."""
         if self._transport is not None:
             self._transport.write(answer.head() + answer.body)
-        self._done()
+        self._close()
 
-    def send_half(self, answer: Answer) -> None:
+    def send_half(self, response: HttpAnswer) -> None:
         """Send the head and half of the body, then close the connection."""
         if self._transport is not None:
-            self._transport.write(answer.head() + answer.body[: len(answer.body) // 2])
+            self._transport.write(response.head() + response.body[: len(response.body) // 2])
             self._transport.close()
 
-    def dribble(self, answer: Answer, seconds: float, pieces: int = 20) -> None:
+    def send_slowly(self, answer: HttpAnswer, seconds: float, pieces: int = 20) -> None:
         """Send the head at once and the body in pieces over some seconds."""
         if self._transport is not None:
             self._transport.write(answer.head())
@@ -129,17 +129,17 @@ class Connection(asyncio.Protocol):
 
     def _piece(self, cuts: list[bytes], pause: float) -> None:
         if not cuts:
-            self._done()
+            self._close()
         elif self._transport is not None:
             self._transport.write(cuts[0])
             asyncio.get_running_loop().call_later(pause, self._piece, cuts[1:], pause)
 
-    def drop(self) -> None:
+    def close_silently(self) -> None:
         """Close the connection without another word."""
         if self._transport is not None:
             self._transport.abort() if self._busy else self._transport.close()
 
-    def _done(self) -> None:
+    def _close(self) -> None:
         self._busy = False
         if self._data:
             self._next()

@@ -11,17 +11,17 @@ from typing import Any
 from benchbuilder.testing.fake_openai.behaviour import Behaviour, Effect
 
 
-class Tokens:
+class FakeTokenCounter:
     """Counts and cuts texts by one of the ways that `Behaviour.tokens` names."""
 
-    def __init__(self, way: str) -> None:
-        self._way = way
+    def __init__(self, method: str) -> None:
+        self._way = method
         self._encode: Callable[[str], Any] | None = None
-        if way not in ("characters", "bytes3"):
+        if method not in ("characters", "bytes3"):
             import tokenizers
 
             made: Any = tokenizers.Tokenizer
-            self._encode = made.from_file(way).encode
+            self._encode = made.from_file(method).encode
 
     def count(self, text: str) -> int:
         """How many tokens a text has."""
@@ -39,12 +39,12 @@ class Tokens:
         return text.encode()[: 3 * limit].decode(errors="ignore")
 
 
-class Replies:
+class ReplyMaker:
     """Makes chat completions as one behaviour has them."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour
-        self.tokens = Tokens(behaviour.tokens)
+        self.tokens = FakeTokenCounter(behaviour.tokens)
         table = dict(behaviour.table)
         if behaviour.script is not None:
             table.update(json.loads(Path(behaviour.script).read_text(encoding="utf-8")))
@@ -54,12 +54,12 @@ class Replies:
             self._plugin = runpy.run_path(behaviour.plugin)["reply"]
 
     def completion(
-        self, body: Mapping[str, Any], effect: Effect, number: int, taught: str | None = None
+        self, body: Mapping[str, Any], effect: Effect, number: int, learned_reply: str | None = None
     ) -> dict[str, Any]:
-        """The chat completion that answers `body`: what the model was `taught`, if anything, goes before all else."""
+        """The chat completion that answers `body`: what the model was `learned_reply`, if anything, goes before all else."""
         messages: list[Mapping[str, Any]] = body.get("messages", [])
-        text = self._shaped(self._text(messages, body) if taught is None else taught, body, effect)
-        text, finish = self._limited(text, body, effect)
+        text = self._formatted(self._text(messages, body) if learned_reply is None else learned_reply, body, effect)
+        text, finish = self._cut_to_limit(text, body, effect)
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
         if effect == "refuse":
             message.update(content=None, refusal="I cannot help with this.")
@@ -77,13 +77,13 @@ class Replies:
     def _text(self, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]) -> str:
         if self._plugin is not None and (text := self._plugin(messages, body)) is not None:
             return text
-        user = last_user(messages)
+        user = last_user_message(messages)
         for part, reply in self._table:
             if part in user:
                 return reply
         return user if self._behaviour.fixed is None else self._behaviour.fixed
 
-    def _shaped(self, text: str, body: Mapping[str, Any], effect: Effect) -> str:
+    def _formatted(self, text: str, body: Mapping[str, Any], effect: Effect) -> str:
         """The text as the response format wants it."""
         wanted: Mapping[str, Any] = body.get("response_format") or {}
         asked = wanted.get("type") in ("json_object", "json_schema")
@@ -97,10 +97,10 @@ class Replies:
         schema: Mapping[str, Any] = (wanted.get("json_schema") or {}).get("schema") or {}
         fields: Mapping[str, Mapping[str, Any]] = schema.get("properties") or {}
         first = next((name for name, field in fields.items() if field.get("type") == "string"), None)
-        others = {name: _least(field) for name, field in fields.items() if name != first}
+        others = {name: _simplest_value(field) for name, field in fields.items() if name != first}
         return json.dumps({first or self._behaviour.json_field: text, **others}, ensure_ascii=False)
 
-    def _limited(self, text: str, body: Mapping[str, Any], effect: Effect) -> tuple[str, str]:
+    def _cut_to_limit(self, text: str, body: Mapping[str, Any], effect: Effect) -> tuple[str, str]:
         """The text as far as it goes, and the finish reason."""
         if effect in ("empty", "blank"):
             return ("" if effect == "empty" else " \n"), "stop"
@@ -126,7 +126,7 @@ class Replies:
         }
 
 
-def last_user(messages: Sequence[Mapping[str, Any]]) -> str:
+def last_user_message(messages: Sequence[Mapping[str, Any]]) -> str:
     """The last user message."""
     for message in reversed(messages):
         if message.get("role") == "user":
@@ -143,7 +143,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _least(field: Mapping[str, Any]) -> Any:
+def _simplest_value(field: Mapping[str, Any]) -> Any:
     """The simplest value of a field of a schema."""
     if "enum" in field:
         return field["enum"][0]

@@ -32,14 +32,14 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.testing.fake_openai.behaviour import Behaviour
-from benchbuilder.testing.fake_openai.http import Connection
-from benchbuilder.testing.fake_openai.service import Service
+from benchbuilder.testing.fake_openai.http import HttpConnection
+from benchbuilder.testing.fake_openai.service import FakeService
 
-HOST = "127.0.0.1"
+FAKE_OPENAI_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class Running:
+class FakeOpenAI:
     """A running server, seen from outside."""
 
     port: int
@@ -48,7 +48,7 @@ class Running:
     @property
     def base_url(self) -> str:
         """What a model's `base_url` is set to."""
-        return f"http://{HOST}:{self.port}/v1"
+        return f"http://{FAKE_OPENAI_HOST}:{self.port}/v1"
 
     def log(self, since: int = 0) -> list[dict[str, Any]]:
         """Every chat request in the order of arrival, but for the first `since`.
@@ -58,22 +58,22 @@ class Running:
         client was still there), `received` and `answered` (seconds since 1970), `batch` (its id), and `body` if
         `Behaviour.keep_bodies`.
         """
-        return self._control("GET", f"log?since={since}")
+        return self._control_request("GET", f"log?since={since}")
 
     def stats(self) -> dict[str, Any]:
         """Counts: `requests`, `statuses`, `in_flight`, `peak` in flight, `calls` of other paths."""
-        return self._control("GET", "stats")
+        return self._control_request("GET", "stats")
 
     def configure(self, **changes: Any) -> None:
         """Set fields of the behaviour; ValueError if they are wrong."""
-        self._control("POST", "config", changes)
+        self._control_request("POST", "config", changes)
 
     def reset(self) -> None:
         """Forget what was asked so far; the behaviour stays."""
-        self._control("POST", "reset", {})
+        self._control_request("POST", "reset", {})
 
-    def _control(self, method: str, what: str, body: Mapping[str, Any] | None = None) -> Any:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=30)
+    def _control_request(self, method: str, what: str, body: Mapping[str, Any] | None = None) -> Any:
+        connection = http.client.HTTPConnection(FAKE_OPENAI_HOST, self.port, timeout=30)
         try:
             connection.request(method, f"/control/{what}", None if body is None else json.dumps(body))
             response = connection.getresponse()
@@ -86,7 +86,7 @@ class Running:
 
 
 @contextmanager
-def running(behaviour: Behaviour | Mapping[str, Any] | None = None) -> Generator[Running]:
+def fake_openai_server(behaviour: Behaviour | Mapping[str, Any] | None = None) -> Generator[FakeOpenAI]:
     """A server in a process of its own, for as long as the context lasts."""
     given = behaviour if isinstance(behaviour, Behaviour) else Behaviour.model_validate(behaviour or {})
     with tempfile.TemporaryDirectory() as folder:
@@ -99,23 +99,23 @@ def running(behaviour: Behaviour | Mapping[str, Any] | None = None) -> Generator
                 first = process.stdout.readline()
                 if not first.strip().isdigit():
                     raise RuntimeError(f"the server did not start: its exit code is {process.wait()}")
-                yield Running(int(first), process)
+                yield FakeOpenAI(int(first), process)
             finally:
                 process.kill()
 
 
-async def serve(behaviour: Behaviour, port: int) -> None:
+async def serve_fake_openai(behaviour: Behaviour, port: int) -> None:
     """Serve until the process that started this one is gone; the first line printed is the port."""
-    service = Service(behaviour)
+    service = FakeService(behaviour)
     loop, parent = asyncio.get_running_loop(), os.getppid()
-    loop.set_exception_handler(_give_up)
-    server = await loop.create_server(lambda: Connection(service.serve), HOST, port, backlog=4096)
+    loop.set_exception_handler(_stop_on_error)
+    server = await loop.create_server(lambda: HttpConnection(service.serve), FAKE_OPENAI_HOST, port, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
     while os.getppid() == parent:
         await asyncio.sleep(0.5)
 
 
-def _give_up(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _stop_on_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """A mistake in the server or its plugin ends it, so that nobody waits for an answer."""
     loop.default_exception_handler(context)
     sys.stderr.flush()
@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     given = parser.parse_args(arguments)
     config = "{}" if given.config is None else given.config.read_text(encoding="utf-8")
-    asyncio.run(serve(Behaviour.model_validate_json(config), given.port))
+    asyncio.run(serve_fake_openai(Behaviour.model_validate_json(config), given.port))
 
 
 if __name__ == "__main__":

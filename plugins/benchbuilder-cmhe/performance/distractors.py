@@ -13,7 +13,7 @@ import resource
 import time
 from pathlib import Path
 
-from benchbuilder_cmhe.ce.tree import Tree, steps_between
+from benchbuilder_cmhe.ce.tree import TermTree, steps_between
 
 
 def read(path: Path) -> list[list[str]]:
@@ -42,7 +42,7 @@ def grown(concepts: int, places: int, seed: int) -> list[list[str]]:
 
 
 def reference(numbers: list[list[str]], concept: int, count: int, order: random.Random) -> list[tuple[int, int]]:
-    """What `Tree.nearest` gives, by measuring the path to every other concept."""
+    """What `TermTree.nearest` gives, by measuring the path to every other concept."""
     rings: dict[int, list[int]] = {}
     for other in range(len(numbers)):
         if other != concept:
@@ -64,7 +64,7 @@ def main() -> None:
     given = parser.parse_args()
     numbers = read(given.tree) if given.tree else grown(27_000, 56_000, 1)
     began = time.perf_counter()
-    tree = Tree(numbers)
+    tree = TermTree(numbers)
     built = time.perf_counter()
     found = []
     for concept in range(len(numbers)):

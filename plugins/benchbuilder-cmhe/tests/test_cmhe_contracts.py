@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, distribution
 from typing import Any
 
 import pytest
-from benchbuilder.core.registry import SLOTS, find
+from benchbuilder.core.registry import SLOTS, find_kind
 from benchbuilder.testing import check_kind
 
 KINDS = [
@@ -22,7 +22,7 @@ def _slot(entry: EntryPoint) -> str:
 
 @pytest.mark.parametrize("entry", KINDS, ids=lambda entry: f"{_slot(entry)}-{entry.name}")
 def test_a_kind_says_what_it_is(entry: EntryPoint) -> None:
-    kind = find(_slot(entry), entry.name)
+    kind = find_kind(_slot(entry), entry.name)
     assert kind.distribution == "benchbuilder-cmhe"
     check_kind(_slot(entry), entry.name, kind.load())
 

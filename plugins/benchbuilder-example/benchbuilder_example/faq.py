@@ -13,7 +13,7 @@ from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found, find_files
+from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.lines import Encoding, read_lines
 from benchbuilder.sources.formats.tables import Column, RawRow
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
@@ -42,7 +42,7 @@ class Faq(UnitSource[FaqSpec]):
     reasons: ClassVar[Mapping[str, str]] = {**READING_REASONS, "no_answer": "Nothing stands below the question."}
     shape_hint: ClassVar[str] = "check level in the recipe: how many # stand before a question"
 
-    def selected(self) -> tuple[list[Found], list[Found]]:
+    def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The pages."""
         return find_files(self.spec.path, self.key("path"), [".md"]), []
 
@@ -50,12 +50,12 @@ class Faq(UnitSource[FaqSpec]):
         """What a unit has."""
         return ("question", "answer")
 
-    def units(self, found: Found) -> Iterator[RawRow]:
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """Each question with its answer, as they stand on the page."""
         heading = re.compile(rf"#{{{self.spec.level}}}(?:\s(.*)|$)")
         above = re.compile(rf"#{{1,{self.spec.level}}}(?:\s|$)")
         number, question, answer, problem = 0, "", list[str](), ""
-        for line in read_lines(found.at, self.spec.encoding):
+        for line in read_lines(source_file.path, self.spec.encoding):
             if not above.match(line.text):
                 answer.append(line.text)
                 problem = problem or line.problem
@@ -68,7 +68,7 @@ class Faq(UnitSource[FaqSpec]):
         if number:
             yield _unit(number, question, answer, problem)
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The passage of one question, or why there is none."""
         question, answer = values
         if not question:
@@ -76,7 +76,11 @@ class Faq(UnitSource[FaqSpec]):
         if not answer:
             return Dropped("no_answer", question)
         return Passage.build(
-            base=self.name, document=found.at.stem, title=question, text=answer, **self.envelope(found, line)
+            base=self.name,
+            document=source_file.path.stem,
+            title=question,
+            text=answer,
+            **self.row_header(source_file, line),
         )
 
 

@@ -32,7 +32,7 @@ class KeywordCoverage(ScoringJudge):
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self._tokenizer: Tokenizer = registry.create("tokenizer", spec.tokenizer)
+        self._tokenizer: Tokenizer = registry.create_from_spec("tokenizer", spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes its scores besides its spec: the versions behind the tokenizer."""
@@ -49,12 +49,12 @@ class KeywordCoverage(ScoringJudge):
     def _score(self, case: Case) -> float:
         answer, question = self._words(case.answer), self._words(case.question)
         right, wrong = self._words(case.right) - question, self._words(case.wrong) - question
-        return (1 + _share(right - wrong, answer) - _share(wrong - right, answer)) / 2
+        return (1 + _proportion(right - wrong, answer) - _proportion(wrong - right, answer)) / 2
 
     def _words(self, text: str) -> frozenset[str]:
         tokens = self._tokenizer.tokens(text.casefold())
         return frozenset(token for token in tokens if any(map(str.isalnum, token)))
 
 
-def _share(keywords: frozenset[str], answer: frozenset[str]) -> float:
+def _proportion(keywords: frozenset[str], answer: frozenset[str]) -> float:
     return len(keywords & answer) / len(keywords) if keywords else 0.0

@@ -13,7 +13,7 @@ KINDS = [("source", "faq"), ("tokenizer", "syllables"), ("judge", "keyword_cover
 
 @pytest.mark.parametrize(("slot", "name"), KINDS)
 def test_a_kind_is_known_and_says_what_it_is(slot: str, name: str) -> None:
-    kind = registry.find(slot, name)
+    kind = registry.find_kind(slot, name)
     assert kind.distribution == "benchbuilder-example"
     check_kind(slot, name, kind.load())
 

@@ -13,14 +13,14 @@ from benchbuilder.core.errors import BenchbuilderError, InstallationError, Probl
 
 from benchbuilder_ray import probe
 from benchbuilder_ray.spec import Needs, RaySpec
-from benchbuilder_ray.storage import Storage, StoragePlace
+from benchbuilder_ray.storage import StorageClient, StorageLocation
 from benchbuilder_ray.versions import Versions
 
 _OBJECTS_BYTES = 128 * 2**20
 """Ray's own store of objects, where this program starts Ray: shards travel as files, so that it stays almost empty."""
-_KNOCK_S = 10.0
+_CONNECT_TIMEOUT_S = 10.0
 """Seconds until an address that does not answer is given up."""
-_ANSWER_S = 120.0
+_REPLY_TIMEOUT_S = 120.0
 """Seconds that a machine may take to say what it has installed."""
 
 
@@ -62,7 +62,7 @@ class Cluster:
         }  # fmt: skip
         options = alone if self._spec.address is None else {"address": self._spec.address}
         try:
-            _knock(self._spec.address or "")
+            _check_reachable(self._spec.address or "")
             ray.init(**options, **quiet)
         except ImportError as error:
             next_ = "pip install 'benchbuilder-ray[client]'"
@@ -95,15 +95,15 @@ class Cluster:
             if node["Alive"]
         ]
 
-    def alone(self) -> bool:
+    def is_single_machine(self) -> bool:
         """Whether all machines are this one."""
         return {machine.name for machine in self.machines()} <= {socket.gethostname()}
 
-    def room(self, needs: Needs) -> int:
+    def capacity(self, needs: Needs) -> int:
         """How many workers with these needs fit; 0 if no machine has room for one."""
         return sum(needs.fit(machine.resources) for machine in self.machines())
 
-    def check(self, versions: Versions, place: StoragePlace, token: str) -> None:
+    def check(self, versions: Versions, place: StorageLocation, token: str) -> None:
         """InstallationError if a machine has other versions, ServiceError if it does not see the file `token`."""
         import ray
         from ray import cloudpickle
@@ -115,17 +115,17 @@ class Cluster:
             for machine in self.machines():
                 there: Any = NodeAffinitySchedulingStrategy(machine.id, soft=False)
                 task: Any = ray.remote(num_cpus=0, max_retries=0, scheduling_strategy=there)
-                asked = task(probe.installed).remote(list(versions.here)[1:])
+                asked = task(probe.installed).remote(list(versions.installed_versions)[1:])
                 answers[machine.id] = machine, asked, task
-            found = {name: _answer(machine, asked) for name, (machine, asked, _) in answers.items()}
+            found = {name: _await_reply(machine, asked) for name, (machine, asked, _) in answers.items()}
             for name, there in found.items():
                 if there is not None:
-                    versions.compare(there, _called(answers[name][0]))
-            seen = {name: answers[name][2](_sees).remote(place, token) for name in found if found[name] is not None}
+                    versions.compare(there, _machine_text(answers[name][0]))
+            seen = {name: answers[name][2](_can_see).remote(place, token) for name in found if found[name] is not None}
             for name, asked in seen.items():
-                if _answer(answers[name][0], asked) is False:
+                if _await_reply(answers[name][0], asked) is False:
                     raise ServiceError(
-                        f"{_called(answers[name][0])} does not see the storage {place.url}",
+                        f"{_machine_text(answers[name][0])} does not see the storage {place.url}",
                         why="a file that this machine has just written there is not there",
                         next="mount the same folder under the same path on every machine, or use s3://",
                     )
@@ -140,44 +140,44 @@ class Cluster:
             ray.shutdown()
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """OSError at once where nobody listens; Ray itself tries for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT_S).close()
 
 
-def _answer(machine: Machine, asked: Any) -> Any:
+def _await_reply(machine: Machine, pending_reply: Any) -> Any:
     """What a machine answers; None if it has gone meanwhile."""
     import ray
     from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
     try:
-        return ray.get(asked, timeout=_ANSWER_S)
+        return ray.get(pending_reply, timeout=_REPLY_TIMEOUT_S)
     except GetTimeoutError as error:
         raise ServiceError(
-            f"{_called(machine)} does not answer",
-            why=f"no process was started there within {_ANSWER_S:.0f} seconds",
+            f"{_machine_text(machine)} does not answer",
+            why=f"no process was started there within {_REPLY_TIMEOUT_S:.0f} seconds",
             next="`ray status` shows the machines; take it out of the cluster, or start Ray there again",
         ) from error
     except RayTaskError as error:
         cause = getattr(error, "cause", None) or error
         if isinstance(cause, BenchbuilderError):
-            cause.where = cause.where or _called(machine)
+            cause.where = cause.where or _machine_text(machine)
         raise cause from error
     except RayError:
         return None
 
 
-def _sees(place: StoragePlace, token: str) -> bool:
-    return Storage(place).text(token) is not None
+def _can_see(place: StorageLocation, token: str) -> bool:
+    return StorageClient(place).text(token) is not None
 
 
-def _called(machine: Machine) -> str:
+def _machine_text(machine: Machine) -> str:
     return f"the machine {machine.name} ({machine.address})"
 
 
-def one_machine_only() -> RecipeError:
+def storage_missing_error() -> RecipeError:
     """A cluster of several machines without a storage."""
     return RecipeError(
         [

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchbuilder.core.errors import ServiceError
 
-from benchbuilder_ray.storage import Storage, StoragePlace, Stored, sha256_of
+from benchbuilder_ray.storage import StorageClient, StorageLocation, StoredFile, sha256_of
 
-SHARED = "shared"
-RUNS = "runs"
+SHARED_FOLDER = "shared"
+RUNS_FOLDER = "runs"
 _OWNER = "owner"
 _TRIES, _PAUSE_S = 20, 0.2
 
@@ -29,23 +29,23 @@ def _pid_space() -> str:
         return ""
 
 
-class Depot:
+class ObjectStorage:
     """Files on the storage. `shared` ones stay there for later builds; those of this run go with it."""
 
-    def __init__(self, place: StoragePlace) -> None:
-        self.storage = Storage(place)
-        self.run = f"{RUNS}/{uuid.uuid4().hex}"
+    def __init__(self, place: StorageLocation) -> None:
+        self.storage = StorageClient(place)
+        self.run = f"{RUNS_FOLDER}/{uuid.uuid4().hex}"
         self._marks: dict[tuple[int, int, int, int], str] = {}
-        self._there: set[str] = set()
+        self._stored: set[str] = set()
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._guard = threading.Lock()
 
     def open(self) -> None:
         """Begin this run's folder; folders that killed builds of this machine left are removed."""
-        for name in self.storage.folders(RUNS):
-            space, _, pid = (self.storage.text(f"{RUNS}/{name}/{_OWNER}") or "").rpartition(" ")
-            if space and space == _pid_space() and not _lives(int(pid)):
-                self.storage.remove(f"{RUNS}/{name}")
+        for name in self.storage.folders(RUNS_FOLDER):
+            space, _, pid = (self.storage.text(f"{RUNS_FOLDER}/{name}/{_OWNER}") or "").rpartition(" ")
+            if space and space == _pid_space() and not _is_alive(int(pid)):
+                self.storage.remove(f"{RUNS_FOLDER}/{name}")
         self.storage.write(f"{self.run}/{_OWNER}", f"{_pid_space()} {os.getpid()}")
 
     @property
@@ -53,33 +53,33 @@ class Depot:
         """A file that every machine must see."""
         return f"{self.run}/{_OWNER}"
 
-    def keep(self, file: Path, *, shared: bool) -> Stored:
+    def upload(self, file: Path, *, shared: bool) -> StoredFile:
         """The file on the storage; uploaded unless its content is there."""
         digest, size = self._digest(file), file.stat().st_size
-        passing = self.named(digest, size)
-        stored = self.named(digest, size, shared=shared and passing.place not in self._there)
+        passing = self.stored_as(digest, size)
+        stored = self.stored_as(digest, size, shared=shared and passing.place not in self._stored)
         with self._guard:
             lock = self._locks[stored.place]
         with lock:
-            if stored.place not in self._there:
+            if stored.place not in self._stored:
                 if stored == passing or not self.storage.holds(stored):
                     self.storage.put(file, stored)
-                self._there.add(stored.place)
+                self._stored.add(stored.place)
         return stored
 
-    def named(self, digest: str, size: int, *, shared: bool = False) -> Stored:
+    def stored_as(self, digest: str, size: int, *, shared: bool = False) -> StoredFile:
         """Where a content lies."""
-        top = SHARED if shared else f"{self.run}/files"
-        return Stored(f"{top}/{digest[:2]}/{digest}", digest, size)
+        top = SHARED_FOLDER if shared else f"{self.run}/files"
+        return StoredFile(f"{top}/{digest[:2]}/{digest}", digest, size)
 
-    def fetch(self, stored: Stored, file: Path) -> None:
+    def fetch(self, stored: StoredFile, file: Path) -> None:
         """Bring a file that a worker has made; it is not uploaded again when a later step reads it."""
         self.storage.get(stored, file)
-        self._marks[_mark(file)] = stored.sha256
-        self._there.add(stored.place)
+        self._marks[_file_signature(file)] = stored.sha256
+        self._stored.add(stored.place)
 
     def _digest(self, file: Path) -> str:
-        mark = _mark(file)
+        mark = _file_signature(file)
         known = self._marks.get(mark)
         if known is None:
             known = self._marks[mark] = sha256_of(file)
@@ -101,13 +101,13 @@ class Depot:
             time.sleep(_PAUSE_S)
 
 
-def _mark(file: Path) -> tuple[int, int, int, int]:
+def _file_signature(file: Path) -> tuple[int, int, int, int]:
     """What stays the same when a file is renamed, and not when it is written."""
     stat = file.stat()
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -10,14 +10,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.pipeline.executors.base import Executor, Work
+from benchbuilder.pipeline.executors.base import Executor, StepWork
 
-from benchbuilder_ray.cluster import Cluster, one_machine_only
-from benchbuilder_ray.crew import Crew
-from benchbuilder_ray.depot import Depot
-from benchbuilder_ray.rounds import Round, movers_of
+from benchbuilder_ray.cluster import Cluster, storage_missing_error
+from benchbuilder_ray.crew import WorkerPool
+from benchbuilder_ray.depot import ObjectStorage
+from benchbuilder_ray.rounds import StepRun, transfer_threads
 from benchbuilder_ray.spec import RaySpec
-from benchbuilder_ray.storage import StoragePlace
+from benchbuilder_ray.storage import StorageLocation
 from benchbuilder_ray.versions import Versions
 
 
@@ -30,18 +30,18 @@ class RayExecutor(Executor):
 
     def __init__(self, spec: Any, workers: int) -> None:
         super().__init__(spec, workers)
-        self._open: tuple[Cluster, Depot, Crew] | None = None
+        self._open: tuple[Cluster, ObjectStorage, WorkerPool] | None = None
         self._closing = ExitStack()
         self._running: list[Generator[int]] = []
 
-    def map(self, work: Work, indices: Sequence[int], folder: Path) -> Iterator[int]:
+    def map(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
         """As the port says. InstallationError if a machine has other versions, RecipeError if it lacks a storage."""
         if not indices:
             return
-        cluster, depot, crew = self._opened()
-        workers = min(self.spec.workers or 10_000, max(1, cluster.room(self.spec.needs(work.step))), len(indices))
-        movers = ThreadPoolExecutor(movers_of(workers), thread_name_prefix="benchbuilder-ray")
-        running = Round(self.spec, crew, depot, movers, work, indices, folder, workers).run()
+        cluster, depot, crew = self._open_parts()
+        workers = min(self.spec.workers or 10_000, max(1, cluster.capacity(self.spec.needs(work.step))), len(indices))
+        movers = ThreadPoolExecutor(transfer_threads(workers), thread_name_prefix="benchbuilder-ray")
+        running = StepRun(self.spec, crew, depot, movers, work, indices, folder, workers).run()
         self._running.append(running)
         try:
             yield from running
@@ -49,31 +49,31 @@ class RayExecutor(Executor):
             self._running.remove(running)
             movers.shutdown(wait=True, cancel_futures=True)
 
-    def _opened(self) -> tuple[Cluster, Depot, Crew]:
+    def _open_parts(self) -> tuple[Cluster, ObjectStorage, WorkerPool]:
         if self._open is None:
             with ExitStack() as stack:
                 cluster = Cluster(self.spec, self.workers)
                 stack.callback(cluster.close)
-                place = self._place(cluster, stack)
-                depot = Depot(place)
+                place = self._storage_location(cluster, stack)
+                depot = ObjectStorage(place)
                 stack.callback(depot.close)
                 depot.open()
-                versions = Versions.found()
+                versions = Versions.detect()
                 cluster.check(versions, place, depot.token)
-                crew = Crew(place, depot.run, versions)
+                crew = WorkerPool(place, depot.run, versions)
                 stack.callback(crew.close)
                 self._closing, self._open = stack.pop_all(), (cluster, depot, crew)
         return self._open
 
-    def _place(self, cluster: Cluster, stack: ExitStack) -> StoragePlace:
+    def _storage_location(self, cluster: Cluster, stack: ExitStack) -> StorageLocation:
         """The storage; a temporary folder, if all machines are this one and none is named."""
         if self.spec.storage is not None:
-            return StoragePlace(self.spec.storage, self.spec.storage_options)
-        if not cluster.alone():
-            raise one_machine_only()
+            return StorageLocation(self.spec.storage, self.spec.storage_options)
+        if not cluster.is_single_machine():
+            raise storage_missing_error()
         folder = tempfile.mkdtemp(prefix="benchbuilder-ray-storage-")
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        return StoragePlace(f"file://{folder}", {})
+        return StorageLocation(f"file://{folder}", {})
 
     def close(self) -> None:
         """End the workers, remove this run's folder from the storage, leave the cluster."""

@@ -13,13 +13,13 @@ from pathlib import Path
 from benchbuilder.core.errors import ServiceError
 from filelock import FileLock, Timeout
 
-from benchbuilder_ray.storage import Storage, Stored, link
+from benchbuilder_ray.storage import StorageClient, StoredFile, link_file
 
 _UNUSED_S = 7 * 24 * 3600
 """Seconds after which a shared file that no worker has asked for is removed."""
 
 
-class NodeCache:
+class MachineCache:
     """Below the folder for temporary files of the machine (``TMPDIR`` says where), this user's own."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -34,7 +34,7 @@ class NodeCache:
         for name in ("objects", "trees"):
             (self.folder / name).mkdir(exist_ok=True)
 
-    def fetch(self, stored: Stored, storage: Storage) -> Path:
+    def fetch(self, stored: StoredFile, storage: StorageClient) -> Path:
         """A shared file; downloaded by the first worker of this machine that asks, the others wait for it."""
         file = self.folder / "objects" / stored.sha256
         with FileLock(self.folder / "objects" / f".{stored.sha256}.lock"):
@@ -44,7 +44,7 @@ class NodeCache:
             os.utime(file)
         return file
 
-    def tidy(self) -> None:
+    def remove_unused(self) -> None:
         """Remove trees whose workers are dead, and shared files that were not asked for in a week."""
         for lock in (self.folder / "trees").glob("*.lock"):
             try:
@@ -59,43 +59,43 @@ class NodeCache:
                     file.unlink(missing_ok=True)
 
 
-class Tree:
+class WorkerFiles:
     """A worker's own picture of the coordinator's files: each under the path that it has there."""
 
-    def __init__(self, cache: NodeCache, storage: Storage) -> None:
+    def __init__(self, cache: MachineCache, storage: StorageClient) -> None:
         self._cache, self._storage = cache, storage
         self.folder = cache.folder / "trees" / uuid.uuid4().hex
         self._lock = FileLock(self.folder.with_suffix(".lock"))
         self._lock.acquire()
         self.folder.mkdir()
-        self._passing: dict[Path, Stored] = {}
+        self._passing: dict[Path, StoredFile] = {}
 
-    def place(self, path: Path) -> Path:
+    def local_path(self, path: Path) -> Path:
         """Where a file or folder of the coordinator lies here."""
         return self.folder.joinpath(*path.parts[1:])
 
-    def share(self, files: Iterable[tuple[Path, Stored | None]]) -> None:
+    def lay_out_shared(self, files: Iterable[tuple[Path, StoredFile | None]]) -> None:
         """Lay out files that every shard needs; a folder has no content."""
         for path, stored in files:
             if stored is None:
-                self.place(path).mkdir(parents=True, exist_ok=True)
+                self.local_path(path).mkdir(parents=True, exist_ok=True)
             else:
-                link(self._cache.fetch(stored, self._storage), self.place(path))
+                link_file(self._cache.fetch(stored, self._storage), self.local_path(path))
 
-    def bring(self, files: Iterable[tuple[Path, Stored]]) -> None:
+    def lay_out(self, files: Iterable[tuple[Path, StoredFile]]) -> None:
         """Lay out the files of the next shard, and take away those that only the last one needed."""
         wanted = dict(files)
         for path in [path for path, stored in self._passing.items() if wanted.get(path) != stored]:
-            self.place(path).unlink(missing_ok=True)
+            self.local_path(path).unlink(missing_ok=True)
             del self._passing[path]
         for path, stored in wanted.items():
-            place = self.place(path)
+            place = self.local_path(path)
             if path not in self._passing and not place.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self._storage.get(stored, place)
                 self._passing[path] = stored
 
-    def draft(self) -> Path:
+    def new_draft_folder(self) -> Path:
         """An empty folder for what is made next."""
         return Path(tempfile.mkdtemp(prefix="made-", dir=self.folder))
 

@@ -10,38 +10,38 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.pipeline.executors.base import Work
+from benchbuilder.pipeline.executors.base import StepWork
 
-from benchbuilder_ray.crew import Crew, Hand
-from benchbuilder_ray.depot import Depot
+from benchbuilder_ray.crew import RayWorker, WorkerPool
+from benchbuilder_ray.depot import ObjectStorage
 from benchbuilder_ray.spec import RaySpec
-from benchbuilder_ray.storage import Stored
+from benchbuilder_ray.storage import StoredFile
 
-_Inputs = list[tuple[Path, Stored]]
+_Inputs = list[tuple[Path, StoredFile]]
 
 
-class Round:
+class StepRun:
     """One step. Shards move from `waiting` over `staged` (inputs on the storage) to a worker's, and come back."""
 
     def __init__(
-        self, spec: RaySpec, crew: Crew, depot: Depot, movers: Executor, work: Work, indices: Sequence[int],
+        self, spec: RaySpec, pool: WorkerPool, object_storage: ObjectStorage, transfers: Executor, work: StepWork, indices: Sequence[int],
         folder: Path, workers: int,
     ) -> None:  # fmt: skip
-        """`movers` carries files; `workers` is how many may work at the same time."""
-        self._spec, self._crew, self._depot, self._movers = spec, crew, depot, movers
+        """`transfers` carries files; `workers` is how many may work at the same time."""
+        self._spec, self._crew, self._depot, self._movers = spec, pool, object_storage, transfers
         self._work, self._indices, self._folder, self._workers = work, tuple(indices), folder, workers
         self._needs = spec.needs(work.step)
         self._waiting = deque(indices)
         self._staged = deque[tuple[int, _Inputs]]()
         self._inputs: dict[int, _Inputs] = {}
-        self._hands: list[Hand] = []
-        self._coming: list[Hand] = []
+        self._ray_workers: list[RayWorker] = []
+        self._starting: list[RayWorker] = []
         self._moving = 0
-        self._left = len(indices)
-        self._lost = Counter[int]()
+        self._remaining = len(indices)
+        self._losses = Counter[int]()
         self._false_starts = 0
-        self._begun: tuple[Any, ...] = ()
-        self._on: dict[Future[Any], Callable[[Future[Any]], int | None]] = {}
+        self._is_started: tuple[Any, ...] = ()
+        self._assigned: dict[Future[Any], Callable[[Future[Any]], int | None]] = {}
         self._calls: dict[int, Future[Any]] = {}
         """What was asked of workers last, by shard."""
 
@@ -49,51 +49,51 @@ class Round:
         """Each index when its files are in the folder. However it ends, no worker goes on."""
         ended = False
         try:
-            shared = self._share()
-            self._begun = self._crew.told(self._work, self._indices, shared)
-            while self._left:
-                self._hire()
-                self._stage()
-                self._give()
-                for future in self._next():
-                    index = self._on.pop(future)(future)
+            shared = self._upload_shared()
+            self._is_started = self._crew.share_values(self._work, self._indices, shared)
+            while self._remaining:
+                self._start_workers()
+                self._stage_inputs()
+                self._assign()
+                for future in self._wait_for_any():
+                    index = self._assigned.pop(future)(future)
                     if index is not None:
                         yield index
             ended = True
         finally:
-            for future in self._on:
+            for future in self._assigned:
                 future.cancel()
-            for hand in self._hands:
-                (self._crew.release if ended else self._crew.fire)(hand)
-            for hand in self._coming:
-                self._crew.fire(hand)
+            for hand in self._ray_workers:
+                (self._crew.release if ended else self._crew.terminate)(hand)
+            for hand in self._starting:
+                self._crew.terminate(hand)
 
-    def _share(self) -> list[tuple[Path, Stored | None]]:
+    def _upload_shared(self) -> list[tuple[Path, StoredFile | None]]:
         """What every shard needs, on the storage; folders with all that is in them."""
-        found: list[tuple[Path, Future[Stored] | None]] = []
+        found: list[tuple[Path, Future[StoredFile] | None]] = []
         for top in self._work.shared:
             paths = [top, *sorted(top.rglob("*"))] if top.is_dir() else [top]
             for path in paths:
                 folder = path.is_dir()
-                found.append((path, None if folder else self._movers.submit(self._depot.keep, path, shared=True)))
+                found.append((path, None if folder else self._movers.submit(self._depot.upload, path, shared=True)))
         return [(path, None if future is None else future.result()) for path, future in found]
 
-    def _hire(self) -> None:
+    def _start_workers(self) -> None:
         """As many workers as there are shards for, and room."""
-        while len(self._hands) + len(self._coming) < min(self._workers, self._left):
-            hand = self._crew.hire(self._needs)
-            self._coming.append(hand)
-            future: Future[Any] = hand.actor.begin.remote(*self._begun).future()
-            self._on[future] = lambda done, hand=hand: self._came(hand, done)
+        while len(self._ray_workers) + len(self._starting) < min(self._workers, self._remaining):
+            hand = self._crew.acquire(self._needs)
+            self._starting.append(hand)
+            future: Future[Any] = hand.actor.begin.remote(*self._is_started).future()
+            self._assigned[future] = lambda done, hand=hand: self._on_started(hand, done)
 
-    def _came(self, hand: Hand, done: Future[Any]) -> None:
-        loss = _outcome(done)
-        self._coming.remove(hand)
+    def _on_started(self, worker: RayWorker, future: Future[Any]) -> None:
+        loss = _worker_loss(future)
+        self._starting.remove(worker)
         if loss is None:
-            self._hands.append(hand)
+            self._ray_workers.append(worker)
             self._false_starts = 0
             return
-        self._crew.fire(hand)
+        self._crew.terminate(worker)
         self._false_starts += 1
         if self._false_starts > self._spec.retries + self._workers:
             raise ServiceError(
@@ -102,90 +102,90 @@ class Round:
                 next="the logs of Ray on the machines say why; the same command goes on where it stopped",
             ) from loss
 
-    def _stage(self) -> None:
+    def _stage_inputs(self) -> None:
         """Bring the inputs of the next shards to the storage."""
-        ahead = self._spec.in_flight * max(1, len(self._hands))
+        ahead = self._spec.in_flight * max(1, len(self._ray_workers))
         while self._waiting and self._moving + len(self._staged) < ahead:
             index = self._waiting.popleft()
             self._moving += 1
             future = self._movers.submit(self._upload, index)
-            self._on[future] = lambda done, index=index: self._uploaded(index, done)
+            self._assigned[future] = lambda done, index=index: self._on_uploaded(index, done)
 
     def _upload(self, index: int) -> _Inputs:
-        return [(path, self._depot.keep(path, shared=False)) for path in self._work.inputs(index)]
+        return [(path, self._depot.upload(path, shared=False)) for path in self._work.inputs(index)]
 
-    def _uploaded(self, index: int, done: Future[_Inputs]) -> None:
+    def _on_uploaded(self, index: int, future: Future[_Inputs]) -> None:
         self._moving -= 1
-        self._inputs[index] = done.result()
+        self._inputs[index] = future.result()
         self._staged.append((index, self._inputs[index]))
 
-    def _give(self) -> None:
+    def _assign(self) -> None:
         """Give staged shards to workers, to those first that have the fewest."""
-        while self._staged and self._hands and self._moving <= self._spec.in_flight * len(self._hands):
-            hand = min(self._hands, key=lambda one: len(one.given))
-            if len(hand.given) >= self._spec.in_flight:
+        while self._staged and self._ray_workers and self._moving <= self._spec.in_flight * len(self._ray_workers):
+            hand = min(self._ray_workers, key=lambda one: len(one.assigned))
+            if len(hand.assigned) >= self._spec.in_flight:
                 return
             index, inputs = self._staged.popleft()
-            hand.given.append(index)
+            hand.assigned.append(index)
             future: Future[Any] = hand.actor.make.remote(index, inputs).future()
             self._calls[index] = future
-            self._on[future] = lambda done, hand=hand, index=index: self._made(hand, index, done)
+            self._assigned[future] = lambda done, hand=hand, index=index: self._on_made(hand, index, done)
 
-    def _made(self, hand: Hand, index: int, done: Future[list[tuple[str, Stored]]]) -> None:
-        if hand not in self._hands:
+    def _on_made(self, worker: RayWorker, index: int, future: Future[list[tuple[str, StoredFile]]]) -> None:
+        if worker not in self._ray_workers:
             return  # its worker was lost, and the shard is with another one by now
-        loss = _outcome(done)
+        loss = _worker_loss(future)
         if loss is not None:
-            self._lose(hand, loss)
+            self._on_loss(worker, loss)
             return
-        self._take(hand, index, done)
+        self._collect(worker, index, future)
 
-    def _take(self, hand: Hand, index: int, done: Future[list[tuple[str, Stored]]]) -> None:
+    def _collect(self, worker: RayWorker, index: int, finished: Future[list[tuple[str, StoredFile]]]) -> None:
         """Fetch what a worker made."""
-        hand.given.remove(index)
+        worker.assigned.remove(index)
         self._inputs.pop(index, None)
         self._moving += 1
-        future = self._movers.submit(self._fetch, done.result())
-        self._on[future] = lambda fetched: self._fetched(index, fetched)
+        future = self._movers.submit(self._fetch, finished.result())
+        self._assigned[future] = lambda fetched: self._on_fetched(index, fetched)
 
-    def _fetch(self, files: list[tuple[str, Stored]]) -> None:
+    def _fetch(self, files: list[tuple[str, StoredFile]]) -> None:
         for name, stored in files:
             self._depot.fetch(stored, self._folder / name)
 
-    def _fetched(self, index: int, done: Future[None]) -> int:
+    def _on_fetched(self, index: int, future: Future[None]) -> int:
         self._moving -= 1
-        done.result()
-        self._left -= 1
+        future.result()
+        self._remaining -= 1
         return index
 
-    def _lose(self, hand: Hand, loss: BaseException) -> None:
+    def _on_loss(self, worker: RayWorker, loss: BaseException) -> None:
         """A worker is lost: what it was given is made by others; what it worked on may have been the reason.
 
         What it had made before is taken: its end may be told before its results are.
         """
-        wait([self._calls[index] for index in hand.given], timeout=self._spec.patience_s)
-        for index in list(hand.given):
+        wait([self._calls[index] for index in worker.assigned], timeout=self._spec.patience_s)
+        for index in list(worker.assigned):
             call = self._calls[index]
-            if call.done() and _outcome(call) is None:
-                self._take(hand, index, call)
-        self._hands.remove(hand)
-        self._crew.fire(hand)
-        first = hand.given[0]
-        self._lost[first] += 1
-        if self._lost[first] > self._spec.retries:
+            if call.done() and _worker_loss(call) is None:
+                self._collect(worker, index, call)
+        self._ray_workers.remove(worker)
+        self._crew.terminate(worker)
+        first = worker.assigned[0]
+        self._losses[first] += 1
+        if self._losses[first] > self._spec.retries:
             raise ServiceError(
-                f"shard {first} of step {self._work.step!r} lost its worker {self._lost[first]} times",
+                f"shard {first} of step {self._work.step!r} lost its worker {self._losses[first]} times",
                 why=str(loss).strip()[:500],
                 next="usually a machine ran out of memory: a smaller run.shard_rows or a larger"
                 " run.executor.memory_mb needs less; the same command goes on where it stopped",
             ) from loss
-        self._staged.extendleft((index, self._inputs[index]) for index in reversed(hand.given))
-        hand.given.clear()
+        self._staged.extendleft((index, self._inputs[index]) for index in reversed(worker.assigned))
+        worker.assigned.clear()
 
-    def _next(self) -> list[Future[Any]]:
+    def _wait_for_any(self) -> list[Future[Any]]:
         """What has come to an end; ServiceError if there is no worker for too long."""
-        idle = not self._hands and self._coming and not self._moving
-        done, _ = wait(self._on, timeout=self._spec.patience_s if idle else None, return_when=FIRST_COMPLETED)
+        idle = not self._ray_workers and self._starting and not self._moving
+        done, _ = wait(self._assigned, timeout=self._spec.patience_s if idle else None, return_when=FIRST_COMPLETED)
         if not done and idle:
             raise ServiceError(
                 f"no worker for step {self._work.step!r} could start within {self._spec.patience_s:g} seconds",
@@ -195,11 +195,11 @@ class Round:
         return list(done)
 
 
-def _outcome(done: Future[Any]) -> BaseException | None:
+def _worker_loss(future: Future[Any]) -> BaseException | None:
     """The loss of a worker, or None if all went well; what the work itself raised is raised as it is."""
     from ray.exceptions import RayError, RayTaskError
 
-    error = done.exception()
+    error = future.exception()
     if isinstance(error, RayTaskError):
         raise (getattr(error, "cause", None) or error) from error
     if error is not None and not isinstance(error, RayError):
@@ -207,6 +207,6 @@ def _outcome(done: Future[Any]) -> BaseException | None:
     return error
 
 
-def movers_of(workers: int) -> int:
+def transfer_threads(workers: int) -> int:
     """How many files may be on their way at the same time."""
     return max(4, min(32, workers, 4 * (os.cpu_count() or 1)))

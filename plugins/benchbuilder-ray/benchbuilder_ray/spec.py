@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from benchbuilder.config.spec.base import KindSpec, Knob, Spec
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Spec
 from pydantic import Field, field_validator
 
 _SECRET = re.compile(
@@ -15,7 +15,7 @@ _SECRET = re.compile(
     r"|(.*[-_])?secret|(.*[-_])?passw(or)?d|(account|api|sas)[-_]?key|(.*[-_])?credentials?|connection[-_]?string|auth.*",
     re.IGNORECASE,
 )
-_Amount = Annotated[float | None, Knob(), Field(ge=0)]
+_Amount = Annotated[float | None, RuntimeOption(), Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -50,39 +50,39 @@ class NeedsSpec(Spec):
 
     cpus: _Amount = None
     gpus: _Amount = None
-    memory_mb: Annotated[int | None, Knob(), Field(gt=0)] = None
-    resources: Annotated[dict[str, float] | None, Knob()] = None
+    memory_mb: Annotated[int | None, RuntimeOption(), Field(gt=0)] = None
+    resources: Annotated[dict[str, float] | None, RuntimeOption()] = None
 
 
 class RaySpec(KindSpec):
     """Which cluster, what its machines share, and what a worker takes."""
 
-    address: Annotated[str | None, Knob()] = None
+    address: Annotated[str | None, RuntimeOption()] = None
     """``null``: a cluster of this machine alone, started for this build and ended with it. ``auto``: the one that this
     machine belongs to. ``HOST:PORT``: its head, for a machine of the cluster. ``ray://HOST:10001``: for any other."""
-    storage: Annotated[str | None, Knob()] = None
+    storage: Annotated[str | None, RuntimeOption()] = None
     """A folder that every machine sees under this URL, in the words of fsspec. ``null``: a temporary one, which will do
     for a single machine."""
-    storage_options: Annotated[dict[str, Any], Knob()] = {}
+    storage_options: Annotated[dict[str, Any], RuntimeOption()] = {}
     """What fsspec needs to know besides, for instance ``{endpoint_url: http://store:9000}``. Never a secret: those
     stand in the environment of each machine."""
-    workers: Annotated[int | None, Knob(), Field(ge=1, le=10_000)] = None
+    workers: Annotated[int | None, RuntimeOption(), Field(ge=1, le=10_000)] = None
     """Workers at the same time; ``null``: as many as the cluster has room for."""
-    cpus: Annotated[float, Knob(), Field(ge=0)] = 1
+    cpus: Annotated[float, RuntimeOption(), Field(ge=0)] = 1
     """Cores that Ray sets aside for each worker."""
-    gpus: Annotated[float, Knob(), Field(ge=0)] = 0
+    gpus: Annotated[float, RuntimeOption(), Field(ge=0)] = 0
     """GPUs of each worker; parts of one are shared."""
-    memory_mb: Annotated[int | None, Knob(), Field(gt=0)] = None
+    memory_mb: Annotated[int | None, RuntimeOption(), Field(gt=0)] = None
     """Memory that Ray sets aside for each worker."""
-    resources: Annotated[dict[str, float], Knob()] = {}
+    resources: Annotated[dict[str, float], RuntimeOption()] = {}
     """Further resources of each worker, by the names that ``ray start --resources`` gave them."""
-    steps: Annotated[dict[str, NeedsSpec], Knob()] = {}
+    steps: Annotated[dict[str, NeedsSpec], RuntimeOption()] = {}
     """Steps whose workers take something else, by name."""
-    in_flight: Annotated[int, Knob(), Field(ge=1, le=100)] = 2
+    in_flight: Annotated[int, RuntimeOption(), Field(ge=1, le=100)] = 2
     """Shards that a worker has been given at a time: the next one waits there while one is made."""
-    retries: Annotated[int, Knob(), Field(ge=0, le=100)] = 3
+    retries: Annotated[int, RuntimeOption(), Field(ge=0, le=100)] = 3
     """How often the same shard may lose its worker before the build stops."""
-    patience_s: Annotated[float, Knob(), Field(gt=0)] = 300
+    patience_s: Annotated[float, RuntimeOption(), Field(gt=0)] = 300
     """Seconds without any worker until the build stops."""
 
     @field_validator("storage_options")

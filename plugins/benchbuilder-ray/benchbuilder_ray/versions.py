@@ -18,11 +18,11 @@ _OF_DEVELOPERS = ("dev", "test")
 class Versions:
     """What this machine has installed; another one may lack what is `optional`, but not have another version."""
 
-    here: Mapping[str, str]
+    installed_versions: Mapping[str, str]
     optional: frozenset[str]
 
     @classmethod
-    def found(cls) -> Versions:
+    def detect(cls) -> Versions:
         """Python, the program, its plugins, and what these need."""
         own = ["benchbuilder", *sorted(
             one.name for one in distributions() if any(e.group.startswith("benchbuilder.") for e in one.entry_points)
@@ -35,12 +35,12 @@ class Versions:
         here = {name: version for name, version in installed([*own, *sorted(needed)]).items() if version}
         return cls(here, frozenset(name for name, extra in needed.items() if extra and name not in own))
 
-    def compare(self, there: Mapping[str, str], machine: str) -> None:
+    def compare(self, machine_versions: Mapping[str, str], machine: str) -> None:
         """InstallationError with all that differs on another machine."""
         differing = [
-            f"{name} {version} here, {there.get(name) or 'missing'} there"
-            for name, version in self.here.items()
-            if there.get(name, "") != version and (there.get(name) or name not in self.optional)
+            f"{name} {version} here, {machine_versions.get(name) or 'missing'} there"
+            for name, version in self.installed_versions.items()
+            if machine_versions.get(name, "") != version and (machine_versions.get(name) or name not in self.optional)
         ]
         if differing:
             raise InstallationError(

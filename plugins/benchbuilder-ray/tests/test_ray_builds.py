@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from benchbuilder.cli.main import main
 
-from benchbuilder_ray.rounds import Round
-from benchbuilder_ray.storage import Storage, StoragePlace
+from benchbuilder_ray.rounds import StepRun
+from benchbuilder_ray.storage import StorageClient, StorageLocation
 
 ROWS = "run.shard_rows=60"
 
@@ -43,31 +43,31 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def s3() -> Iterator[StoragePlace]:
+def s3() -> Iterator[StorageLocation]:
     """A bucket of a server on this machine. What it takes for a password is in the environment of every process."""
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    yield StoragePlace("s3://builds/mine", {"endpoint_url": f"http://{host}:{port}"})
+    yield StorageLocation("s3://builds/mine", {"endpoint_url": f"http://{host}:{port}"})
     server.stop()
 
 
 def test_a_build_over_s3_that_loses_a_machine(
-    here: dict[str, str], s3: StoragePlace, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: dict[str, str], s3: StorageLocation, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[int] = []
-    fetched = Round._fetched
+    fetched = StepRun._on_fetched
 
-    def lose_one(self: Round, index: int, future: Any) -> int:
+    def lose_one(self: StepRun, index: int, future: Any) -> int:
         done.append(index)
         if len(done) == 10:
             cluster.lose(cluster.others[0])
         return fetched(self, index, future)
 
-    monkeypatch.setattr(Round, "_fetched", lose_one)
-    storage = Storage(s3)
+    monkeypatch.setattr(StepRun, "_fetched", lose_one)
+    storage = StorageClient(s3)
     storage._files.mkdir("builds")
     endpoint = s3.options["endpoint_url"]
     words = [f"run.executor.storage={s3.url}", f"run.executor.storage_options={{endpoint_url: '{endpoint}'}}"]

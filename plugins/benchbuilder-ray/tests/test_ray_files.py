@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from benchbuilder.core.errors import InstallationError, ServiceError
 
-from benchbuilder_ray.depot import Depot
-from benchbuilder_ray.node import NodeCache, Tree
-from benchbuilder_ray.storage import Storage, StoragePlace
+from benchbuilder_ray.depot import ObjectStorage
+from benchbuilder_ray.node import MachineCache, WorkerFiles
+from benchbuilder_ray.storage import StorageClient, StorageLocation
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> StoragePlace:
-    return StoragePlace(f"file://{tmp_path / 'storage'}", {})
+def place(tmp_path: Path) -> StorageLocation:
+    return StorageLocation(f"file://{tmp_path / 'storage'}", {})
 
 
 @pytest.fixture
-def depot(place: StoragePlace) -> Depot:
-    made = Depot(place)
+def depot(place: StorageLocation) -> ObjectStorage:
+    made = ObjectStorage(place)
     made.open()
     return made
 
@@ -34,7 +34,7 @@ def _file(path: Path, text: str) -> Path:
     return path
 
 
-def _count(storage: Storage, monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
+def _count(storage: StorageClient, monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
     calls: list[Any] = []
     done = getattr(storage, name)
     monkeypatch.setattr(storage, name, lambda *given: (calls.append(given), time.sleep(0.05), done(*given))[2])
@@ -42,52 +42,56 @@ def _count(storage: Storage, monkeypatch: pytest.MonkeyPatch, name: str) -> list
 
 
 def test_a_content_is_uploaded_once(
-    depot: Depot, place: StoragePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    depot: ObjectStorage, place: StorageLocation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     puts = _count(depot.storage, monkeypatch, "put")
     one, same = _file(tmp_path / "one", "rows"), _file(tmp_path / "same", "rows")
     with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(lambda file: depot.keep(file, shared=True), [one, same, one, same]))
+        found = set(pool.map(lambda file: depot.upload(file, shared=True), [one, same, one, same]))
     assert len(found) == len(puts) == 1
-    later = Depot(place)
+    later = ObjectStorage(place)
     puts = _count(later.storage, monkeypatch, "put")
-    assert later.keep(one, shared=True) in found
+    assert later.upload(one, shared=True) in found
     assert puts == []
     _file(one, "others")
-    assert later.keep(one, shared=True) not in found, "a changed file is another content"
+    assert later.upload(one, shared=True) not in found, "a changed file is another content"
 
 
-def test_what_was_fetched_is_not_uploaded_again(depot: Depot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_fetched_is_not_uploaded_again(
+    depot: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker has put it there: the input of the next step, under whatever name the build gives it."""
     made = _file(tmp_path / "made", "rows")
-    stored = depot.keep(made, shared=False)
-    other = Depot(depot.storage.where)
+    stored = depot.upload(made, shared=False)
+    other = ObjectStorage(depot.storage.where)
     other.run = depot.run
     other.fetch(stored, tmp_path / "here")
     (tmp_path / "here").rename(tmp_path / "committed")
     puts = _count(other.storage, monkeypatch, "put")
-    assert other.keep(tmp_path / "committed", shared=False) == stored
-    assert other.keep(tmp_path / "committed", shared=True) == stored
+    assert other.upload(tmp_path / "committed", shared=False) == stored
+    assert other.upload(tmp_path / "committed", shared=True) == stored
     assert puts == []
 
 
-def test_half_a_file_on_the_storage_does_not_count(depot: Depot, place: StoragePlace, tmp_path: Path) -> None:
+def test_half_a_file_on_the_storage_does_not_count(
+    depot: ObjectStorage, place: StorageLocation, tmp_path: Path
+) -> None:
     file = _file(tmp_path / "index", "all of it")
-    stored = depot.keep(file, shared=True)
+    stored = depot.upload(file, shared=True)
     there = tmp_path / "storage" / stored.place
     there.write_text("all", encoding="utf-8")
     with pytest.raises(ServiceError, match="is not what was written there"):
-        Storage(place).get(stored, tmp_path / "got")
+        StorageClient(place).get(stored, tmp_path / "got")
     assert sorted(tmp_path.iterdir()) == [file, tmp_path / "storage"], "and nothing is left of it"
-    assert Depot(place).keep(file, shared=True) == stored
+    assert ObjectStorage(place).upload(file, shared=True) == stored
     assert there.read_text(encoding="utf-8") == "all of it"
     there.write_text("all of IT", encoding="utf-8")
     with pytest.raises(ServiceError, match="another content"):
-        Storage(place).get(stored, tmp_path / "got")
+        StorageClient(place).get(stored, tmp_path / "got")
 
 
-def test_a_file_that_comes_late_is_waited_for(depot: Depot, tmp_path: Path) -> None:
-    stored = depot.keep(_file(tmp_path / "rows", "rows"), shared=False)
+def test_a_file_that_comes_late_is_waited_for(depot: ObjectStorage, tmp_path: Path) -> None:
+    stored = depot.upload(_file(tmp_path / "rows", "rows"), shared=False)
     there = tmp_path / "storage" / stored.place
     there.rename(tmp_path / "away")
     with ThreadPoolExecutor(1) as pool:
@@ -98,23 +102,23 @@ def test_a_file_that_comes_late_is_waited_for(depot: Depot, tmp_path: Path) -> N
     assert (tmp_path / "got").read_text(encoding="utf-8") == "rows"
 
 
-def test_folders_of_killed_builds_are_removed(place: StoragePlace, tmp_path: Path) -> None:
+def test_folders_of_killed_builds_are_removed(place: StorageLocation, tmp_path: Path) -> None:
     runs = tmp_path / "storage" / "runs"
-    living = Depot(place)
+    living = ObjectStorage(place)
     living.open()
     space = (runs / living.run.rpartition("/")[2] / "owner").read_text(encoding="utf-8").rpartition(" ")[0]
     _file(runs / "killed" / "owner", f"{space} {2**22 + 1}")
     _file(runs / "elsewhere" / "owner", f"another machine {2**22 + 1}")
     _file(runs / "unknown" / "files" / "x", "")
-    later = Depot(place)
+    later = ObjectStorage(place)
     later.open()
     left = {path.name for path in runs.iterdir()}
     assert left == {"elsewhere", "unknown", *(depot.run.rpartition("/")[2] for depot in (living, later))}
 
 
-def test_the_folder_goes_although_a_worker_still_writes(depot: Depot, tmp_path: Path) -> None:
+def test_the_folder_goes_although_a_worker_still_writes(depot: ObjectStorage, tmp_path: Path) -> None:
     run = tmp_path / "storage" / depot.run
-    depot.keep(_file(tmp_path / "rows", "rows"), shared=False)
+    depot.upload(_file(tmp_path / "rows", "rows"), shared=False)
 
     def late() -> None:
         for number in range(5):
@@ -126,7 +130,7 @@ def test_the_folder_goes_although_a_worker_still_writes(depot: Depot, tmp_path: 
         time.sleep(0.02)
         depot.close()
         writing.result()
-    later = Depot(depot.storage.where)
+    later = ObjectStorage(depot.storage.where)
     later.run = depot.run
     later.close()
     assert not run.exists()
@@ -135,20 +139,22 @@ def test_the_folder_goes_although_a_worker_still_writes(depot: Depot, tmp_path: 
 def test_a_storage_that_cannot_be_written(tmp_path: Path) -> None:
     _file(tmp_path / "file", "no folder")
     with pytest.raises(ServiceError, match="cannot list runs") as caught:
-        Depot(StoragePlace(f"file://{tmp_path / 'file'}", {})).open()
+        ObjectStorage(StorageLocation(f"file://{tmp_path / 'file'}", {})).open()
     assert "the same command then goes on" in caught.value.next
 
 
 def test_a_storage_without_its_library() -> None:
     with pytest.raises(InstallationError, match="cannot be opened"):
-        Storage(StoragePlace("nosuch://bucket", {}))
+        StorageClient(StorageLocation("nosuch://bucket", {}))
 
 
-def test_a_machine_downloads_a_shared_file_once(depot: Depot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = depot.keep(_file(tmp_path / "index", "weights"), shared=True)
-    storage = Storage(depot.storage.where)
+def test_a_machine_downloads_a_shared_file_once(
+    depot: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = depot.upload(_file(tmp_path / "index", "weights"), shared=True)
+    storage = StorageClient(depot.storage.where)
     gets = _count(storage, monkeypatch, "get")
-    cache = NodeCache(tmp_path / "node")
+    cache = MachineCache(tmp_path / "node")
     with ThreadPoolExecutor(4) as pool:
         found = set(pool.map(lambda _: cache.fetch(stored, storage), range(8)))
     assert len(found) == len(gets) == 1
@@ -156,34 +162,34 @@ def test_a_machine_downloads_a_shared_file_once(depot: Depot, tmp_path: Path, mo
     assert file.stat().st_mode & 0o222 == 0, "no worker changes what others read"
 
 
-def test_a_tree_has_the_files_under_their_paths(depot: Depot, tmp_path: Path) -> None:
+def test_a_tree_has_the_files_under_their_paths(depot: ObjectStorage, tmp_path: Path) -> None:
     index, words = _file(tmp_path / "a" / "index", "weights"), _file(tmp_path / "words", "a\n")
     rows = [_file(tmp_path / f"rows{i}", str(i)) for i in range(2)]
-    files = [(index.parent, None), *((file, depot.keep(file, shared=True)) for file in (index, words))]
-    cache = NodeCache(tmp_path / "node")
-    tree = Tree(cache, depot.storage)
-    tree.share(files)
-    assert tree.place(index).read_text(encoding="utf-8") == "weights"
+    files = [(index.parent, None), *((file, depot.upload(file, shared=True)) for file in (index, words))]
+    cache = MachineCache(tmp_path / "node")
+    tree = WorkerFiles(cache, depot.storage)
+    tree.lay_out_shared(files)
+    assert tree.local_path(index).read_text(encoding="utf-8") == "weights"
     for mine, other in (rows, rows[::-1]):
-        tree.bring([(mine, depot.keep(mine, shared=False)), (words, depot.keep(words, shared=False))])
-        assert tree.place(mine).read_text(encoding="utf-8") == mine.read_text(encoding="utf-8")
-        assert tree.place(words).exists()
-        assert not tree.place(other).exists(), "only the rows of one shard lie there"
-    cache.tidy()
+        tree.lay_out([(mine, depot.upload(mine, shared=False)), (words, depot.upload(words, shared=False))])
+        assert tree.local_path(mine).read_text(encoding="utf-8") == mine.read_text(encoding="utf-8")
+        assert tree.local_path(words).exists()
+        assert not tree.local_path(other).exists(), "only the rows of one shard lie there"
+    cache.remove_unused()
     assert tree.folder.exists(), "its worker lives"
     tree.remove()
     assert list((cache.folder / "trees").iterdir()) == []
 
 
-def test_what_dead_workers_left_is_removed_and_what_nobody_asks_for(depot: Depot, tmp_path: Path) -> None:
-    cache = NodeCache(tmp_path / "node")
+def test_what_dead_workers_left_is_removed_and_what_nobody_asks_for(depot: ObjectStorage, tmp_path: Path) -> None:
+    cache = MachineCache(tmp_path / "node")
     _file(cache.folder / "trees" / "dead" / "in" / "rows", "")
     _file(cache.folder / "trees" / "dead.lock", "")
     old, new = (
-        cache.fetch(depot.keep(_file(tmp_path / name, name), shared=True), depot.storage) for name in ("old", "new")
+        cache.fetch(depot.upload(_file(tmp_path / name, name), shared=True), depot.storage) for name in ("old", "new")
     )
     os.utime(old, (time.time(), time.time() - 8 * 24 * 3600))
-    cache.tidy()
+    cache.remove_unused()
     assert list((cache.folder / "trees").iterdir()) == []
     assert (old.exists(), new.exists()) == (False, True)
 
@@ -192,8 +198,8 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / "node").mkdir()
     (tmp_path / "node").chmod(0o777)
     with pytest.raises(ServiceError, match="can be written by others"):
-        NodeCache(tmp_path / "node")
+        MachineCache(tmp_path / "node")
     (tmp_path / "own").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "own")
     with pytest.raises(ServiceError):
-        NodeCache(tmp_path / "link")
+        MachineCache(tmp_path / "link")

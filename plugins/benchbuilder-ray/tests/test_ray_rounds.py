@@ -190,15 +190,18 @@ def test_a_coordinator_is_killed_and_begins_again(executor: Any, cluster: Any, t
 
 
 def test_other_versions_on_a_machine(executor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Versions.found()
-    assert {"Python", "benchbuilder", "benchbuilder-ray", "pyarrow", "ray"} <= set(found.here)
-    assert "pytest" not in found.here
-    other = Versions({**found.here, "pyarrow": "1.0", "not-there": "2.0"}, found.optional)
+    found = Versions.detect()
+    assert {"Python", "benchbuilder", "benchbuilder-ray", "pyarrow", "ray"} <= set(found.installed_versions)
+    assert "pytest" not in found.installed_versions
+    other = Versions({**found.installed_versions, "pyarrow": "1.0", "not-there": "2.0"}, found.optional)
     monkeypatch.setattr(Versions, "found", lambda: other)
     over = executor()
     with pytest.raises(InstallationError, match="has other versions than this machine") as caught:
         list(over.map(doubling(tmp_path, 1), [0], tmp_path / "out"))
-    assert caught.value.why == f"pyarrow 1.0 here, {found.here['pyarrow']} there; not-there 2.0 here, missing there"
+    assert (
+        caught.value.why
+        == f"pyarrow 1.0 here, {found.installed_versions['pyarrow']} there; not-there 2.0 here, missing there"
+    )
 
 
 def test_a_machine_may_lack_what_only_an_extra_needs() -> None:

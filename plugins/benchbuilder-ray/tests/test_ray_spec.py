@@ -16,7 +16,7 @@ from benchbuilder_ray.spec import Needs, RaySpec
 
 
 def test_the_kind_is_known() -> None:
-    kind = registry.find("executor", "ray")
+    kind = registry.find_kind("executor", "ray")
     assert kind.distribution == "benchbuilder-ray"
     check_kind("executor", "ray", kind.load())
 

@@ -9,7 +9,7 @@ from review_world import GUIDELINE, World, claim_tasks, claims_spec, make_world,
 
 from benchbuilder.annotation.base import Task, Value
 from benchbuilder.annotation.database.models import Project, Submission
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.tasks import judgement_requests
 
 NAMES = ("林晓岚", "Bo Ågren")
 THRESHOLDS = {"keep": {"single_answer": 1, "accurate_answer": 1, "supports": 1}, "thresholds": [0, 1, 2, 3, 4]}
@@ -52,7 +52,7 @@ def vote(world: World, name: str, place: int, note: str = "", seconds: float = 6
     """
     person = person_of(world, name)
     wanted = world.ballots.tasks("claims")[place]
-    listed = world.ballots.listing(person, "claims", count=1000)
+    listed = world.ballots.list_assignments(person, "claims", count=1000)
     number = next(line.number for line in listed if line.task_id == wanted[0])
     assignment = world.ballots.assignment(person, "claims", number)
     assert assignment is not None
@@ -60,8 +60,8 @@ def vote(world: World, name: str, place: int, note: str = "", seconds: float = 6
     questions = spec_of().asked()
     keys = [paragraph.key for paragraph in assignment.task.paragraphs]
     given: dict[Any, Value] = {}
-    for subject, what in everything_asked([assignment.task], spec_of()).items():
-        name_ = what.question + (str(keys.index(subject.key)) if what.about == "evidence" else "")
+    for subject, what in judgement_requests([assignment.task], spec_of()).items():
+        name_ = what.question + (str(keys.index(subject.key)) if what.subject_kind == "evidence" else "")
         given[subject] = values.get(name_, 0.8 if questions[what.question].answer == "scalar" else 1)
     assert world.ballots.submit(person, assignment.task_id, Submission(given, note=note)) == "kept"
 

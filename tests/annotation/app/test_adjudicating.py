@@ -4,8 +4,8 @@ import pytest
 from lead_world import NAMES, disputed_world, lead_world, person_of, vote
 from review_world import hidden
 
-from benchbuilder.annotation.aggregate import overrides
-from benchbuilder.annotation.database.sanitise import field_name
+from benchbuilder.annotation.aggregate import overrides_annotators
+from benchbuilder.annotation.database.sanitise import form_field_name
 from benchbuilder.config.spec.annotation import GuidingQuestion
 
 
@@ -119,7 +119,7 @@ def scalar_task(world):
     """The task with the scalar, and the fields of its two questions."""
     for task in waiting(world):
         dispute = world.ballots.dispute(person_of(world, "Meta 元"), "claims", task, opening=False)
-        names = {name: field_name(subject) for subject, name in dispute.subjects}
+        names = {name: form_field_name(subject) for subject, name in dispute.subjects}
         if "complete" in names:
             return task, names
     raise AssertionError("no scalar is in dispute")
@@ -155,11 +155,11 @@ def test_a_scalar_between_those_of_the_judges_needs_no_reason(world, judge):
 def test_overriding():
     binary = GuidingQuestion(order=1, subject="claim", label="a", text="b")
     scalar = GuidingQuestion(order=1, subject="claim", label="a", text="b", answer="scalar")
-    assert not overrides(binary, 1, (0, 1))
-    assert overrides(binary, 1, (None, None))
-    assert not overrides(scalar, 0.5, (0.2, None, 0.9))
-    assert not overrides(scalar, 0.9, (0.2, 0.9))
-    assert overrides(scalar, 0.91, (0.2, 0.9))
+    assert not overrides_annotators(binary, 1, (0, 1))
+    assert overrides_annotators(binary, 1, (None, None))
+    assert not overrides_annotators(scalar, 0.5, (0.2, None, 0.9))
+    assert not overrides_annotators(scalar, 0.9, (0.2, 0.9))
+    assert overrides_annotators(scalar, 0.91, (0.2, 0.9))
 
 
 def test_everything_in_dispute_must_be_decided(world, judge):
@@ -247,7 +247,7 @@ def test_a_dispute_that_is_gone(world, judge):
     data = judge.form(path) | {"action": "submit"}
     data |= {name: "1" for name in data if name.startswith("v.")}
     for name in NAMES:
-        while world.ballots.undo(person_of(world, name), "claims") is not None:
+        while world.ballots.undo_last(person_of(world, name), "claims") is not None:
             pass
     answer = judge.client.post(path, data=data)
     assert answer.status_code == 409
@@ -281,7 +281,7 @@ def test_undo_of_what_is_no_dispute_any_more_goes_to_the_project(world, judge):
     task = waiting(world)[0]
     assert judge.submit(f"/adjudicate/claims/{task}", "1").status_code == 303
     for name in NAMES:
-        while world.ballots.undo(person_of(world, name), "claims") is not None:
+        while world.ballots.undo_last(person_of(world, name), "claims") is not None:
             pass
     answer = judge.post("/adjudicate/claims/undo")
     assert (answer.status_code, answer.headers["location"]) == (303, "/adjudicate/claims")

@@ -16,7 +16,7 @@ JSON = {"Accept": "application/json"}
 
 
 def votes_of(world: World, project: str, name: str) -> list[Any]:
-    return [vote for vote in world.ballots.votes(project) if vote.person == name]
+    return [vote for vote in world.ballots.vote_events(project) if vote.person == name]
 
 
 def number_of(address: str) -> str:
@@ -43,9 +43,9 @@ def test_somebody_without_work_is_told_so(tmp_path: Any) -> None:
 def test_the_page_shows_the_material_and_every_question_in_order(world: World) -> None:
     page = world.browser("Ann").get("/p/claims/1").text
     spec = claims_spec()
-    places = [page.index(question.text) for question in spec.asked("claim").values()]
+    places = [page.index(question.text) for question in spec.questions_about("claim").values()]
     assert places == sorted(places)
-    beside = page.index(spec.asked()["supports"].text)
+    beside = page.index(spec.questions_about()["supports"].text)
     assert places[2] < beside < places[3], "the line for evidence stands where its question does"
     assert page.count('data-name="v.p') == 4
     assert "0/4" in page
@@ -225,7 +225,7 @@ def test_undo_opens_the_last_one_again_with_its_answers(world: World) -> None:
     assert {data[name] for name in data if name.startswith("v.")} == {"1"}
     assert data["note"] == "second"
     assert [vote.value for vote in votes_of(world, "claims", "Ann")] == [1] * 18 + [None] * 18
-    assert not world.ballots.ballot("claims").votes
+    assert not world.ballots.current_votes("claims").by_subject
 
 
 def test_skipped_tasks_wait_at_the_end(world: World) -> None:
@@ -283,7 +283,7 @@ def test_a_page_that_shows_something_else_than_now_is_not_submitted(world: World
     spec = claims_spec()
     reworded = {**spec.questions, "fluent": spec.questions["fluent"].model_copy(update={"text": "改过的问题？"})}  # type: ignore[union-attr]
     changed = spec.model_copy(update={"questions": reworded})
-    world.ballots.lay_out(Project("claims", changed, GUIDELINE, "zh", 7), claim_tasks())
+    world.ballots.sync_project(Project("claims", changed, GUIDELINE, "zh", 7), claim_tasks())
     answer = ann.client.post("/p/claims/1", data=data)
     assert answer.status_code == 409
     assert "What is shown has changed" in answer.text
@@ -299,14 +299,14 @@ def test_a_task_that_is_not_asked_any_more_is_not_submitted(world: World) -> Non
     ann = world.browser("Ann")
     data = ann.form("/p/claims/1") | {"action": "submit"}
     data |= {name: "1" for name in data if name.startswith("v.")}
-    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), [])
+    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), [])
     answer = ann.client.post("/p/claims/1", data=data)
     assert answer.status_code == 409
     assert "not asked of you any more" in answer.text
     assert "kept as a draft" in answer.text
     assert not votes_of(world, "claims", "Ann")
     assert ann.get("/p/claims").status_code < 500
-    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks())
+    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks())
     found = [ann.form(f"/p/claims/{number}") for number in range(1, 5)]
     (again,) = (form for form in found if form["task"] == data["task"])
     assert {again[name] for name in again if name.startswith("v.")} == {"1"}, "what was entered comes back with it"
@@ -330,7 +330,7 @@ def test_an_old_page_touches_no_other_task_than_the_one_it_shows(world: World, m
     shown = 2 if moved else 1  # the first one goes: 1 shows nothing that is asked, and 2 is another one now
     old = pages[shown] | {name: "0" for name in pages[shown] if name.startswith("v.")} | {"note": "of the old page"}
     rest = [task for task in tasks if task.key != pages[1]["task"]]
-    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), rest)
+    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), rest)
     assert ann.form(f"/p/claims/{shown}")["task"] != old["task"]
     for action in ("draft", "skip", "flag", "unflag", "submit"):
         for headers in (JSON, {}):
@@ -345,7 +345,7 @@ def test_an_old_page_touches_no_other_task_than_the_one_it_shows(world: World, m
     others = {key: draft for key, draft in drafts_of(world, ann).items() if key != old["task"]}
     assert others == {key: before[key] for key in others}
     assert len(others) == (2 if moved else 3)
-    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), tasks)
+    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), tasks)
     assert drafts_of(world, ann)[old["task"]]["note"] == "of the old page"
 
 
@@ -353,7 +353,7 @@ def test_a_page_whose_number_is_gone_is_kept_too(world: World) -> None:
     ann = world.browser("Ann")
     last = ann.form("/p/claims/4") | {"action": "submit", "note": "typed"}
     gone = [task for task in claim_tasks() if task.key != last["task"]]
-    world.ballots.lay_out(Project("claims", claims_spec(), GUIDELINE, "zh", 7), gone)
+    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), gone)
     for action in ("submit", "draft", "skip"):
         answer = ann.client.post("/p/claims/4", data=last | {"action": action})
         assert (answer.status_code, answer.headers["draft-kept"]) == (409, "yes")

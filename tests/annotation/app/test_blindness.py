@@ -59,8 +59,8 @@ def test_a_crawl_as_one_annotator_shows_nothing_of_another(world: World) -> None
     assert sum(address.startswith("/p/claims/") for address in before) >= 5
     for project in ("claims", "ratings", "forms"):
         _work(bo, project)
-    assert any(vote.person == "Bo Geheim" for vote in world.ballots.votes("claims"))
-    assert world.ballots.disputes("claims") == 2
+    assert any(vote.person == "Bo Geheim" for vote in world.ballots.vote_events("claims"))
+    assert world.ballots.count_disputes("claims") == 2
     after = dict(crawl(ann, world))
     for address, body in after.items():
         assert not [secret for secret in SECRETS if secret in body], address

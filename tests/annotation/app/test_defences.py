@@ -9,7 +9,7 @@ import pytest
 from review_world import Browser, World, make_world
 from starlette.testclient import TestClient
 
-from benchbuilder.annotation.app.security import HEADERS, MAX_BODY, loggable
+from benchbuilder.annotation.app.security import MAX_BODY, SECURITY_HEADERS, loggable_path
 
 ROUTES = [
     "/", "/help", "/p/claims", "/p/claims/1", "/p/claims/list", "/p/none", "/p/claims/999", "/p/claims/x", "/nothing",
@@ -24,7 +24,7 @@ def test_headers_stand_on_every_answer(world: World, name: str) -> None:
     for path in ROUTES:
         answer = browser.get(path)
         kept = path.startswith(("/static/", "/late/")) and answer.status_code == 200
-        for header, value in HEADERS.items():
+        for header, value in SECURITY_HEADERS.items():
             if not (header == "Cache-Control" and kept):
                 assert answer.headers[header] == value, path
         assert answer.status_code < 500
@@ -142,14 +142,14 @@ def test_a_bug_shows_a_plain_page_and_no_traceback(tmp_path: Path, monkeypatch: 
     assert page.status_code == 500
     assert "secret detail" not in page.text
     assert "is safe" in page.text
-    assert page.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
+    assert page.headers["Content-Security-Policy"] == SECURITY_HEADERS["Content-Security-Policy"]
     world.ballots.close()
 
 
 def test_what_a_log_may_hold() -> None:
-    assert loggable("/enter/token/with/more") == "/enter/..."
-    assert loggable("/p/a\nfake line") == "/p/a\\nfake line"
-    assert len(loggable("/p/" + "x" * 5000)) <= 200
+    assert loggable_path("/enter/token/with/more") == "/enter/..."
+    assert loggable_path("/p/a\nfake line") == "/p/a\\nfake line"
+    assert len(loggable_path("/p/" + "x" * 5000)) <= 200
 
 
 def test_static_files_have_addresses_that_change_with_their_content(world: World) -> None:

@@ -11,8 +11,8 @@ from review_world import World, hidden, make_world
 from starlette.testclient import TestClient
 
 from benchbuilder.annotation.app.app import create_app
-from benchbuilder.annotation.app.login_throttle import Attempts
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.app.login_throttle import LoginThrottle
+from benchbuilder.annotation.database.store import AnnotationStore
 
 
 def test_a_link_opens_a_session_and_does_not_wear_out(world: World) -> None:
@@ -120,15 +120,15 @@ def test_too_many_wrong_tokens_are_not_looked_at(world: World) -> None:
 
 def test_attempts_are_counted_by_address_and_in_all() -> None:
     now = [0.0]
-    attempts = Attempts(per_address=2, overall=5, window_s=10, clock=lambda: now[0])
+    attempts = LoginThrottle(per_address=2, overall=5, window_s=10, clock=lambda: now[0])
     for address in "aab":
-        attempts.failed(address)
-    assert [attempts.exhausted(address) for address in "abc"] == [True, False, False]
-    attempts.failed("d")
-    attempts.failed("e")
-    assert attempts.exhausted("never seen")
+        attempts.record_failure(address)
+    assert [attempts.is_exhausted(address) for address in "abc"] == [True, False, False]
+    attempts.record_failure("d")
+    attempts.record_failure("e")
+    assert attempts.is_exhausted("never seen")
     now[0] = 11
-    assert not attempts.exhausted("a")
+    assert not attempts.is_exhausted("a")
 
 
 def test_no_token_in_a_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -192,7 +192,7 @@ def test_sites_at_two_ports_of_a_host_do_not_share_sessions(tmp_path: Path, secu
     """Browsers send the cookies of a host to all of its ports."""
     names: list[set[str]] = []
     for port in (8000, 8001):
-        with Ballots.open(f"sqlite:///{tmp_path / str(port)}.db") as ballots:
+        with AnnotationStore.open(f"sqlite:///{tmp_path / str(port)}.db") as ballots:
             _, token = ballots.invite("Ann", "annotator")
             app = create_app(ballots, {}, secure=secure, hosts=["testserver"], site_name=f"http://testserver:{port}")
             client = TestClient(app, base_url="https://testserver" if secure else "http://testserver")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from review_world import claim_tasks, claims_spec, form_tasks, forms_spec, rating_tasks, ratings_spec
 
-from benchbuilder.annotation.app.forms import checked, sheet_of, shown_hash
-from benchbuilder.annotation.app.i18n import bundled
-from benchbuilder.annotation.app.sessions import Form
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.app.forms import hash_subjects, make_task_form, parse_answers
+from benchbuilder.annotation.app.i18n import bundled_languages
+from benchbuilder.annotation.app.sessions import PostedForm
+from benchbuilder.annotation.tasks import judgement_requests
 
 PAIRS = [
     (claim_tasks(1)[0], claims_spec()), (rating_tasks()[0], ratings_spec()), (form_tasks()[0], forms_spec()),
@@ -18,43 +18,43 @@ PAIRS = [
 
 @pytest.mark.parametrize(("task", "spec"), PAIRS)
 def test_a_form_asks_what_the_rules_ask(task: object, spec: object) -> None:
-    sheet = sheet_of(task, spec)  # type: ignore[arg-type]
-    asked = everything_asked([task], spec)  # type: ignore[list-item, arg-type]
-    assert {entry.subject for entry in sheet.entries()} == set(asked)
-    assert [entry.step for entry in sheet.entries()] == list(range(1, len(asked) + 1))
-    assert all(asked[entry.subject].question == entry.name for entry in sheet.entries())
-    assert sheet.shown == shown_hash(asked)
+    sheet = make_task_form(task, spec)  # type: ignore[arg-type]
+    asked = judgement_requests([task], spec)  # type: ignore[list-item, arg-type]
+    assert {entry.subject for entry in sheet.fields()} == set(asked)
+    assert [entry.step for entry in sheet.fields()] == list(range(1, len(asked) + 1))
+    assert all(asked[entry.subject].question == entry.name for entry in sheet.fields())
+    assert sheet.shown_hash == hash_subjects(asked)
 
 
 def test_evidence_stands_where_its_first_question_stands() -> None:
-    sheet = sheet_of(claim_tasks(1)[0], claims_spec())
-    assert [entry.name for entry in sheet.before] == ["single_answer", "medical_norm", "accurate_answer"]
-    assert [entry.name for entry in sheet.after] == ["fluent", "wrong_is_wrong"]
-    assert [len(entries) for _, entries in sheet.beside] == [1, 1, 1, 1]
+    sheet = make_task_form(claim_tasks(1)[0], claims_spec())
+    assert [entry.name for entry in sheet.before_evidence] == ["single_answer", "medical_norm", "accurate_answer"]
+    assert [entry.name for entry in sheet.after_evidence] == ["fluent", "wrong_is_wrong"]
+    assert [len(entries) for _, entries in sheet.paragraphs] == [1, 1, 1, 1]
 
 
 def test_the_band_of_a_border_is_the_higher_one() -> None:
-    sheet = sheet_of(rating_tasks()[0], ratings_spec())
-    first = sheet.entries()[0]
+    sheet = make_task_form(rating_tasks()[0], ratings_spec())
+    first = sheet.fields()[0]
 
     def here(text: str) -> list[float]:
-        entry = sheet.filled({first.field: text}).entries()[0]
+        entry = sheet.fill({first.field_name: text}).fields()[0]
         return [band.low for band, inside in entry.bands if inside]
 
     assert [here(text) for text in ("0.8", "0.79", "1", "0", "", "x")] == [[0.8], [0.6], [0.8], [0.0], [], []]
 
 
 def test_what_is_wrong_is_said_in_the_language_of_the_page() -> None:
-    sheet = sheet_of(claim_tasks(1)[0], claims_spec())
-    first = sheet.entries()[0].field
-    values, errors = checked(sheet.entries(), Form([(first, "2")]), bundled()["zh"])
+    sheet = make_task_form(claim_tasks(1)[0], claims_spec())
+    first = sheet.fields()[0].field_name
+    values, errors = parse_answers(sheet.fields(), PostedForm([(first, "2")]), bundled_languages()["zh"])
     assert not values
     assert errors[first] == "请选择 1 或 0。"
     assert len(errors) == 9
 
 
 def test_the_last_of_two_fields_counts_and_control_characters_go() -> None:
-    form = Form([("a", "1"), ("a", "2\r\nx\x00\x1b\ty\r")])
+    form = PostedForm([("a", "1"), ("a", "2\r\nx\x00\x1b\ty\r")])
     assert form("a") == "2\nx\ty\n"
-    assert form.all("a") == ["1", "2\nx\ty\n"]
+    assert form.get_all("a") == ["1", "2\nx\ty\n"]
     assert form("b") == ""

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.annotation.app.i18n import bundled, languages, preferred
+from benchbuilder.annotation.app.i18n import bundled_languages, load_languages, preferred_language
 from benchbuilder.core.errors import DataError
 
 FOLDER = Path(__file__).parents[3] / "benchbuilder" / "review"
 
 
 def _keys(language: str) -> dict[str, str]:
-    return dict(bundled()[language]._texts)
+    return dict(bundled_languages()[language]._texts)
 
 
 def test_languages_have_the_same_texts_with_the_same_places() -> None:
@@ -48,7 +48,7 @@ def test_every_text_is_used() -> None:
 
 def test_more_languages_come_from_files(tmp_path: Path) -> None:
     (tmp_path / "fr.yaml").write_text("meta: {name: Français}\ntask: {submit: Envoyer}\n", encoding="utf-8")
-    found = languages({"fr": tmp_path / "fr.yaml"})
+    found = load_languages({"fr": tmp_path / "fr.yaml"})
     assert found["fr"]("task.submit") == "Envoyer"
     assert found["fr"]("task.skip") == "Skip"
     assert found["fr"].name == "Français"
@@ -58,15 +58,15 @@ def test_more_languages_come_from_files(tmp_path: Path) -> None:
 def test_a_wrong_file_is_an_error_with_a_way_on(tmp_path: Path, text: str) -> None:
     (tmp_path / "fr.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as error:
-        languages({"fr": tmp_path / "fr.yaml"})
+        load_languages({"fr": tmp_path / "fr.yaml"})
     assert "fr.yaml" in error.value.where
     assert error.value.next
     with pytest.raises(DataError):
-        languages({"de": tmp_path / "missing.yaml"})
+        load_languages({"de": tmp_path / "missing.yaml"})
 
 
 def test_what_stands_in_braces_is_put_in_and_nothing_else_is_read() -> None:
-    text = bundled()["en"]
+    text = bundled_languages()["en"]
     assert text("progress.done", done="{total}", total=3) == "{total} of 3 done"
     assert text.duration(59.4) == "59 s"
     assert text.duration(90) == "2 min"
@@ -79,4 +79,4 @@ def test_what_stands_in_braces_is_put_in_and_nothing_else_is_read() -> None:
      ("en;q=0.1, zh;q=0.9", "zh"), ("x" * 10_000, "en")],
 )  # fmt: skip
 def test_the_language_that_a_browser_prefers(header: str, language: str) -> None:
-    assert preferred(header, bundled()) == language
+    assert preferred_language(header, bundled_languages()) == language

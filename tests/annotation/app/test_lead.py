@@ -7,7 +7,7 @@ from lead_world import NAMES, disputed_world, lead_world, person_of, spec_of, vo
 from review_world import form_tasks, forms_spec, make_world
 
 from benchbuilder.annotation.app import progress_cache
-from benchbuilder.annotation.app.i18n import bundled
+from benchbuilder.annotation.app.i18n import bundled_languages
 from benchbuilder.annotation.database.models import Project
 
 PATHS = ("/lead", "/lead/claims", "/lead/claims/tasks", "/lead/claims/tasks.csv", "/lead/claims/people.csv")
@@ -34,7 +34,7 @@ def test_only_the_lead_sees_the_pages_of_the_lead(world):
             assert "Bo Ågren" not in answer.text
     assert lead.get("/lead/nothing").status_code == 404
     assert lead.get("/lead/claims/tasks?start=0").status_code == 404
-    assert lead.get("/lead/claims/tasks?fate=other").status_code == 404
+    assert lead.get("/lead/claims/tasks?outcome=other").status_code == 404
     assert lead.get("/").headers["location"] == "/lead"
 
 
@@ -91,11 +91,11 @@ def test_why_tasks_are_kept_dropped_or_open(world):
     assert "2 妊娠期高血压的血压升高首次出现于什么时候？ ① 答案唯一: decided 0, needed 1 dropped" in text
     assert re.search(r"3 控制子痫\S+ kept", text)
     assert "judgements missing: 10 open" in text
-    dropped = plain(lead.get("/lead/claims/tasks?fate=dropped&gate=single_answer").text)
+    dropped = plain(lead.get("/lead/claims/tasks?outcome=dropped&gate=single_answer").text)
     assert "Tasks: 1." in dropped
     assert plain(lead.get("/lead/claims/tasks?start=100").text).count("None.") == 1
     rows = list(csv.DictReader(io.StringIO(lead.get("/lead/claims/tasks.csv").content.decode("utf-8-sig"))))
-    assert [(row["number"], row["fate"], row["gate"], row["decided"], row["needed"]) for row in rows] == [
+    assert [(row["number"], row["outcome"], row["gate"], row["decided"], row["needed"]) for row in rows] == [
         ("1", "kept", "", "", ""), ("2", "dropped", "single_answer", "0", "1"), ("3", "kept", "", "", ""),
         ("4", "open", "", "", ""),
     ]  # fmt: skip
@@ -106,10 +106,10 @@ def test_why_tasks_are_kept_dropped_or_open(world):
 
 def test_a_long_list_has_pages(tmp_path):
     lead = lead_world(tmp_path, 120).browser("Lead", "lead")
-    first = lead.get("/lead/claims/tasks?fate=open").text
+    first = lead.get("/lead/claims/tasks?outcome=open").text
     assert first.count('<span class="badge open">') == 50
-    assert "fate=open&amp;gate=&amp;start=51" in first
-    last = lead.get("/lead/claims/tasks?fate=open&start=101").text
+    assert "outcome=open&amp;gate=&amp;start=51" in first
+    last = lead.get("/lead/claims/tasks?outcome=open&start=101").text
     assert last.count('<span class="badge open">') == 20
     assert "start=51" in last
     assert "start=151" not in last
@@ -165,13 +165,13 @@ def test_the_prevalence_paradox_is_explained(tmp_path):
 def test_costly_snapshots_hold_for_a_while(world, monkeypatch):
     monkeypatch.setattr(progress_cache, "_COSTLY_S", 0.0)
     monkeypatch.setattr(progress_cache, "_REST", 1000)
-    kept = progress_cache.Standings()
+    kept = progress_cache.SnapshotCache()
     project = world.ballots.project("claims")
-    assert kept.of(world.ballots, project) is kept.of(world.ballots, project)
+    assert kept.snapshot_of(world.ballots, project) is kept.snapshot_of(world.ballots, project)
     monkeypatch.setattr(progress_cache, "_COSTLY_S", 1000.0)
-    fresh = progress_cache.Standings()
-    assert fresh.of(world.ballots, project) is not fresh.of(world.ballots, project)
-    assert progress_cache.standings_of(world.ballots) is progress_cache.standings_of(world.ballots)
+    fresh = progress_cache.SnapshotCache()
+    assert fresh.snapshot_of(world.ballots, project) is not fresh.snapshot_of(world.ballots, project)
+    assert progress_cache.snapshot_cache(world.ballots) is progress_cache.snapshot_cache(world.ballots)
 
 
 def test_large_projects_draw_fewer_resamples_and_say_so(tmp_path, monkeypatch):
@@ -191,7 +191,7 @@ def test_pages_in_chinese(world):
 
 
 def test_both_languages_have_the_same_keys_and_places():
-    texts = bundled()
+    texts = bundled_languages()
     for part in ("lead.", "adjudicate."):
         keys = {code: {key for key in found._texts if key.startswith(part)} for code, found in texts.items()}
         assert keys["en"] == keys["zh"]

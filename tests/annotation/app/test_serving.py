@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from review_world import make_world
 
-from benchbuilder.annotation.app.serving import serve
+from benchbuilder.annotation.app.serving import serve_app
 from benchbuilder.core.errors import ServiceError
 
 PROGRAM = """
@@ -51,6 +51,6 @@ def test_a_port_that_is_taken_is_an_error_with_a_way_on(tmp_path: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         with pytest.raises(ServiceError) as error:
-            serve(world.app, "127.0.0.1", other.getsockname()[1], ready=lambda _: None)
+            serve_app(world.app, "127.0.0.1", other.getsockname()[1], on_ready=lambda _: None)
     assert "another one" in error.value.next
     world.ballots.close()

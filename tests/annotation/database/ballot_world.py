@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from benchbuilder.annotation.base import Ballot, ShownParagraph, Subject, Task, Value
-from benchbuilder.annotation.database.models import Assignment, Outcome, Person, Project, Role, Submission
-from benchbuilder.annotation.database.store import Ballots
-from benchbuilder.annotation.tasks import everything_asked, paragraph_key, task_key
+from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value, Votes
+from benchbuilder.annotation.database.models import Assignment, Person, Project, Role, Submission, SubmissionOutcome
+from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key
 from benchbuilder.config.spec.review_project import ProjectSpec
 
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -65,7 +65,7 @@ class World:
 
     def __init__(self, url: str) -> None:
         self.url, self.clock = url, Clock()
-        self.ballots = Ballots.open(url, self.clock)
+        self.ballots = AnnotationStore.open(url, self.clock)
         self.spec = spec_of()
         self.tokens: dict[str, str] = {}
 
@@ -78,19 +78,19 @@ class World:
 
     def lay_out(self, tasks: Sequence[Task], spec: ProjectSpec | None = None, seed: int = 7) -> None:
         self.spec = spec or self.spec
-        self.ballots.lay_out(Project("p", self.spec, "# 指南", "zh", seed), tasks)
+        self.ballots.sync_project(Project("p", self.spec, "# 指南", "zh", seed), tasks)
 
     def numbers(self, person: Person) -> list[int]:
-        return [line.number for line in self.ballots.listing(person, "p", count=100_000)]
+        return [line.number for line in self.ballots.list_assignments(person, "p", count=100_000)]
 
     def ids(self, person: Person) -> list[int]:
         """Ids of their tasks, in their order."""
-        return [line.task_id for line in self.ballots.listing(person, "p", count=100_000)]
+        return [line.task_id for line in self.ballots.list_assignments(person, "p", count=100_000)]
 
     def open(self, person: Person, task: Task | None = None) -> Assignment:
         """Their next task, or `task`."""
         if task is None:
-            number = self.ballots.next(person, "p")
+            number = self.ballots.next_number(person, "p")
             assert number is not None
         else:
             ids = {found.key: id_ for id_, found in self.ballots.tasks("p")}
@@ -101,53 +101,55 @@ class World:
 
     def answers(self, task: Task, **values: Value) -> dict[Subject, Value]:
         """What to submit about `task`: `values` by question, 1 where nothing is said, nothing for texts."""
-        questions = self.spec.asked()
+        questions = self.spec.questions_about()
         return {
             subject: values.get(what.question, 1)
-            for subject, what in everything_asked([task], self.spec).items()
+            for subject, what in judgement_requests([task], self.spec).items()
             if what.question in values or questions[what.question].answer != "text"
         }
 
-    def submit(self, person: Person, task: Task | None = None, note: str = "", **values: Value) -> Outcome:
+    def submit(self, person: Person, task: Task | None = None, note: str = "", **values: Value) -> SubmissionOutcome:
         """Open a task of theirs and answer it."""
         found = self.open(person, task)
         return self.ballots.submit(person, found.task_id, Submission(self.answers(found.task, **values), note=note))
 
-    def decide(self, person: Person, task_id: int, value: Value, **said: Any) -> Outcome:
+    def decide(self, person: Person, task_id: int, value: Value, **said: Any) -> SubmissionOutcome:
         """Decide all that is in dispute."""
         dispute = self.ballots.dispute(person, "p", task_id)
         assert dispute is not None
-        return self.ballots.decide(person, task_id, Submission({s: value for s, _ in dispute.subjects}, **said))
+        return self.ballots.submit_decisions(
+            person, task_id, Submission({s: value for s, _ in dispute.subjects}, **said)
+        )
 
     def subject(self, task: Task, question: str = "sound") -> Subject:
-        return next(s for s, what in everything_asked([task], self.spec).items() if what.question == question)
+        return next(s for s, what in judgement_requests([task], self.spec).items() if what.question == question)
 
     def id_of(self, task: Task) -> int:
-        return next(id_ for id_, found in self.ballots.tasks("p", retired=True) if found.key == task.key)
+        return next(id_ for id_, found in self.ballots.tasks("p", include_retired=True) if found.key == task.key)
 
 
-def replayed(ballots: Ballots, project: str) -> Ballot:
+def replayed(ballots: AnnotationStore, project: str) -> Votes:
     """The ballot by nothing but the history: of each person's votes on a subject the last one counts.
 
     Decisions on what is not binary count for as long as no vote that is later differs from what they were about.
     """
-    gold = {task.key for _, task in ballots.tasks(project, retired=True) if task.expected}
-    history = [vote for vote in ballots.votes(project) if vote.task not in gold]
+    gold = {task.key for _, task in ballots.tasks(project, include_retired=True) if task.expected}
+    history = [vote for vote in ballots.vote_events(project) if vote.task not in gold]
     last = {(vote.code, vote.subject): vote for vote in history}
-    found = Ballot()
+    found = Votes()
     for vote in sorted(last.values(), key=lambda vote: vote.id):
         if vote.value is None:
             continue
         if vote.role == "adjudicator":
             found.decisions[vote.subject] = (vote.code, vote.value)
         else:
-            found.votes.setdefault(vote.subject, {})[vote.code] = vote.value
+            found.by_subject.setdefault(vote.subject, {})[vote.code] = vote.value
     for subject, (judge, _) in list(found.decisions.items()):
         decision = last[judge, subject]
         about = {vote.code: vote.value for vote in history if vote.subject == subject and vote.id < decision.id}
         changed = any(
             last[code, subject].id > decision.id and about.get(code) != value
-            for code, value in found.votes.get(subject, {}).items()
+            for code, value in found.by_subject.get(subject, {}).items()
         )
         if changed and QUESTIONS[decision.question].get("answer", "binary") != "binary":
             del found.decisions[subject]

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from benchbuilder.annotation.database import connection as engine
-from benchbuilder.annotation.database.store import Ballots
-from benchbuilder.core.database_url import encryption, understood
+from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.core.database_url import connection_encryption, parse_database_url
 from benchbuilder.core.errors import DataError
 
 
@@ -33,7 +33,7 @@ from benchbuilder.core.errors import DataError
 )
 def test_nothing_secret_is_repeated(url: str):
     with pytest.raises(DataError) as caught:
-        Ballots.open(url)
+        AnnotationStore.open(url)
     for sign in ("geheim", "heim@", "nutzer"):
         assert sign not in str(caught.value)
     if caught.value.__cause__ is None:
@@ -43,14 +43,14 @@ def test_nothing_secret_is_repeated(url: str):
 
 def test_an_at_sign_in_a_password_must_be_encoded():
     with pytest.raises(DataError) as caught:
-        understood("postgresql://li:a@b@host/db")
+        parse_database_url("postgresql://li:a@b@host/db")
     assert "%40" in caught.value.next
-    assert understood("postgresql://li:a%40b@host/db").password == "a@b"
+    assert parse_database_url("postgresql://li:a%40b@host/db").password == "a@b"
 
 
 def test_what_sslmode_asks_for():
-    assert encryption({}) is encryption({"sslmode": "disable"}) is None
-    found = {mode: encryption({"sslmode": mode}) for mode in ("require", "verify-ca", "verify-full")}
+    assert connection_encryption({}) is connection_encryption({"sslmode": "disable"}) is None
+    found = {mode: connection_encryption({"sslmode": mode}) for mode in ("require", "verify-ca", "verify-full")}
     told = {mode: (context.verify_mode, context.check_hostname) for mode, context in found.items()}
     assert told == {
         "require": (ssl.CERT_NONE, False), "verify-ca": (ssl.CERT_REQUIRED, False),
@@ -60,20 +60,20 @@ def test_what_sslmode_asks_for():
 
 def test_a_server_that_does_not_encrypt(postgres_url: str):
     with pytest.raises(DataError) as caught:
-        Ballots.open(f"{postgres_url}?sslmode=require")
+        AnnotationStore.open(f"{postgres_url}?sslmode=require")
     assert "does not encrypt" in caught.value.why
-    Ballots.open(f"{postgres_url}?sslmode=disable").close()
+    AnnotationStore.open(f"{postgres_url}?sslmode=disable").close()
 
 
 def test_only_its_owner_reads_the_file(tmp_path: Path):
-    Ballots.open(f"sqlite:///{tmp_path / 'votes.db'}").close()
+    AnnotationStore.open(f"sqlite:///{tmp_path / 'votes.db'}").close()
     assert stat.S_IMODE((tmp_path / "votes.db").stat().st_mode) == 0o600
 
 
 def test_a_database_that_somebody_holds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engine, "_PATIENCE_SECONDS", 0)
     world = World(f"sqlite:///{tmp_path / 'votes.db'}")
-    other = Ballots.open(world.url)
+    other = AnnotationStore.open(world.url)
     with other._transactions.writing(), pytest.raises(DataError, match="cannot be used") as caught:
         world.invite("专家1")
     other.close()
@@ -84,14 +84,14 @@ def test_a_database_that_somebody_holds_is_told(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_lost_connection_is_told_and_the_next_one_works(postgres_url: str):
-    with Ballots.open(postgres_url) as ballots:
+    with AnnotationStore.open(postgres_url) as ballots:
         with pytest.raises(DataError, match="cannot be used") as caught:
             lose_the_connection(ballots)
         assert caught.value.next
         assert ballots.people() == []
 
 
-def lose_the_connection(ballots: Ballots) -> None:
+def lose_the_connection(ballots: AnnotationStore) -> None:
     with ballots._transactions.writing() as connection:
         me = connection.execute(text("SELECT pg_backend_pid()")).scalar()
         with ballots._transactions.reading() as second:

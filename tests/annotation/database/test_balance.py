@@ -43,9 +43,9 @@ def test_too_few_annotators_get_everything(world: World):
     people = world.annotators(1)
     world.lay_out(tasks_of(5))
     assert len(world.ids(people[0])) == 5
-    assert world.ballots.standing("p").short == 5
+    assert world.ballots.staff_progress("p").unassigned == 5
     world.invite("专家2")
-    assert world.ballots.standing("p").short == 0
+    assert world.ballots.staff_progress("p").unassigned == 0
 
 
 def test_orders_are_their_own_and_the_same_again(world: World):
@@ -54,7 +54,7 @@ def test_orders_are_their_own_and_the_same_again(world: World):
     orders = [world.ids(person) for person in people]
     assert [set(order) for order in orders] == [set(orders[0])] * 3
     assert len({tuple(order) for order in orders} | {tuple(sorted(orders[0]))}) == 4
-    world.ballots.balance("p")
+    world.ballots.balance_assignments("p")
     world.lay_out(tasks_of(40))
     assert [world.ids(person) for person in people] == orders
 
@@ -65,7 +65,7 @@ def test_a_seed_gives_the_same_orders_in_another_database(world: World, tmp_path
     for each in (world, other):
         people = each.annotators(3)
         each.lay_out(tasks_of(30))
-        shown.append([[line.text for line in each.ballots.listing(person, "p")] for person in people])
+        shown.append([[line.text for line in each.ballots.list_assignments(person, "p")] for person in people])
     other.ballots.close()
     assert shown[0] == shown[1]
 
@@ -76,9 +76,9 @@ def test_what_was_opened_stays_when_somebody_joins(world: World):
     for _ in range(5):
         world.submit(people[0])
     opened = world.open(people[0])
-    before = {line.task_id: line.number for line in world.ballots.listing(people[0], "p", count=6)}
+    before = {line.task_id: line.number for line in world.ballots.list_assignments(people[0], "p", count=6)}
     third = world.invite("专家3")
-    after = {line.task_id: line.number for line in world.ballots.listing(people[0], "p", count=100)}
+    after = {line.task_id: line.number for line in world.ballots.list_assignments(people[0], "p", count=100)}
     assert before.items() <= after.items()
     assert opened.task_id in after
     unopened = [
@@ -103,7 +103,7 @@ def test_who_is_shut_out_leaves_the_rest_to_others(world: World):
     world.ballots.revoke(gone.name)
     found = judges(world, people[1:])
     assert all(len(found.get(task, ())) == (1 if task in done else 2) for task, _ in world.ballots.tasks("p"))
-    assert len(world.ballots.ballot("p").votes) == 4
+    assert len(world.ballots.current_votes("p").by_subject) == 4
     world.ballots.reinvite(gone.name)
     assert set(world.ids(gone)) >= done
     assert {len(who) for who in judges(world, people).values()} == {2}

@@ -13,7 +13,7 @@ from ballot_world import World, tasks_of
 
 from benchbuilder.annotation.database import annotator_queries
 from benchbuilder.annotation.database.schema import metadata
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.core.errors import DataError
 
 _OPEN = """
@@ -37,7 +37,7 @@ def test_several_processes_open_a_new_database_at_once(url: str):
         process.stdin.flush()
     problems = [process.communicate(timeout=60)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 3, problems
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         assert sorted(person.code for person in ballots.people()) == ["A1", "A2", "A3"]
 
 
@@ -51,10 +51,10 @@ def test_opening_again_finds_everything(world: World):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(3))
     world.submit(person)
-    digest = world.ballots.digest("p")
+    digest = world.ballots.votes_digest("p")
     world.ballots.close()
-    with Ballots.open(world.url) as again:
-        assert again.digest("p") == digest
+    with AnnotationStore.open(world.url) as again:
+        assert again.votes_digest("p") == digest
         assert again.project("p") is not None
 
 
@@ -74,7 +74,7 @@ def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path: Path):
 )
 def test_what_is_no_database_is_told(url: str):
     with pytest.raises(DataError) as caught:
-        Ballots.open(url)
+        AnnotationStore.open(url)
     assert "sqlite:///FILE" in caught.value.next
 
 
@@ -83,32 +83,32 @@ def test_a_file_that_is_none_of_ours_is_left_alone(tmp_path: Path):
     path.write_bytes("这不是数据库。".encode() * 500)
     before = path.read_bytes()
     with pytest.raises(DataError, match="cannot be opened") as caught:
-        Ballots.open(f"sqlite:///{path}")
+        AnnotationStore.open(f"sqlite:///{path}")
     assert str(path) in caught.value.where
     assert path.read_bytes() == before
 
 
 def test_a_path_that_is_a_folder(tmp_path: Path):
     with pytest.raises(DataError, match="cannot be opened"):
-        Ballots.open(f"sqlite:///{tmp_path}")
+        AnnotationStore.open(f"sqlite:///{tmp_path}")
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError):
-        Ballots.open(f"sqlite:///{tmp_path / 'file' / 'votes.db'}")
+        AnnotationStore.open(f"sqlite:///{tmp_path / 'file' / 'votes.db'}")
 
 
 def test_a_newer_database_is_told(tmp_path: Path):
     url = f"sqlite:///{tmp_path / 'votes.db'}"
-    Ballots.open(url).close()
+    AnnotationStore.open(url).close()
     with sqlite3.connect(tmp_path / "votes.db") as raw:
         raw.execute("UPDATE alembic_version SET version_num = '9999'")
     raw.close()
     with pytest.raises(DataError, match="newer version"):
-        Ballots.open(url)
+        AnnotationStore.open(url)
 
 
 def test_a_server_that_is_not_there_and_no_password_in_the_message():
     with pytest.raises(DataError, match="cannot be opened") as caught:
-        Ballots.open("postgresql://li:geheim@127.0.0.1:1/votes")
+        AnnotationStore.open("postgresql://li:geheim@127.0.0.1:1/votes")
     assert "127.0.0.1:1/votes" in str(caught.value)
     assert "geheim" not in str(caught.value)
 
@@ -116,7 +116,7 @@ def test_a_server_that_is_not_there_and_no_password_in_the_message():
 def test_a_path_with_signs_of_all_sorts(tmp_path: Path):
     folder = tmp_path / "50% 专家 #1"
     folder.mkdir()
-    with Ballots.open(f"sqlite:///{folder / 'votes.db'}") as ballots:
+    with AnnotationStore.open(f"sqlite:///{folder / 'votes.db'}") as ballots:
         ballots.invite("专家1", "annotator")
     assert (folder / "votes.db").exists()
 
@@ -135,7 +135,7 @@ def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.Mo
     with pytest.raises(sqlalchemy.exc.InvalidRequestError):
         world.submit(second)
     assert len(list(world.ballots.events("p"))) == before
-    assert len(list(world.ballots.votes("p"))) == 1
+    assert len(list(world.ballots.vote_events("p"))) == 1
     monkeypatch.undo()
     assert world.submit(second) == "kept"
-    assert world.ballots.disputes("p") == 1
+    assert world.ballots.count_disputes("p") == 1

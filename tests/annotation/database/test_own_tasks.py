@@ -5,7 +5,7 @@ from ballot_world import World, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.base import Subject
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.sanitise import field_name
+from benchbuilder.annotation.database.sanitise import form_field_name
 
 
 def test_a_task_is_shown_without_where_it_comes_from(world: World):
@@ -36,9 +36,9 @@ def test_nobody_gets_at_what_is_not_theirs(world: World):
     lead = world.invite("负责人", "lead")
     for person in (judge, lead):
         assert world.ballots.submit(person, free, Submission(world.answers(task))) == "foreign"
-        assert world.ballots.next(person, "p") is None
+        assert world.ballots.next_number(person, "p") is None
     assert world.ballots.submit(first, 10**6, Submission({})) == "foreign"
-    assert not list(world.ballots.votes("p"))
+    assert not list(world.ballots.vote_events("p"))
 
 
 def test_answers_and_notes_are_kept(world: World):
@@ -54,8 +54,8 @@ def test_answers_and_notes_are_kept(world: World):
     assert mine.answers == given | {world.subject(task, "remark"): "题干含糊?"}
     theirs = world.open(second, task)
     assert (theirs.state, theirs.answers, theirs.note, theirs.draft) == ("open", {}, "", None)
-    ballot = world.ballots.ballot("p")
-    assert ballot.votes[world.subject(task, "degree")] == {"A1": 0.35}
+    ballot = world.ballots.current_votes("p")
+    assert ballot.by_subject[world.subject(task, "degree")] == {"A1": 0.35}
     assert [tuple(comment) for comment in ballot.comments] == [("A1", task.key, "请复核")]
 
 
@@ -66,7 +66,7 @@ def test_what_is_no_answer_is_not_kept(world: World, changed: dict):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(1), spec_of("sound", "grade", "degree", "remark"))
     assert world.submit(person, **changed) == "incomplete"
-    assert not list(world.ballots.votes("p"))
+    assert not list(world.ballots.vote_events("p"))
 
 
 def test_everything_required_must_be_answered_and_nothing_else(world: World):
@@ -88,10 +88,10 @@ def test_one_is_one_however_it_is_written(world: World):
     world.lay_out([task], spec_of("sound", "degree"))
     world.submit(first, sound=1.0, degree=1)
     world.submit(second, sound=1, degree=1.0)
-    ballot = world.ballots.ballot("p")
-    assert {repr(value) for votes in ballot.votes.values() for value in votes.values()} == {"1"}
+    ballot = world.ballots.current_votes("p")
+    assert {repr(value) for votes in ballot.by_subject.values() for value in votes.values()} == {"1"}
     world.submit(first, task, sound=1, degree=1.0)
-    assert len(list(world.ballots.votes("p"))) == 4
+    assert len(list(world.ballots.vote_events("p"))) == 4
 
 
 def test_only_what_changed_is_added_to_the_history(world: World):
@@ -100,7 +100,7 @@ def test_only_what_changed_is_added_to_the_history(world: World):
     world.lay_out([task], spec_of("sound", "supports", "remark"))
     world.submit(person, remark="一")
     world.submit(person, task, supports=0)
-    history = [(vote.question, vote.value) for vote in world.ballots.votes("p")]
+    history = [(vote.question, vote.value) for vote in world.ballots.vote_events("p")]
     assert sorted(history[:3]) == [("remark", "一"), ("sound", 1), ("supports", 1)]
     assert sorted(history[3:], key=str) == [("remark", None), ("supports", 0)]
     assert [event.kind for event in world.ballots.events("p")] == ["open", "submit", "open", "submit"]
@@ -122,19 +122,19 @@ def test_the_way_through(world: World):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(5))
     ids = world.ids(person)
-    assert world.ballots.next(person, "p") == 1
+    assert world.ballots.next_number(person, "p") == 1
     assert world.ballots.skip(person, ids[0])
-    assert world.ballots.next(person, "p") == 2
-    assert world.ballots.next(person, "p", after=3) == 4
-    assert world.ballots.next(person, "p", after=5) == 2
+    assert world.ballots.next_number(person, "p") == 2
+    assert world.ballots.next_number(person, "p", after=3) == 4
+    assert world.ballots.next_number(person, "p", after=5) == 2
     for id_ in ids[1:]:
         world.ballots.submit(person, id_, Submission(world.answers(dict(world.ballots.tasks("p"))[id_])))
-    assert world.ballots.next(person, "p") == 1, "now what was put off"
-    assert world.ballots.next(person, "p", after=1) == 1
+    assert world.ballots.next_number(person, "p") == 1, "now what was put off"
+    assert world.ballots.next_number(person, "p", after=1) == 1
     progress = world.ballots.progress(person, "p")
     assert (progress.done, progress.open, progress.skipped, progress.flagged) == (4, 0, 1, 0)
     assert world.submit(person) == "kept"
-    assert world.ballots.next(person, "p") is None
+    assert world.ballots.next_number(person, "p") is None
     assert world.ballots.skip(person, ids[0]), "that changes nothing"
     assert world.ballots.progress(person, "p").done == 5
 
@@ -147,15 +147,15 @@ def test_the_list_says_how_things_are(world: World):
     world.ballots.skip(person, ids[1])
     world.ballots.flag(person, ids[2], True, "看不懂")
     world.ballots.save_draft(person, ids[3], {"note": "一"})
-    lines = world.ballots.listing(person, "p")
+    lines = world.ballots.list_assignments(person, "p")
     assert [line.state for line in lines] == ["done", "skipped", "open", "open", "open", "open"]
     assert [line.flagged for line in lines] == [False, False, True, False, False, False]
-    assert [line.drafted for line in lines] == [False, False, False, True, False, False]
+    assert [line.has_draft for line in lines] == [False, False, False, True, False, False]
     assert all("叶酸" in line.text for line in lines)
-    shown = {state: [line.number for line in world.ballots.listing(person, "p", state=state)] for state in
+    shown = {state: [line.number for line in world.ballots.list_assignments(person, "p", state=state)] for state in
              ("open", "done", "skipped", "flagged")}  # fmt: skip
     assert shown == {"open": [3, 4, 5, 6], "done": [1], "skipped": [2], "flagged": [3]}
-    assert [line.number for line in world.ballots.listing(person, "p", start=3, count=2)] == [3, 4]
+    assert [line.number for line in world.ballots.list_assignments(person, "p", start=3, count=2)] == [3, 4]
     world.ballots.flag(person, ids[2], False)
     assert world.ballots.progress(person, "p").flagged == 0
     kinds = [event.kind for event in world.ballots.events("p")]
@@ -168,7 +168,7 @@ def test_drafts_are_kept_until_submitted(world: World):
     task = task_of(1)
     world.lay_out([task])
     found = world.open(first)
-    name = field_name(world.subject(task))
+    name = form_field_name(world.subject(task))
     assert world.ballots.save_draft(first, found.task_id, {name: "1", "note": "还没想好\0\udfff"})
     assert world.ballots.save_draft(first, found.task_id, {name: "0"})
     draft = world.open(first).draft
@@ -187,18 +187,18 @@ def test_undo_takes_back_one_more_each_time(world: World):
     for value in (0, 1, 0):
         world.submit(person, sound=value, note=f"第{value}")
         world.clock.tick(seconds=5)
-    assert world.ballots.undo(person, "p") == 3
+    assert world.ballots.undo_last(person, "p") == 3
     again = world.ballots.assignment(person, "p", 3)
     assert (again.state, again.answers, again.note) == ("open", {}, "")
-    assert dict(again.draft.data) == {field_name(world.subject(again.task)): "0", "note": "第0"}
-    assert world.ballots.undo(person, "p") == 2
-    assert len(world.ballots.ballot("p").votes) == 1
+    assert dict(again.draft.data) == {form_field_name(world.subject(again.task)): "0", "note": "第0"}
+    assert world.ballots.undo_last(person, "p") == 2
+    assert len(world.ballots.current_votes("p").by_subject) == 1
     assert world.submit(person) == "kept"
-    assert world.ballots.undo(person, "p") == 2
-    assert world.ballots.undo(person, "p") == 1
-    assert world.ballots.undo(person, "p") is None
-    assert world.ballots.ballot("p").votes == {}
-    history = [vote.value for vote in world.ballots.votes("p")]
+    assert world.ballots.undo_last(person, "p") == 2
+    assert world.ballots.undo_last(person, "p") == 1
+    assert world.ballots.undo_last(person, "p") is None
+    assert world.ballots.current_votes("p").by_subject == {}
+    history = [vote.value for vote in world.ballots.vote_events("p")]
     assert history == [0, 1, 0, None, None, 1, None, None]
     undone = [event.detail["undone"] for event in world.ballots.events("p") if event.kind == "undo"]
     submitted = [event.id for event in world.ballots.events("p") if event.kind == "submit"]
@@ -212,10 +212,10 @@ def test_undo_takes_back_a_corrected_task_as_a_whole(world: World):
     world.submit(person, task, sound=0)
     world.submit(person, sound=1)
     world.submit(person, task, sound=1)
-    assert world.ballots.undo(person, "p") == world.open(person, task).number
-    assert list(world.ballots.ballot("p").votes) != [world.subject(task)]
-    assert world.ballots.undo(person, "p") is not None
-    assert world.ballots.undo(person, "p") is None
+    assert world.ballots.undo_last(person, "p") == world.open(person, task).number
+    assert list(world.ballots.current_votes("p").by_subject) != [world.subject(task)]
+    assert world.ballots.undo_last(person, "p") is not None
+    assert world.ballots.undo_last(person, "p") is None
 
 
 def test_time_runs_from_opening_to_submit(world: World):
@@ -235,7 +235,7 @@ def test_time_runs_from_opening_to_submit(world: World):
     world.ballots.submit(person, found.task_id, given)
     submitted = list(world.ballots.events("p"))[-1]
     assert (submitted.kind, submitted.seconds, submitted.active_seconds) == ("submit", 700, 400)
-    assert submitted.at == world.clock.now
+    assert submitted.created_at == world.clock.now
     assert world.ballots.progress(person, "p").median_seconds == 700
     kinds = [event.kind for event in world.ballots.events("p")]
     assert kinds == ["open", "submit"], "looking again opens nothing again"
@@ -296,11 +296,11 @@ def test_a_draft_outlives_its_task(world: World):
     world.lay_out(tasks)
     found = world.open(first, tasks[0])
     key = found.task.key
-    assert world.ballots.own(first, "p", key) == (found.task_id, True)
+    assert world.ballots.find_own_task(first, "p", key) == (found.task_id, True)
     world.lay_out(tasks[1:])
-    assert world.ballots.own(first, "p", key) == (found.task_id, False)
-    assert world.ballots.own(world.invite("专家3"), "p", key) is None
-    assert world.ballots.own(first, "q", key) is None
+    assert world.ballots.find_own_task(first, "p", key) == (found.task_id, False)
+    assert world.ballots.find_own_task(world.invite("专家3"), "p", key) is None
+    assert world.ballots.find_own_task(first, "q", key) is None
     assert world.ballots.save_draft(first, found.task_id, {"note": "很长的备注"})
     assert not world.ballots.save_draft(second, found.task_id, {"note": "从没看过"})
     world.lay_out(tasks)
@@ -316,5 +316,5 @@ def test_undo_keeps_what_is_longer_than_a_draft_may_be(world: World):
     task = task_of(1)
     world.lay_out([task], spec_of(questions=questions))
     assert world.submit(person, **dict.fromkeys(questions, "孕" * 90_000)) == "kept"
-    assert world.ballots.undo(person, "p") == 1
+    assert world.ballots.undo_last(person, "p") == 1
     assert [len(text) for text in world.open(person).draft.data.values()] == [90_000] * 4

@@ -59,26 +59,26 @@ def test_pages_scan_nothing(world: World):
     world.submit(second, task_of(1), sound=0)
     token = world.tokens["专家1"]
     spy = Spy(world)
-    session, _ = world.ballots.enter(token)
-    world.ballots.visitor(session)
+    session, _ = world.ballots.begin_session(token)
+    world.ballots.find_visitor(session)
     world.ballots.projects()
     world.ballots.project("p")
-    number = world.ballots.next(first, "p", after=3)
+    number = world.ballots.next_number(first, "p", after=3)
     found = world.ballots.assignment(first, "p", number)
     world.ballots.save_draft(first, found.task_id, {"note": "一"})
     world.ballots.skip(first, found.task_id)
     world.ballots.flag(first, found.task_id, True)
-    world.ballots.listing(first, "p", state="skipped", start=2)
+    world.ballots.list_assignments(first, "p", state="skipped", start=2)
     for task in tasks_of(2, 1):
         id_ = world.ballots.assignment(first, "p", 5).task_id
         world.ballots.submit(first, id_, Submission(world.answers(world.ballots.assignment(first, "p", 5).task)))
         del task
     world.ballots.progress(first, "p")
-    world.ballots.undo(first, "p")
-    world.ballots.disputes("p")
+    world.ballots.undo_last(first, "p")
+    world.ballots.count_disputes("p")
     world.ballots.next_dispute(judge, "p")
     world.ballots.progress(judge, "p")
-    world.ballots.leave(session)
+    world.ballots.end_session(session)
     assert len(spy.seen) > 60
     assert spy.scans() == []
 
@@ -94,9 +94,9 @@ def test_deciding_scans_nothing(world: World):
     id_ = world.ballots.next_dispute(judge, "p", frozenset({1}))
     dispute = world.ballots.dispute(judge, "p", id_)
     world.ballots.save_draft(judge, id_, {"reason": "一"})
-    assert world.ballots.decide(judge, id_, Submission({s: 1 for s, _ in dispute.subjects})) == "kept"
-    world.ballots.undo(judge, "p")
-    world.ballots.disputes("p")
+    assert world.ballots.submit_decisions(judge, id_, Submission({s: 1 for s, _ in dispute.subjects})) == "kept"
+    world.ballots.undo_last(judge, "p")
+    world.ballots.count_disputes("p")
     assert spy.scans() == []
 
 
@@ -107,7 +107,7 @@ def test_a_large_project_is_no_slower(world: World):
     for size in (20, 2000):
         world.lay_out(tasks_of(size))
         spy = Spy(world)
-        number = world.ballots.next(first, "p")
+        number = world.ballots.next_number(first, "p")
         found = world.ballots.assignment(first, "p", number)
         world.ballots.submit(first, found.task_id, Submission(world.answers(found.task)))
         assert spy.scans() == []

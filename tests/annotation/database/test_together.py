@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from ballot_world import World, replayed, spec_of, task_of, tasks_of
 
-from benchbuilder.annotation.database.models import Imported, Person, Submission
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.models import ImportedVote, Person, Submission
+from benchbuilder.annotation.database.store import AnnotationStore
 
 _PEOPLE = 16
 _EACH = 50
@@ -34,9 +34,9 @@ def test_sixteen_annotators_at_once_lose_nothing(world: World):
     world.lay_out(tasks_of(_PEOPLE * _EACH // 2), spec)
     kept: dict[tuple[str, str], float] = {}
 
-    def work(ballots: Ballots, person: Person) -> None:
+    def work(ballots: AnnotationStore, person: Person) -> None:
         for turn in range(_EACH):
-            number = ballots.next(person, "p")
+            number = ballots.next_number(person, "p")
             assert number is not None
             found = ballots.assignment(person, "p", number)
             if turn % 5 == 0:
@@ -46,29 +46,31 @@ def test_sixteen_annotators_at_once_lose_nothing(world: World):
             assert ballots.submit(person, found.task_id, Submission(values)) == "kept"
             kept[person.code, found.task.key] = degree
             if turn % 17 == 0:
-                ballots.undo(person, "p")
+                ballots.undo_last(person, "p")
                 assert ballots.submit(person, found.task_id, Submission(values)) == "kept"
 
-    with Ballots.open(world.url) as other:
+    with AnnotationStore.open(world.url) as other:
         halves = [(world.ballots if index % 2 else other, person) for index, person in enumerate(people)]
         together([lambda pair=pair: work(*pair) for pair in halves])
     assert len(kept) == _PEOPLE * _EACH
-    ballot = world.ballots.ballot("p")
+    ballot = world.ballots.current_votes("p")
     subject = world.subject(task_of(0), "degree")
     stored = {
         (who, s.key): value
-        for s, given in ballot.votes.items()
+        for s, given in ballot.by_subject.items()
         if s.wording == subject.wording
         for who, value in given.items()
     }
     assert stored == kept
-    assert ballot.votes == replayed(world.ballots, "p").votes
+    assert ballot.by_subject == replayed(world.ballots, "p").by_subject
     assert all(world.ballots.progress(person, "p").done == _EACH for person in people)
     apart = sum(
         abs(one - other) > 0.25 or (one < 0.5) != (other < 0.5)
-        for one, other in (tuple(given.values()) for s, given in ballot.votes.items() if s.wording == subject.wording)
+        for one, other in (
+            tuple(given.values()) for s, given in ballot.by_subject.items() if s.wording == subject.wording
+        )
     )
-    assert world.ballots.disputes("p") == apart > 0
+    assert world.ballots.count_disputes("p") == apart > 0
 
 
 def test_both_annotators_of_a_task_at_once_leave_the_right_dispute(world: World):
@@ -82,7 +84,7 @@ def test_both_annotators_of_a_task_at_once_leave_the_right_dispute(world: World)
             assert outcome == "kept"
 
     together([lambda: work(people[0], 1), lambda: work(people[1], 0)])
-    assert world.ballots.disputes("p") == 30
+    assert world.ballots.count_disputes("p") == 30
 
 
 def test_votes_come_in_while_people_and_tasks_change(world: World):
@@ -95,7 +97,7 @@ def test_votes_come_in_while_people_and_tasks_change(world: World):
 
     def annotate(person: Person) -> None:
         for turn in range(12):
-            number = world.ballots.next(person, "p")
+            number = world.ballots.next_number(person, "p")
             found = world.ballots.assignment(person, "p", number) if number is not None else None
             if found is not None:
                 values = world.answers(found.task, sound=turn % 2)
@@ -109,22 +111,22 @@ def test_votes_come_in_while_people_and_tasks_change(world: World):
             id_ = world.ballots.next_dispute(judge, "p")
             dispute = world.ballots.dispute(judge, "p", id_) if id_ is not None else None
             if dispute is not None:
-                world.ballots.decide(judge, id_, Submission({s: 1 for s, _ in dispute.subjects}))
+                world.ballots.submit_decisions(judge, id_, Submission({s: 1 for s, _ in dispute.subjects}))
 
     def administer() -> None:
         for turn in range(4):
             world.ballots.invite(f"新专家{turn}", "annotator")
             world.lay_out(others if turn % 2 else tasks_of(60))
-            world.ballots.bring_in("p", [Imported("新专家0", world.subject(task_of(20)), turn % 2)], "csv")
+            world.ballots.import_votes("p", [ImportedVote("新专家0", world.subject(task_of(20)), turn % 2)], "csv")
             world.ballots.revoke(f"新专家{turn}")
             world.ballots.reinvite(f"新专家{turn}")
 
     together([*(lambda person=person: annotate(person) for person in people), adjudicate, administer])
-    assert kept <= {(vote.code, vote.task) for vote in world.ballots.votes("p")}
-    everything = world.ballots.ballot("p", everything=True)
+    assert kept <= {(vote.code, vote.task) for vote in world.ballots.vote_events("p")}
+    everything = world.ballots.current_votes("p", include_retired=True)
     naive = replayed(world.ballots, "p")
-    assert (everything.votes, everything.decisions) == (naive.votes, naive.decisions)
-    world.ballots.balance("p")
+    assert (everything.by_subject, everything.decisions) == (naive.by_subject, naive.decisions)
+    world.ballots.balance_assignments("p")
     annotators = [person for person in world.ballots.people() if person.role == "annotator"]
     assert all(world.numbers(person) == list(range(1, len(world.ids(person)) + 1)) for person in annotators)
     judges = Counter(id_ for person in annotators for id_ in world.ids(person))

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from benchbuilder.annotation.base import ShownParagraph, Task
 from benchbuilder.annotation.database.models import Project
-from benchbuilder.annotation.formats.models import Material, Rater, Vote
-from benchbuilder.annotation.tasks import everything_asked, paragraph_key, task_key
+from benchbuilder.annotation.formats.models import ExportInput, Rater, VoteRecord
+from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key
 from benchbuilder.annotation.values import parse_value
-from benchbuilder.config.spec.review_project import ReviewSpec
+from benchbuilder.config.spec.review_project import ReviewProjectSpec
 
 BOOT = {"samples": 100, "level": 0.95, "seed": 1}
 START = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
@@ -57,7 +57,7 @@ def spec_of(questions=None, **changes):
         "per_task": 2,
         "rows": {"show": {"question": "q", "answer": "a"}},
     }
-    return ReviewSpec.model_validate(raw | changes)
+    return ReviewProjectSpec.model_validate(raw | changes)
 
 
 def task_of(question, answer, paragraphs=(), **rest):
@@ -89,8 +89,8 @@ def votes_of(spec, tasks, people=PEOPLE):
     """Both annotators answer everything (not always alike), the adjudicator decides what is about the first task."""
     votes = []
     questions = spec.asked()
-    for subject, asked in everything_asked(tasks, spec).items():
-        number = [task.key for task in tasks].index(asked.claim)
+    for subject, asked in judgement_requests(tasks, spec).items():
+        number = [task.key for task in tasks].index(asked.task_key)
         for index, rater in enumerate(people):
             if rater.role == "adjudicator" and (number or questions[asked.question].answer == "text"):
                 continue
@@ -98,7 +98,9 @@ def votes_of(spec, tasks, people=PEOPLE):
             note = "要再看" if index == 1 else ""
             at = START + timedelta(minutes=10 * number + index)
             votes.append(
-                Vote(rater.person, rater.code, rater.role, subject, asked.question, value, note, at, 41.5 + number)
+                VoteRecord(
+                    rater.person, rater.code, rater.role, subject, asked.question, value, note, at, 41.5 + number
+                )
             )
     return votes
 
@@ -109,7 +111,7 @@ def material_of(**changes):
     votes = changes.pop("votes", None)
     project = Project("answers", spec, "# 说明\n", "zh", 7)
     votes = votes_of(spec, tasks) if votes is None else votes
-    return Material(project, tasks, votes, **({"people": PEOPLE} | changes))
+    return ExportInput(project, tasks, votes, **({"people": PEOPLE} | changes))
 
 
 def as_set(votes):
@@ -169,12 +171,14 @@ def materials(draw):
     paragraphs = st.lists(st.tuples(texts, texts), max_size=7, unique_by=lambda pair: pair[1])
     tasks = [task_of(question, answer, draw(paragraphs)) for question, answer in pairs]
     people = (*PEOPLE, Rater(draw(words), "A12", "annotator"))
-    asked = everything_asked(tasks, spec)
+    asked = judgement_requests(tasks, spec)
     votes, notes = [], {}
     for subject, what in asked.items():
         for rater in draw(st.lists(st.sampled_from(people), max_size=3, unique=True)):
-            note = notes.setdefault((rater.code, what.claim), draw(st.one_of(st.just(""), words)))
-            value = value_of(draw, spec.asked()[what.question])
-            at = START + timedelta(seconds=len(what.claim) + int(what.claim[-3:], 16))
-            votes.append(Vote(rater.person, rater.code, rater.role, subject, what.question, value, note, at, 12.0))
-    return Material(Project("random", spec, "", "zh", 3), tasks, votes, people)
+            note = notes.setdefault((rater.code, what.task_key), draw(st.one_of(st.just(""), words)))
+            value = value_of(draw, spec.questions_about()[what.question])
+            at = START + timedelta(seconds=len(what.task_key) + int(what.task_key[-3:], 16))
+            votes.append(
+                VoteRecord(rater.person, rater.code, rater.role, subject, what.question, value, note, at, 12.0)
+            )
+    return ExportInput(Project("random", spec, "", "zh", 3), tasks, votes, people)

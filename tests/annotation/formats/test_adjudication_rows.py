@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.annotation.formats.adjudication import read_adjudication, write_adjudication
-from benchbuilder.annotation.formats.models import Ruling, Skip, Vote
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.formats.models import AdjudicationNote, SkipRecord, VoteRecord
+from benchbuilder.annotation.tasks import judgement_requests
 
 SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = {"instance_id", "item_data", "labels", "source", "adjudicator", "confidence", "provenance", "num_annotators",
@@ -24,10 +24,10 @@ def small(values, rule="adjudicate", extra=()):
     """One task with a scalar and a binary question: `values` maps code to answers by question."""
     spec = spec_of({name: QUESTIONS[name] for name in ("factual", "correct")}, rule=rule)
     tasks = [task_of("问", "答", about=(("model", "m"),)), *extra]
-    subjects = {what.question: s for s, what in everything_asked(tasks[:1], spec).items()}
+    subjects = {what.question: s for s, what in judgement_requests(tasks[:1], spec).items()}
     people = {rater.code: rater for rater in PEOPLE}
     votes = [
-        Vote(people[code].person, code, people[code].role, subjects[name], name, value, "", START, 30.0)
+        VoteRecord(people[code].person, code, people[code].role, subjects[name], name, value, "", START, 30.0)
         for code, answers in values.items()
         for name, value in answers.items()
     ]
@@ -48,7 +48,7 @@ def test_the_common_names():
 
 def test_what_an_adjudicator_decided():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
-    ruling = Ruling(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
+    ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
     (row,) = rows_of(replace(material, rulings=[ruling]))
     assert row["labels"] == {"factual": 0, "correct": 0.9}
     assert row["source"] == "adjudicated"
@@ -90,7 +90,7 @@ def test_votes_and_decisions_come_back(material):
 
 def test_what_an_adjudicator_said_comes_back():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
-    ruling = Ruling(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
+    ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
     content = write_adjudication(replace(material, rulings=[ruling])).files["adjudication.jsonl"]
     (vote,) = [v for v in read_adjudication("a.jsonl", content, material).votes if v.role == "adjudicator"]
     assert (vote.reason, vote.confidence, vote.error_kinds) == ("看指南", "high", ("guideline_gap",))
@@ -134,8 +134,8 @@ def test_what_is_lost():
     material = small(answers, extra=[planted])
     votes = [replace(material.votes[0], note="n"), *material.votes[1:]]
     again = [replace(votes[0], value=0, at=START - timedelta(days=1)), *votes]
-    material = replace(material, votes=again, skips=[Skip(PEOPLE[0], material.tasks[0].key, START)])
-    found = {loss.what: loss.count for loss in write_adjudication(material).losses}
+    material = replace(material, votes=again, skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)])
+    found = {loss.description: loss.count for loss in write_adjudication(material).losses}
     assert found == {
         "names of people: they stand by code": None,
         "when a vote was given": None,

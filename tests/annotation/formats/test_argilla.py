@@ -7,11 +7,11 @@ from door_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.annotation.formats.argilla import tenths, write_argilla
+from benchbuilder.annotation.formats.argilla import to_tenths, write_argilla
 from benchbuilder.annotation.formats.argilla_import import read_argilla
-from benchbuilder.annotation.formats.models import Skip, Suggestion, Vote
-from benchbuilder.annotation.formats.user_table import uuid_of
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.formats.models import SkipRecord, Suggestion, VoteRecord
+from benchbuilder.annotation.formats.user_table import uuid_id
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
 
 HERE = Path(__file__).parent
@@ -44,7 +44,7 @@ def flattened(records):
 
 
 def rounded(vote):
-    return replace(vote, value=tenths(vote.value) / 10) if isinstance(vote.value, float) else vote
+    return replace(vote, value=to_tenths(vote.value) / 10) if isinstance(vote.value, float) else vote
 
 
 def carried(material):
@@ -84,12 +84,12 @@ def test_votes_come_back_as_they_went_rounded(material):
 
 @given(st.integers(0, 10))
 def test_tenths_are_exact(value):
-    assert tenths(value / 10) == value
+    assert to_tenths(value / 10) == value
 
 
 @pytest.mark.parametrize(("value", "rating"), [(0.75, 8), (0.25, 3), (0.05, 1), (0.449999, 4), (0.95, 10), (1, 10)])
 def test_the_middle_goes_up(value, rating):
-    assert tenths(value) == rating
+    assert to_tenths(value) == rating
 
 
 # --- the shapes
@@ -109,7 +109,7 @@ def test_the_settings_in_the_shape_that_its_client_gives():
 def test_the_records_in_the_shape_that_its_client_gives():
     record = records_of(material_of())[0]
     assert set(record) == {"id", "fields", "metadata", "suggestions", "responses", "vectors", "status", "_server_id"}
-    user = uuid_of(PEOPLE[0])
+    user = uuid_id(PEOPLE[0])
     assert record["responses"]["x10_correct"][0] == {"value": 8, "user_id": user, "status": "submitted"}
     assert record["responses"]["q_clarity"][1]["value"] == "1"
     assert record["status"] == "completed"
@@ -151,7 +151,7 @@ def test_long_texts_are_cut_and_still_bound():
     (question, _) = json.loads(export.files["settings.json"])["questions"]
     assert len(question["description"]) == 1000
     assert question["description"].endswith("…")
-    found = {loss.what: loss.count for loss in export.losses}
+    found = {loss.description: loss.count for loss in export.losses}
     assert found["texts that are longer than the server takes: they are cut, votes stay bound to the whole"] == 2
     assert len(read_argilla("r.json", export.files["records.json"], material).votes) == 6
 
@@ -188,7 +188,7 @@ def test_flattened_records():
     material = material_of(votes=[])
     brought = read_argilla("r.json", (HERE / "argilla_records_flat.json").read_bytes(), material)
     assert brought.problems == []
-    assert brought.left_out == {"answers that are not submitted": 2}
+    assert brought.omitted == {"answers that are not submitted": 2}
     assert [(v.person, v.value, v.note, v.where) for v in brought.votes] == [
         ("林医生", 1, "", "r.json:1"), ("林医生", 0.3, "", "r.json:1"), ("د. سارة", "改\n写", "备注", "r.json:2"),
     ]  # fmt: skip
@@ -199,7 +199,7 @@ def test_flattened_records():
 
 def respond(name, value, user=None):
     def change(record):
-        record["responses"] = {name: [{"value": value, "user_id": user or uuid_of(PEOPLE[0])}]}
+        record["responses"] = {name: [{"value": value, "user_id": user or uuid_id(PEOPLE[0])}]}
 
     return change
 
@@ -255,15 +255,15 @@ def test_whatever_stands_there_nothing_breaks(junk, place, flat):
 
 def test_what_is_lost():
     material = material_of()
-    skip = Skip(PEOPLE[0], material.tasks[0].key, START)
-    subject = next(iter(material.asked()))
+    skip = SkipRecord(PEOPLE[0], material.tasks[0].key, START)
+    subject = next(iter(material.judgement_requests()))
     suggestions = [Suggestion(agent, subject, "factual", 1) for agent in ("m1", "m2")]
     planted = task_of("x", "y", expected=(("factual", 1),))
     tasks = [*material.tasks, planted]
     votes = [replace(v, value=0.46) if v.question == "correct" and v.code == "A2" else v for v in material.votes]
     votes = [v for v in votes if not (v.code == "A1" and v.question == "clarity" and v.subject.key == tasks[1].key)]
     full = replace(material, tasks=tasks, skips=[skip], suggestions=suggestions, votes=votes)
-    found = {loss.what: loss.count for loss in write_argilla(full).losses}
+    found = {loss.description: loss.count for loss in write_argilla(full).losses}
     assert found["numbers with a resolution finer than 0.1: they are rounded to it"] == 6
     assert found["of these, numbers that come to lie on the other side of the threshold"] == 3
     assert found["decisions of adjudicators"] == 5
@@ -286,9 +286,9 @@ def test_a_recipe_that_requires_nothing():
 def test_two_remarks_of_a_person():
     spec = spec_of({name: QUESTIONS[name] for name in ("factual", "clarity")})
     tasks = [task_of("a", "b")]
-    subjects = list(everything_asked(tasks, spec).items())
+    subjects = list(judgement_requests(tasks, spec).items())
     votes = [
-        Vote("林医生", "A1", "annotator", s, what.question, 1, f"n{number}", START)
+        VoteRecord("林医生", "A1", "annotator", s, what.question, 1, f"n{number}", START)
         for number, (s, what) in enumerate(subjects)
     ]
     export = write_argilla(material_of(spec=spec, tasks=tasks, votes=votes))

@@ -7,17 +7,16 @@ from door_worlds import PEOPLE, START, as_set, material_of, task_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.annotation.database.models import Event, VoteEvent, Wording
-from benchbuilder.annotation.formats.build_export import material_of as gathered
-from benchbuilder.annotation.formats.build_export import rulings_of, skips_of
+from benchbuilder.annotation.database.models import AnnotationEvent, QuestionWording, VoteEvent
+from benchbuilder.annotation.formats.build_export import adjudication_notes, open_skips
 from benchbuilder.annotation.formats.history import read_history, write_history
-from benchbuilder.annotation.formats.registry import FORMATS
+from benchbuilder.annotation.formats.registry import VOTE_FORMATS
 from benchbuilder.core.errors import DataError
 
 
 def event(number, kind, task="c1", rater=PEOPLE[0], seconds=10.0, **detail):
     at = START + timedelta(minutes=number)
-    return Event(number, "answers", task, rater.person, rater.code, kind, at, seconds, None, detail)
+    return AnnotationEvent(number, "answers", task, rater.person, rater.code, kind, at, seconds, None, detail)
 
 
 def history_of(material):
@@ -32,21 +31,21 @@ def history_of(material):
         )  # fmt: skip
     undo = event(len(events) + 1, "undo", lines[0].task)
     again = event(len(events) + 2, "submit", lines[0].task)
-    lines.append(replace(lines[0], id=len(lines) + 1, value=None, event=undo.id, at=undo.at))
-    lines.append(replace(lines[0], id=len(lines) + 1, value=0, event=again.id, at=again.at))
+    lines.append(replace(lines[0], id=len(lines) + 1, value=None, event=undo.id, at=undo.created_at))
+    lines.append(replace(lines[0], id=len(lines) + 1, value=0, event=again.id, at=again.created_at))
     return lines, [*events.values(), undo, again]
 
 
 def whole():
     material = material_of()
     lines, events = history_of(material)
-    return gathered(material.project, material.tasks, PEOPLE, reversed(lines), reversed(events))
+    return build_export_input(material.project, material.tasks, PEOPLE, reversed(lines), reversed(events))
 
 
 def test_votes_are_gathered_in_their_order_with_their_seconds():
     material = whole()
     assert len(material.votes) == len(material_of().votes) + 2
-    counting = material.counting()
+    counting = material.counting_votes()
     first = material_of().votes[0]
     assert as_set(counting) == as_set([*material_of().votes[1:], replace(first, value=0)])
     assert {vote.seconds for vote in counting} == {10.0, 41.5, 42.5, 43.5}
@@ -74,8 +73,8 @@ def test_the_votes_that_count_come_back():
     material = whole()
     brought = read_history("h.jsonl", write_history(material).files["history.jsonl"], material)
     assert brought.problems == []
-    assert as_set(brought.votes) == as_set(material.counting())
-    assert brought.left_out == {"votes that were given up for later ones, or taken back": 2}
+    assert as_set(brought.votes) == as_set(material.counting_votes())
+    assert brought.omitted == {"votes that were given up for later ones, or taken back": 2}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ def test_the_votes_that_count_come_back():
 def test_what_is_wrong_is_told_with_its_line(change, what):
     material = material_of()
     lines, events = history_of(material)
-    material = gathered(material.project, material.tasks, PEOPLE, lines[:1], events)
+    material = build_export_input(material.project, material.tasks, PEOPLE, lines[:1], events)
     rows = [json.loads(line) for line in write_history(material).files["history.jsonl"].splitlines()]
     number = next(number for number, row in enumerate(rows, start=1) if row["type"] == "vote")
     rows[number - 1] |= change
@@ -106,49 +105,49 @@ def test_what_adjudicators_said_last_and_did_not_take_back():
         event(4, "undo", "c2", judge, undone=3),
         event(5, "submit", "c3", PEOPLE[0], reason="no adjudicator"),
     ]
-    (ruling,) = rulings_of(events, PEOPLE)
+    (ruling,) = adjudication_notes(events, PEOPLE)
     assert (ruling.task, ruling.reason, ruling.confidence, ruling.guideline_gap) == ("c1", "new", "high", True)
     assert (ruling.error_kinds, ruling.seconds) == ((), 9.0)
 
 
 def test_skips_that_stand():
     events = [event(1, "skip", "c1"), event(2, "skip", "c2"), event(3, "submit", "c2"), event(4, "open", "c1")]
-    assert [(skip.task, skip.rater.code) for skip in skips_of(events, PEOPLE)] == [("c1", "A1")]
+    assert [(skip.task, skip.rater.code) for skip in open_skips(events, PEOPLE)] == [("c1", "A1")]
 
 
 # --- the list of formats
 
 
-@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.writes])
+@pytest.mark.parametrize("name", [name for name, form in VOTE_FORMATS.items() if form.writer])
 def test_each_format_goes_there_and_back(name):
-    material, form = whole(), FORMATS[name]
-    export = form.writes(material)
+    material, form = whole(), VOTE_FORMATS[name]
+    export = form.writer(material)
     (content,) = [data for file, data in export.files.items() if file.endswith(form.suffix) and file != "settings.json"]
-    brought = form.reads(f"file{form.suffix.split()[0]}", content, material)
+    brought = form.reader(f"file{form.suffix.split()[0]}", content, material)
     assert brought.problems == []
     assert brought.votes
-    assert form.cannot
-    assert form.users == ("users.csv" in export.files)
+    assert form.limitations
+    assert form.needs_users == ("users.csv" in export.files)
     assert export.losses
-    assert form.writes(material).files == export.files
+    assert form.writer(material).files == export.files
 
 
-@pytest.mark.parametrize("name", list(FORMATS))
+@pytest.mark.parametrize("name", list(VOTE_FORMATS))
 @settings(max_examples=10, deadline=None)
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_file_are_problems_or_nothing(name, content):
-    form = FORMATS[name]
-    brought = form.reads(f"file{form.suffix.split()[0]}", content, material_of())
+    form = VOTE_FORMATS[name]
+    brought = form.reader(f"file{form.suffix.split()[0]}", content, material_of())
     assert brought.votes == []
     if brought.problems:
         with pytest.raises(DataError, match="no vote was counted"):
-            brought.votes_or_refusal()
+            brought.votes_or_raise()
 
 
 def test_what_is_no_longer_asked_stands_there_too():
     material = material_of()
     gone = task_of("旧问题", "旧回答")
-    old = Wording("w0", "factual", {"text": "以前怎么问的？"}, START)
+    old = QuestionWording("w0", "factual", {"text": "以前怎么问的？"}, START)
     text = write_history(replace(material, retired=[gone], wordings=[old])).files["history.jsonl"].decode()
     rows = [json.loads(line) for line in text.splitlines()]
     tasks = {row["key"]: row["live"] for row in rows if row["type"] == "task"}

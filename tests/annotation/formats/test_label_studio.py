@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from label_studio_like import exported, minimal
 
 from benchbuilder.annotation.formats.label_studio import write_label_studio
-from benchbuilder.annotation.formats.label_studio_import import read_label_studio, unwrapped
-from benchbuilder.annotation.formats.models import Rater, Skip, Suggestion
-from benchbuilder.annotation.formats.user_table import Users, read_users
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.formats.label_studio_import import read_label_studio, unwrap_answer
+from benchbuilder.annotation.formats.models import Rater, SkipRecord, Suggestion
+from benchbuilder.annotation.formats.user_table import UserTable, read_user_table
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
 
 HERE = Path(__file__).parent
@@ -32,9 +32,13 @@ def rich():
     """With suggestions of a model, a planted task and a skipped one."""
     tasks = [*tasks_of(), task_of("planted", "known", expected=(("factual", 1), ("correct", 0.9)))]
     material = material_of(tasks=tasks)
-    subject = next(s for s, asked in material.asked().items() if asked.question == "correct")
+    subject = next(s for s, asked in material.judgement_requests().items() if asked.question == "correct")
     suggestions = [Suggestion("judge-v1", subject, "correct", 0.35, 0.9)]
-    return replace(material, suggestions=suggestions, skips=[Skip(PEOPLE[0], tasks[1].key, material.votes[0].at, 3.0)])
+    return replace(
+        material,
+        suggestions=suggestions,
+        skips=[SkipRecord(PEOPLE[0], tasks[1].key, material.votes[0].created_at, 3.0)],
+    )
 
 
 def data_of(material):
@@ -116,7 +120,7 @@ def test_the_other_users_by_a_table():
     material = material_of()
     table = ("role,id,email,person", "annotator,7,lin@example.org,林医生", "annotator,8,,د. سارة",
              'adjudicator,9,m@x.org,"Meta, M."', "")  # fmt: skip
-    users, problems = read_users("users.csv", "\r\n".join(table).encode())
+    users, problems = read_user_table("users.csv", "\r\n".join(table).encode())
     assert problems == []
     rows = json.loads(write_label_studio(material, users).files["tasks.json"])
     assert {a["completed_by"] for row in rows for a in row["annotations"]} == {7, 8, 9}
@@ -147,7 +151,7 @@ def test_a_json_export():
     brought = read_label_studio("e.json", (HERE / "label_studio_export.json").read_bytes(), material)
     assert brought.problems == []
     assert brought.stale == 2
-    assert brought.left_out == {"skipped annotations": 1, "drafts": 1, "remarks without an answer": 1}
+    assert brought.omitted == {"skipped annotations": 1, "drafts": 1, "remarks without an answer": 1}
     assert [(v.person, v.role, v.value, v.note, v.seconds, v.where) for v in brought.votes] == [
         ("林医生", "annotator", 1, "同意\n第二条", 33.1, "e.json:1, annotation 1"),
         ("林医生", "annotator", 3, "同意\n第二条", 33.1, "e.json:1, annotation 1"),
@@ -177,7 +181,7 @@ def test_a_json_min_export():
      ({"taxonomy": [["a"]]}, None), (None, None)],
 )  # fmt: skip
 def test_what_answers_are_wrapped_in(raw, value):
-    assert unwrapped(raw) == value
+    assert unwrap_answer(raw) == value
 
 
 # --- what is refused
@@ -228,7 +232,7 @@ def test_what_is_wrong_is_told_with_its_place(change, what):
     brought = changed(change)
     assert any(what in problem for problem in brought.problems), brought.problems
     with pytest.raises(DataError):
-        brought.votes_or_refusal()
+        brought.votes_or_raise()
 
 
 def test_one_person_who_says_two_things():
@@ -258,7 +262,7 @@ def test_all_problems_at_once_but_not_all_shown():
     brought = changed(spoil, material)
     assert len(brought.problems) == 30
     with pytest.raises(DataError) as caught:
-        brought.votes_or_refusal()
+        brought.votes_or_raise()
     assert "30 problems" in str(caught.value)
     assert "and 10 more" in str(caught.value)
     assert caught.value.where == "e.json:1"
@@ -304,7 +308,7 @@ def test_votes_on_what_is_not_shown_now_are_counted_not_taken():
     now = material_of(spec=reworded, tasks=changed_tasks, votes=[])
     brought = read_label_studio("t.json", tasks, now)
     assert brought.problems == []
-    kept = everything_asked(changed_tasks, reworded)
+    kept = judgement_requests(changed_tasks, reworded)
     assert as_set(brought.votes) == as_set(vote for vote in then.votes if vote.subject in kept)
     assert brought.stale == len(then.votes) - len(brought.votes) > 0
 
@@ -343,7 +347,7 @@ def test_nothing_that_annotators_must_not_see_is_in_the_rows():
 
 
 def losses(material):
-    return {loss.what: loss.count for loss in write_label_studio(material).losses}
+    return {loss.description: loss.count for loss in write_label_studio(material).losses}
 
 
 def test_what_always_is_lost():
@@ -395,7 +399,7 @@ def test_what_is_lost_of_votes(change, what, count):
 
 def test_what_is_lost_besides():
     material = rich()
-    both = [replace(material.suggestions[0], score=0.1, subject=s) for s in list(material.asked())[:2]]
+    both = [replace(material.suggestions[0], score=0.1, subject=s) for s in list(material.judgement_requests())[:2]]
     odd = replace(material.suggestions[0], subject=replace(both[0].subject, key="c0"))
     found = losses(replace(material, suggestions=[*both[:1], replace(both[1], score=0.2), odd]))
     assert found["planted tasks: their answers can be seen there as ground truth"] == 1
@@ -421,7 +425,7 @@ def test_planted_answers_and_skips():
     assert [(a["completed_by"], a["result"], a["lead_time"]) for a in skipped] == [(361, [], 3.0)]
     assert rows[0]["predictions"][0]["score"] == 0.9
     brought = read_label_studio("t.json", as_bytes(rows), rich())
-    assert brought.left_out == {"skipped annotations": 1, "expected answers of planted tasks": 1}
+    assert brought.omitted == {"skipped annotations": 1, "expected answers of planted tasks": 1}
     assert as_set(brought.votes) == as_set(votes_of(spec_of(), rich().tasks))
 
 
@@ -431,19 +435,19 @@ def test_planted_answers_and_skips():
 def test_what_is_wrong_with_a_table():
     text = ("id,email,code,person,role", "1,,A1,Li,annotator", "1,,A2,Wu,annotator", ",,A3,Xu,annotator",
             "4,,A4,Ma,boss", "", "")  # fmt: skip
-    users, problems = read_users("u.csv", "\r\n".join(text).encode())
-    assert [user.rater.person for user in users.all] == ["Li"]
+    users, problems = read_user_table("u.csv", "\r\n".join(text).encode())
+    assert [user.rater.person for user in users.users] == ["Li"]
     assert problems == [
         "u.csv:3: 1 stands in row 2 already",
         "u.csv:4: id (or email) and person must be filled",
         "u.csv:5: role is 'boss'; allowed are annotator, adjudicator, lead",
     ]
-    assert read_users("u.csv", b"id,name\r\n")[1] == ["u.csv:1: no column is called person, role"]
-    assert read_users("u.csv", b"\xff")[1] == ["u.csv: it is no CSV in UTF-8"]
-    assert Users([]).find(None) is None
+    assert read_user_table("u.csv", b"id,name\r\n")[1] == ["u.csv:1: no column is called person, role"]
+    assert read_user_table("u.csv", b"\xff")[1] == ["u.csv: it is no CSV in UTF-8"]
+    assert UserTable([]).find(None) is None
 
 
 @settings(SLOW, max_examples=10)
 @given(random_questions())
 def test_random_questions_are_allowed(raw):
-    assert spec_of(raw).asked()
+    assert spec_of(raw).questions_about()

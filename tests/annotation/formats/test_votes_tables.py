@@ -8,19 +8,25 @@ from door_worlds import NASTY, PEOPLE, START, as_set, material_of, materials, sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.annotation.formats.models import Rater, Ruling, Skip, Suggestion, Vote
-from benchbuilder.annotation.formats.parse_votes import plain
-from benchbuilder.annotation.formats.sheets import read_sheet, to_seconds, write_csv, write_xlsx, xlsx_text
-from benchbuilder.annotation.sheets.workbook import read_workbook, table_bytes
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.formats.models import AdjudicationNote, Rater, SkipRecord, Suggestion, VoteRecord
+from benchbuilder.annotation.formats.parse_votes import value_text
+from benchbuilder.annotation.formats.sheets import (
+    parse_seconds,
+    read_vote_table,
+    write_vote_csv,
+    write_vote_xlsx,
+    xlsx_cell_text,
+)
+from benchbuilder.annotation.sheets.workbook import read_workbook, table_workbook_bytes
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.annotation.values import parse_value
-from benchbuilder.core.text.tables import csv_lines
+from benchbuilder.core.text.tables import csv_rows
 
 SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def lines_of(material):
-    return list(csv.reader(io.StringIO(write_csv(material).files["votes.csv"].decode("utf-8-sig"), newline="")))
+    return list(csv.reader(io.StringIO(write_vote_csv(material).files["votes.csv"].decode("utf-8-sig"), newline="")))
 
 
 def csv_of(lines):
@@ -32,7 +38,7 @@ def csv_of(lines):
 @settings(SLOW, max_examples=30)
 @given(materials())
 def test_votes_come_back_from_csv_as_they_went(material):
-    brought = read_sheet("votes.csv", write_csv(material).files["votes.csv"], material)
+    brought = read_vote_table("votes.csv", write_vote_csv(material).files["votes.csv"], material)
     assert brought.problems == []
     assert as_set(brought.votes) == as_set(material.votes)
     assert {vote.seconds for vote in brought.votes} <= {12.0}
@@ -41,11 +47,11 @@ def test_votes_come_back_from_csv_as_they_went(material):
 @settings(SLOW, max_examples=12)
 @given(materials())
 def test_votes_come_back_from_xlsx_as_they_went(material):
-    export = write_xlsx(material)
-    brought = read_sheet("votes.xlsx", export.files["votes.xlsx"], material)
+    export = write_vote_xlsx(material)
+    brought = read_vote_table("votes.xlsx", export.files["votes.xlsx"], material)
     assert brought.problems == []
     assert as_set(brought.votes) == as_set(material.votes)
-    assert write_xlsx(material).files == export.files
+    assert write_vote_xlsx(material).files == export.files
 
 
 def advice(text, note=""):
@@ -53,9 +59,9 @@ def advice(text, note=""):
     spec = spec_of({"advice": {"order": 1, "subject": "claim", "label": "a", "text": "b", "answer": "text",
                                "max_chars": 100_000}})  # fmt: skip
     tasks = [task_of("问", "答")]
-    (subject,) = everything_asked(tasks, spec)
+    (subject,) = judgement_requests(tasks, spec)
     return material_of(
-        spec=spec, tasks=tasks, votes=[Vote("林医生", "A1", "annotator", subject, "advice", text, note, START)]
+        spec=spec, tasks=tasks, votes=[VoteRecord("林医生", "A1", "annotator", subject, "advice", text, note, START)]
     )
 
 
@@ -63,8 +69,8 @@ def advice(text, note=""):
 @given(st.text().map(str.strip).filter(bool), st.text(max_size=20))
 def test_every_text_comes_back(text, note):
     material = advice(text, note)
-    for write, name in ((write_csv, "votes.csv"), (write_xlsx, "votes.xlsx")):
-        brought = read_sheet(name, write(material).files[name], material)
+    for write, name in ((write_vote_csv, "votes.csv"), (write_vote_xlsx, "votes.xlsx")):
+        brought = read_vote_table(name, write(material).files[name], material)
         assert brought.problems == []
         assert [(vote.value, vote.note) for vote in brought.votes] == [(text, note)]
 
@@ -72,13 +78,13 @@ def test_every_text_comes_back(text, note):
 @pytest.mark.parametrize("text", ['=HYPERLINK("http://x")', "#N/A", "+1", "{=1}"])
 def test_no_cell_is_a_formula(text):
     material = advice(text, "+1")
-    book = openpyxl.load_workbook(io.BytesIO(write_xlsx(material).files["votes.xlsx"]))
+    book = openpyxl.load_workbook(io.BytesIO(write_vote_xlsx(material).files["votes.xlsx"]))
     assert all(cell.data_type in ("s", "n") for row in book.active.iter_rows() for cell in row)
     assert all(not cell.startswith(("=", "+", "-", "@")) for line in lines_of(material) for cell in line)
 
 
 def test_numbers_are_numbers_in_xlsx():
-    sheet = openpyxl.load_workbook(io.BytesIO(write_xlsx(material_of()).files["votes.xlsx"])).active
+    sheet = openpyxl.load_workbook(io.BytesIO(write_vote_xlsx(material_of()).files["votes.xlsx"])).active
     header = [cell.value for cell in sheet[1]]
     column = {
         (sheet.cell(row, header.index("question") + 1).value, type(sheet.cell(row, header.index("value") + 1).value))
@@ -109,11 +115,11 @@ def test_the_whole_history_is_there_and_the_last_vote_counts():
     votes = [replace(first, value=0), *material.votes, replace(first, value=None), replace(first, value=0)]
     material = replace(material, votes=votes)
     assert len(lines_of(material)) == len(votes) + 1
-    brought = read_sheet("v.csv", write_csv(material).files["votes.csv"], material)
-    assert brought.left_out == {"votes that were given up for later ones, or taken back": 3}
+    brought = read_vote_table("v.csv", write_vote_csv(material).files["votes.csv"], material)
+    assert brought.omitted == {"votes that were given up for later ones, or taken back": 3}
     assert as_set(brought.votes) == as_set([*material_of().votes[1:], replace(first, value=0)])
     undone = replace(material, votes=votes[:-1])
-    brought = read_sheet("v.csv", write_csv(undone).files["votes.csv"], undone)
+    brought = read_vote_table("v.csv", write_vote_csv(undone).files["votes.csv"], undone)
     assert as_set(brought.votes) == as_set(material_of().votes[1:])
 
 
@@ -123,7 +129,7 @@ def test_csv_as_spreadsheet_programs_save_it(encoding, delimiter):
     material = material_of()
     stream = io.StringIO(newline="")
     csv.writer(stream, delimiter=delimiter).writerows(lines_of(material))
-    brought = read_sheet("v.csv", stream.getvalue().encode(encoding), material)
+    brought = read_vote_table("v.csv", stream.getvalue().encode(encoding), material)
     assert as_set(brought.votes) == as_set(material.votes)
 
 
@@ -134,7 +140,7 @@ def edited(column, cell, row=1, material=None):
     material = material or material_of()
     lines = lines_of(material)
     lines[row][lines[0].index(column)] = cell
-    return read_sheet("v.csv", csv_of(lines), material)
+    return read_vote_table("v.csv", csv_of(lines), material)
 
 
 @pytest.mark.parametrize(
@@ -162,10 +168,10 @@ def test_another_paragraph_than_the_key():
 def test_one_person_who_says_two_things():
     lines = lines_of(material_of())
     again = [*lines, lines[1]]
-    assert read_sheet("v.csv", csv_of(again), material_of()).problems == []
+    assert read_vote_table("v.csv", csv_of(again), material_of()).problems == []
     other = list(lines[1])
     other[lines[0].index("value")] = "0"
-    (problem,) = read_sheet("v.csv", csv_of([*lines, other]), material_of()).problems
+    (problem,) = read_vote_table("v.csv", csv_of([*lines, other]), material_of()).problems
     assert problem == "v.csv:37: 林医生 says 0 to factual, but 1 at v.csv:2; keep one"
 
 
@@ -177,10 +183,10 @@ def test_stale_rows_are_counted():
 @pytest.mark.parametrize(
     ("name", "content"),
     [("v.csv", b"a,b\r\n1,2\r\n"), ("v.csv", b"\xff\x81\x00"), ("v.xlsx", b"PK"), ("v.csv", b"task,task,value\r\n"),
-     ("v.xlsx", table_bytes("t", [["a"]], [[False]]))],
+     ("v.xlsx", table_workbook_bytes("t", [["a"]], [[False]]))],
 )  # fmt: skip
 def test_what_is_no_table(name, content):
-    brought = read_sheet(name, content, material_of())
+    brought = read_vote_table(name, content, material_of())
     assert len(brought.problems) == 1
     assert brought.votes == []
 
@@ -189,7 +195,7 @@ def test_what_is_no_table(name, content):
 @given(st.lists(st.lists(st.text(max_size=5), max_size=17), max_size=4))
 def test_whatever_stands_there_nothing_breaks(junk):
     lines = [lines_of(material_of())[0], *junk]
-    read_sheet("v.csv", csv_of(lines), material_of())
+    read_vote_table("v.csv", csv_of(lines), material_of())
 
 
 def test_small_numbers_as_spreadsheet_programs_write_them():
@@ -206,28 +212,28 @@ def test_small_numbers_as_spreadsheet_programs_write_them():
 
 @given(st.floats(0, 1).map(lambda value: round(value, 6)))
 def test_numbers_stand_without_exponent(value):
-    assert "e" not in plain(value)
-    assert float(plain(value)) == value
-    question = material_of().project.spec.asked()["correct"]
-    assert parse_value(question, plain(value)) == value
+    assert "e" not in value_text(value)
+    assert float(value_text(value)) == value
+    question = material_of().project.spec.questions_about()["correct"]
+    assert parse_value(question, value_text(value)) == value
 
 
 @pytest.mark.parametrize(
     ("text", "cell"), [("a\x00b", "a_x0000_b"), ("_x000D_", "_x005F_x000D_"), ("x\r\n", "x_x000D_\n"), ("-1", "'-1")]
 )
 def test_what_no_cell_can_hold_is_written_as_excel_does(text, cell):
-    assert xlsx_text(text) == cell
+    assert xlsx_cell_text(text) == cell
 
 
 def test_a_table_holds_long_fields():
     text = "长" * 200_000
-    assert csv_lines(csv_of([["wording"], [text]]), lambda header: True) == [["wording"], [text]]
-    assert read_workbook(table_bytes("t", [["n"], ["0.5"]], [[False], [True]])) == {"t": [["n"], ["0.5"]]}
+    assert csv_rows(csv_of([["wording"], [text]]), lambda header: True) == [["wording"], [text]]
+    assert read_workbook(table_workbook_bytes("t", [["n"], ["0.5"]], [[False], [True]])) == {"t": [["n"], ["0.5"]]}
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("1.5", 1.5), ("", None), ("-1", None), ("nan", None), ("inf", None)])
 def test_seconds(text, seconds):
-    assert to_seconds(text) == seconds
+    assert parse_seconds(text) == seconds
 
 
 # --- losses
@@ -240,12 +246,12 @@ def test_what_is_lost():
         material,
         votes=[*material.votes, replace(first, subject=replace(first.subject, key="c0"))],
         tasks=[*material.tasks, task_of("nobody", "yet")],
-        skips=[Skip(PEOPLE[0], material.tasks[0].key, START)],
-        rulings=[Ruling(PEOPLE[2], material.tasks[0].key, START)],
+        skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)],
+        rulings=[AdjudicationNote(PEOPLE[2], material.tasks[0].key, START)],
         suggestions=[Suggestion("m", first.subject, "factual", 1)],
     )
-    for write in (write_csv, write_xlsx):
-        found = {loss.what: loss.count for loss in write(more).losses}
+    for write in (write_vote_csv, write_vote_xlsx):
+        found = {loss.description: loss.count for loss in write(more).losses}
         assert found["names of people: they stand by code"] is None
         assert found["votes about what is not shown any more: they stand without its text"] == 1
         assert found["tasks without a vote"] == 1
@@ -256,19 +262,19 @@ def test_what_is_lost():
 
 def test_texts_that_no_cell_holds_are_told_and_make_no_false_vote():
     material = advice("长" * 40_000)
-    export = write_xlsx(material)
+    export = write_vote_xlsx(material)
     assert "texts that are too long for a cell: they are left out, and stand in CSV: 1" in map(str, export.losses)
-    assert read_sheet("v.xlsx", export.files["votes.xlsx"], material).votes == []
-    assert len(read_sheet("v.csv", write_csv(material).files["votes.csv"], material).votes) == 1
+    assert read_vote_table("v.xlsx", export.files["votes.xlsx"], material).votes == []
+    assert len(read_vote_table("v.csv", write_vote_csv(material).files["votes.csv"], material).votes) == 1
     shown = replace(advice("短"), tasks=[task_of("问" * 40_000, "答")])
-    (subject,) = everything_asked(shown.tasks, shown.project.spec)
+    (subject,) = judgement_requests(shown.tasks, shown.project.spec)
     shown = replace(shown, votes=[replace(shown.votes[0], subject=subject)])
-    brought = read_sheet("v.xlsx", write_xlsx(shown).files["votes.xlsx"], shown)
+    brought = read_vote_table("v.xlsx", write_vote_xlsx(shown).files["votes.xlsx"], shown)
     assert brought.problems == []
     assert [vote.value for vote in brought.votes] == ["短"]
 
 
 def test_people_come_from_the_project_not_the_file():
     other = material_of(people=[replace(PEOPLE[0], person="someone else"), *PEOPLE[1:], Rater("x", "L1", "lead")])
-    brought = read_sheet("v.csv", write_csv(material_of()).files["votes.csv"], replace(other, votes=[]))
+    brought = read_vote_table("v.csv", write_vote_csv(material_of()).files["votes.csv"], replace(other, votes=[]))
     assert {vote.person for vote in brought.votes} == {"someone else", "د. سارة", "Meta, M."}

@@ -7,10 +7,16 @@ import pytest
 from files_spec import RECIPES, app_spec
 from judged_world import World
 
-from benchbuilder.annotation.backends.app import AppVotes, open_ballots
+from benchbuilder.annotation.backends.app import AppBackend, open_annotation_store
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.project_setup import CLAIMS, FILE, database_url, make_task, with_gold
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.database.project_setup import (
+    CLAIMS_PROJECT,
+    DATABASE_FILE,
+    add_gold_tasks,
+    database_url,
+    make_task,
+)
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError, InstallationError, RecipeError
 
@@ -25,13 +31,13 @@ class AppWorld(World):
         self.spec = app_spec(bootstrap=DRAW, **annotation)
 
     def ballots(self):
-        return open_ballots(None, self.folder / "annotation")
+        return open_annotation_store(None, self.folder / "annotation")
 
     def judge(self, ballots, person, answer):
         """Let `person` judge all that is assigned to them; `answer` maps (question, task) to a value."""
-        while (number := ballots.next(person, CLAIMS)) is not None:
-            work = ballots.assignment(person, CLAIMS, number)
-            asked = everything_asked([work.task], self.spec)
+        while (number := ballots.next(person, CLAIMS_PROJECT)) is not None:
+            work = ballots.assignment(person, CLAIMS_PROJECT, number)
+            asked = judgement_requests([work.task], self.spec)
             values = {subject: answer(what.question, work.task) for subject, what in asked.items()}
             assert ballots.submit(person, work.task_id, Submission(values)) == "kept"
 
@@ -50,7 +56,7 @@ def test_tasks_are_laid_out_and_the_build_waits(world):
     assert waiting.missing == {"annotators: claim": 30, "annotators: evidence": 24}
     assert "invite 2 more" in waiting.next
     with world.ballots() as ballots:
-        tasks = [task for _, task in ballots.tasks(CLAIMS)]
+        tasks = [task for _, task in ballots.tasks(CLAIMS_PROJECT)]
     assert {task.text for task in tasks} == {row.context + row.question for row in world.candidates}
     assert all(len(task.paragraphs) == 4 for task in tasks)
 
@@ -73,14 +79,14 @@ def test_votes_of_the_app_make_items_and_disputes_wait_for_an_adjudicator(world)
     assert "invite somebody" in waiting.next
     with world.ballots() as ballots:
         judge = ballots.invite("zhao", "adjudicator")[0]
-        task = ballots.next_dispute(judge, CLAIMS)
-        dispute = ballots.dispute(judge, CLAIMS, task)
+        task = ballots.next_dispute(judge, CLAIMS_PROJECT)
+        dispute = ballots.dispute(judge, CLAIMS_PROJECT, task)
         ((subject, name),) = dispute.subjects
         assert name == "fluent"
         assert ballots.decide(judge, task, Submission({subject: 0}, reason="broken")) == "kept"
-    items, fates, notes = world.run()
+    items, outcomes, notes = world.run()
     assert len(items) == 2
-    reasons = {line["reason"] for line in fates.values() if line["fate"] == "dropped"}
+    reasons = {line["reason"] for line in outcomes.values() if line["outcome"] == "dropped"}
     assert reasons == {"not_fluent"}
     assert notes["votes"]["annotators"] == {"A1": 27, "A2": 27, "J1": 1}
     assert "wang" not in json.dumps(notes)
@@ -95,17 +101,17 @@ def test_what_changes_is_asked_anew_and_nothing_else(world):
             world.judge(ballots, person, yes)
     stage = world.stage()
     assert len(world.run(stage)[0]) == 3
-    seen = stage.observes()
+    seen = stage.external_inputs()
     world.candidates[0] = world.candidates[0].model_copy(update={"answer_wrong": "另一个错误答案。"})
     waiting = world.waiting()
     assert waiting.missing == {"annotators: claim": 10, "annotators: evidence": 8}
     assert "18 votes are about something that is no longer shown" in waiting.why
-    assert world.stage().observes() == seen  # no vote is lost, and none is new
+    assert world.stage().external_inputs() == seen  # no vote is lost, and none is new
     with world.ballots() as ballots:
         for person in people:
             world.judge(ballots, person, yes)
     assert len(world.run()[0]) == 3
-    assert world.stage().observes() != seen
+    assert world.stage().external_inputs() != seen
 
 
 def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, monkeypatch):
@@ -117,39 +123,39 @@ def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, mo
 
     def correct(*given):
         with world.ballots() as ballots:
-            work = ballots.assignment(people[0], CLAIMS, 1)
+            work = ballots.assignment(people[0], CLAIMS_PROJECT, 1)
             ballots.submit(people[0], work.task_id, Submission(dict.fromkeys(work.answers, 0)))
         return {}
 
     stage = world.stage()
-    before = stage.observes()
+    before = stage.external_inputs()
     monkeypatch.setattr("benchbuilder.steps.annotate.agreement", correct)
     assert len(world.run(stage)[0]) == 3
-    assert stage.observes() != before
+    assert stage.external_inputs() != before
 
 
 def test_a_build_without_people_leaves_no_database_behind(world):
     stage = world.stage()
-    assert stage.observes() == {}
+    assert stage.external_inputs() == {}
     assert stage.votes.collect([], world.folder / "annotation").votes == {}
     assert not (world.folder / "annotation").exists()
 
 
 def test_planted_tasks_decide_nothing_and_are_known_to_be_right_or_wrong(tmp_path):
     gold = RECIPES / "recipe" / "care_mi" / "sample" / "gold.jsonl"
-    world = AppWorld(tmp_path, gold={"file": FileRef(path="gold.jsonl", at=str(gold)), "every": 1})
+    world = AppWorld(tmp_path, gold={"file": FileRef(path="gold.jsonl", resolved_path=str(gold)), "every": 1})
     assert world.waiting().missing == {"annotators: claim": 30, "annotators: evidence": 24}
     with world.ballots() as ballots:
         for name in ("wang", "li"):
             world.judge(ballots, ballots.invite(name, "annotator")[0], yes)
-        standing = ballots.standing(CLAIMS)
+        standing = ballots.staff_progress(CLAIMS_PROJECT)
     items, _, notes = world.run()
     assert len(items) == 3
     assert notes["votes"]["stale"] == 0
     answers = [json.loads(line)["expected"] for line in gold.read_text("utf-8").splitlines()]
     right = [value == 1 for expected in answers for value in expected.values()]
-    for share in standing.shares:
-        assert sorted(answer.right for answer in share.gold) == sorted(right)
+    for share in standing.people:
+        assert sorted(answer.correct for answer in share.gold_answers) == sorted(right)
 
 
 @pytest.mark.parametrize(
@@ -166,10 +172,10 @@ def test_planted_tasks_decide_nothing_and_are_known_to_be_right_or_wrong(tmp_pat
 )
 def test_planted_tasks_that_cannot_be_used(tmp_path, line, told):
     (tmp_path / "gold.jsonl").write_text("\n" + line, encoding="utf-8")
-    spec = app_spec(gold={"file": FileRef(path="gold.jsonl", at=str(tmp_path / "gold.jsonl"))})
+    spec = app_spec(gold={"file": FileRef(path="gold.jsonl", resolved_path=str(tmp_path / "gold.jsonl"))})
     shown = make_task([("text", "asked"), ("right", "r"), ("wrong", "w")])
     with pytest.raises(DataError, match="(?s)1 lines of planted.*" + told.replace("[", r"\[")):
-        with_gold([shown], spec)
+        add_gold_tasks([shown], spec)
 
 
 def test_candidates_are_shown_whole(tmp_path):
@@ -181,7 +187,7 @@ def test_candidates_are_shown_whole(tmp_path):
 
 
 def test_a_shared_database_is_named_by_the_environment(tmp_path):
-    assert database_url(None, tmp_path) == f"sqlite:///{tmp_path / FILE}"
+    assert database_url(None, tmp_path) == f"sqlite:///{tmp_path / DATABASE_FILE}"
     assert database_url("VOTES", tmp_path, {"VOTES": "postgresql://u:secret@host/db"}).endswith("@host/db")
     with pytest.raises(DataError, match="VOTES is not set"):
         database_url("VOTES", tmp_path, {})
@@ -190,4 +196,4 @@ def test_a_shared_database_is_named_by_the_environment(tmp_path):
 def test_without_its_libraries_the_app_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "benchbuilder.annotation.database.store", None)
     with pytest.raises(InstallationError, match=r"benchbuilder\[review\]"):
-        AppVotes(app_spec(database_env=None)).ask([], None, {}, World(tmp_path).stage().context)
+        AppBackend(app_spec(database_env=None)).ask([], None, {}, World(tmp_path).stage().context)

@@ -1,10 +1,10 @@
 import pytest
 
-from benchbuilder.annotation.sheets.packet_folder import lay_out
+from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
 
 
 def put(folder, packets):
-    return lay_out(folder, {name: lambda content=content: content for name, content in packets.items()})
+    return sync_sheet_folder(folder, {name: lambda content=content: content for name, content in packets.items()})
 
 
 def names(folder):
@@ -52,7 +52,7 @@ def test_what_lies_there_is_not_made_again(tmp_path):
         raise AssertionError("it lies there")
 
     put(tmp_path, {"a-1.csv": b"one"})
-    assert lay_out(tmp_path, {"a-1.csv": never}) == []
+    assert sync_sheet_folder(tmp_path, {"a-1.csv": never}) == []
     assert names(tmp_path) == ["a-1.csv"]
 
 
@@ -62,6 +62,6 @@ def test_killed_while_writing(tmp_path):
 
     put(tmp_path, {"a-1.csv": b"one"})
     with pytest.raises(KeyboardInterrupt):
-        lay_out(tmp_path, {"a-2.csv": lambda: b"two", "b-2.csv": killed})
+        sync_sheet_folder(tmp_path, {"a-2.csv": lambda: b"two", "b-2.csv": killed})
     assert put(tmp_path, {"a-2.csv": b"two", "b-2.csv": b"three"}) == []
     assert names(tmp_path) == ["a-2.csv", "b-2.csv"]

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 from files_spec import files_spec
 
-from benchbuilder.annotation.backends.sheets import FileVotes
+from benchbuilder.annotation.backends.sheets import SheetsBackend
 from benchbuilder.annotation.base import ShownParagraph, Task
-from benchbuilder.annotation.sheets.sheets import columns, csv_bytes, fill, grid, packet_rows
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.sheets.sheets import csv_bytes, fill_open_cells, sheet_columns, sheet_grid, sheet_rows
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
 
 SPEC = files_spec()
 TEXTS = ("产后出血的原因是甲吗？", "第一行。\r\n  =1+1 ", "=子痫前期", " '=子痫前期")
-AT = {column.marker: index for index, column in enumerate(columns(SPEC, SPEC.labels))}
+AT = {column.marker: index for index, column in enumerate(sheet_columns(SPEC, SPEC.labels))}
 KEY, TEXT = AT["key"], AT["text"]
 
 
@@ -31,14 +31,14 @@ CLAIMS = [claim(n) for n in range(len(TEXTS))]
 
 def collect(folder, claims, change, shown_now=None):
     """What comes back when a filled all with 1 and somebody let `change` work on the rows."""
-    asked = everything_asked(claims, SPEC)
-    rows = fill(packet_rows(claims, asked, SPEC, SPEC.labels, annotator="a", seed=3), lambda subject: 1)
-    head, *lines = grid(columns(SPEC, SPEC.labels), rows)
+    asked = judgement_requests(claims, SPEC)
+    rows = fill_open_cells(sheet_rows(claims, asked, SPEC, SPEC.labels, annotator="a", seed=3), lambda subject: 1)
+    head, *lines = sheet_grid(sheet_columns(SPEC, SPEC.labels), rows)
     change(lines)
     (folder / "votes").mkdir()
     (folder / "votes" / "a.csv").write_bytes(csv_bytes([head, *lines]))
-    now = everything_asked(claims if shown_now is None else shown_now, SPEC)
-    return asked, FileVotes(SPEC).collect(now.keys(), folder)
+    now = judgement_requests(claims if shown_now is None else shown_now, SPEC)
+    return asked, SheetsBackend(SPEC).collect(now.keys(), folder)
 
 
 def turn_keys(lines):
@@ -83,14 +83,14 @@ def test_whole_rows_may_be_sorted_and_texts_altered(tmp_path, shift):
             line[TEXT] = ["#NAME?", text[:5], text.replace("\r\n", "\n"), f"  {text}\n", "", text][number % 6]
 
     asked, ballot = collect(tmp_path, CLAIMS, rework)
-    assert ballot.votes == {subject: {"a": 1} for subject in asked}
+    assert ballot.by_subject == {subject: {"a": 1} for subject in asked}
 
 
 def test_the_same_text_under_several_keys_is_no_alarm(tmp_path):
     """A question with two wrong answers, and a paragraph that was found for all claims."""
     claims = [claim(n, "同一问？", ("同一段。", f"第{n}段。")) for n in range(3)]
     asked, ballot = collect(tmp_path, claims, nothing)
-    assert ballot.votes.keys() == asked.keys()
+    assert ballot.by_subject.keys() == asked.keys()
 
 
 def test_votes_on_a_changed_answer_are_stale_and_no_alarm(tmp_path):
@@ -98,7 +98,7 @@ def test_votes_on_a_changed_answer_are_stale_and_no_alarm(tmp_path):
     other = claim(9, CLAIMS[0].text, [p.text for p in CLAIMS[0].paragraphs])
     first = replace(other, fields=(other.fields[0], ("right", "是丁。"), other.fields[2]))
     _, ballot = collect(tmp_path, CLAIMS, nothing, [first, *CLAIMS[1:]])
-    asked = everything_asked(CLAIMS[:1], SPEC)
+    asked = judgement_requests(CLAIMS[:1], SPEC)
     assert ballot.stale == {f"{tmp_path.name}/votes/a.csv": len(asked)}
 
 
@@ -109,4 +109,4 @@ def test_sheets_without_texts_are_taken_by_their_keys(tmp_path):
             line[TEXT] = ""
 
     asked, ballot = collect(tmp_path, CLAIMS, bare)
-    assert ballot.votes.keys() == asked.keys()
+    assert ballot.by_subject.keys() == asked.keys()

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task
-from benchbuilder.annotation.sheets.cells import escape, folded, judgement, unescape
-from benchbuilder.annotation.sheets.reading import Reading, read_file
-from benchbuilder.annotation.sheets.sheets import columns, csv_bytes, fill, grid, packet_rows
+from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace, parse_answer_cell, unescape_formula
+from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
+from benchbuilder.annotation.sheets.sheets import csv_bytes, fill_open_cells, sheet_columns, sheet_grid, sheet_rows
 from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, workbook_bytes
-from benchbuilder.annotation.tasks import everything_asked, wording_key
+from benchbuilder.annotation.tasks import judgement_requests, wording_key
 
 SPEC = files_spec()
-BINARY = SPEC.asked()["fluent"]
-LAYOUT = columns(SPEC, SPEC.labels)
+BINARY = SPEC.questions_about()["fluent"]
+LAYOUT = sheet_columns(SPEC, SPEC.labels)
 NASTY = '=HYPERLINK("http://x","点我")'
 
 
@@ -40,31 +40,31 @@ def claims(count=4):
 
 def rows(person="a", seed=7, wanted=None, count=4):
     shown = claims(count)
-    wanted = everything_asked(shown, SPEC) if wanted is None else wanted
-    return packet_rows(shown, wanted, SPEC, SPEC.labels, annotator=person, seed=seed)
+    wanted = judgement_requests(shown, SPEC) if wanted is None else wanted
+    return sheet_rows(shown, wanted, SPEC, SPEC.labels, annotator=person, seed=seed)
 
 
 def read(name, data, people=("a", "b", "meta")):
-    reading = Reading(people, {wording_key(question): question for question in SPEC.asked().values()})
-    read_file(name, data, reading)
+    reading = SheetContents(people, {wording_key(question): question for question in SPEC.questions_about().values()})
+    read_vote_sheet(name, data, reading)
     return reading
 
 
 @given(st.text())
 def test_escaping_is_undone(text):
-    assert unescape(escape(text)) == text
-    assert not escape(text).startswith(("=", "+", "-", "@", "\t", "\r", "＝"))
+    assert unescape_formula(escape_formula(text)) == text
+    assert not escape_formula(text).startswith(("=", "+", "-", "@", "\t", "\r", "＝"))
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", 1), (" 0 ", 0), ("１", 1), ("1.0", 1), ("", None), ("—", None)])
 def test_what_people_write(text, value):
-    assert judgement(BINARY, text) == value
+    assert parse_answer_cell(BINARY, text) == value
 
 
 @pytest.mark.parametrize("text", ["2", "yes", "是", "TRUE", "0.5", "01", "1/0"])
 def test_what_is_no_judgement(text):
     with pytest.raises(ValueError, match="allowed are 0, 1"):
-        judgement(BINARY, text)
+        parse_answer_cell(BINARY, text)
 
 
 def test_claims_are_shuffled_for_each_annotator_alike_every_time():
@@ -86,12 +86,12 @@ def test_a_claim_stands_before_its_paragraphs_in_their_order():
 
 def test_labels_are_no_formulas_either():
     labels = SPEC.labels.model_copy(update={"text": "=1+1"})
-    assert grid(columns(SPEC, labels), [])[0][2] == "'=1+1 [text]"
+    assert sheet_grid(sheet_columns(SPEC, labels), [])[0][2] == "'=1+1 [text]"
 
 
 def test_only_what_is_wanted_is_open():
-    fluent = wording_key(SPEC.asked()["fluent"])
-    supports = wording_key(SPEC.asked()["supports"])
+    fluent = wording_key(SPEC.questions_about()["fluent"])
+    supports = wording_key(SPEC.questions_about()["supports"])
     sheet = rows(wanted={Subject(key("c", 1), fluent), Subject(key("p", 21), supports)})
     assert [row.key for row in sheet if row.key.startswith("p")] == [key("p", 21)]
     assert {row.key for row in sheet if row.key.startswith("c")} == {key("c", 1), key("c", 2)}
@@ -100,7 +100,7 @@ def test_only_what_is_wanted_is_open():
 
 
 def test_csv_opens_in_excel_and_holds_no_formula():
-    data = csv_bytes(grid(LAYOUT, rows()))
+    data = csv_bytes(sheet_grid(LAYOUT, rows()))
     assert data.startswith(b"\xef\xbb\xbf")
     cells = [cell for line in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")) for cell in line]
     assert "'" + NASTY in cells
@@ -125,24 +125,24 @@ def test_xlsx_is_equal_from_run_to_run_and_safe():
     (allowed,) = work.data_validations.dataValidation
     assert (allowed.type, allowed.formula1) == ("list", '"1,0"')
     told = [cell.value for line in guide.iter_rows() for cell in line]
-    assert all(question.text in told for question in SPEC.asked().values())
-    opened = [cell for line in work.iter_rows(min_row=2) for cell in line if not cell.protection.locked]
+    assert all(question.text in told for question in SPEC.questions_about().values())
+    opened = [cell for line in work.iter_rows(min_row=2) for cell in line if not cell.protection.lock]
     assert len(opened) == 4 * (5 + 2) + 12  # cells to judge, and a note in each row
 
 
 @pytest.mark.parametrize("form", ["xlsx", "utf-8-sig", "utf-8", "gb18030", "utf-16", "semicolons", "tabs"])
 def test_filled_sheets_come_back(form):
-    asked = everything_asked(claims(), SPEC)
+    asked = judgement_requests(claims(), SPEC)
     truth = {subject: index % 3 % 2 for index, subject in enumerate(asked)}
-    sheet = fill(rows(), truth.get)
+    sheet = fill_open_cells(rows(), truth.get)
     if form == "xlsx":
         data, name = workbook_bytes(LAYOUT, sheet, SPEC, SPEC.labels), "a.xlsx"
     elif form in {"semicolons", "tabs"}:
         stream = io.StringIO(newline="")
-        csv.writer(stream, delimiter=";" if form == "semicolons" else "\t").writerows(grid(LAYOUT, sheet))
+        csv.writer(stream, delimiter=";" if form == "semicolons" else "\t").writerows(sheet_grid(LAYOUT, sheet))
         data, name = stream.getvalue().encode(), "a.csv"
     else:
-        data, name = csv_bytes(grid(LAYOUT, sheet)).decode("utf-8-sig").encode(form), "a.CSV"
+        data, name = csv_bytes(sheet_grid(LAYOUT, sheet)).decode("utf-8-sig").encode(form), "a.CSV"
     reading = read(name, data)
     assert reading.problems == []
     assert {vote.subject: vote.value for vote in reading.votes} == truth
@@ -169,13 +169,13 @@ def test_what_excel_saved_after_filling_in():
 
 def test_shown_text_survives_the_round_trip():
     data = workbook_bytes(LAYOUT, rows(), SPEC, SPEC.labels)
-    cells = {unescape(cell) for line in read_workbook(data)["标注"] for cell in line}
+    cells = {unescape_formula(cell) for line in read_workbook(data)["标注"] for cell in line}
     assert NASTY in cells
     assert "'+胎盘因素，见于②类。" in cells
 
 
 def lines_with(change):
-    lines = grid(LAYOUT, rows())
+    lines = sheet_grid(LAYOUT, rows())
     at = {column.marker.split(":")[1] if ":" in column.marker else column.marker: i for i, column in enumerate(LAYOUT)}
     change(lines, at)
     return csv_bytes(lines)
@@ -242,7 +242,7 @@ def test_entities_in_a_workbook_are_refused():
 
 def test_archives_without_measure_are_refused(monkeypatch):
     data = workbook_bytes(LAYOUT, rows(), SPEC, SPEC.labels)
-    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook.LARGEST", 1000)
+    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook.MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(UnreadableWorkbookError, match="unpacks to more"):
         read_workbook(data)
 
@@ -263,8 +263,8 @@ def test_a_vote_carries_the_text_of_its_row():
 
 @given(st.text(), st.sampled_from([" ", "\n", "\t", "\r\n", "\u3000"]))
 def test_folding_does_not_depend_on_how_a_text_was_written(text, blank):
-    assert folded(escape(text) + blank) == folded(escape(text))
-    assert "  " not in folded(text)
+    assert fold_whitespace(escape_formula(text) + blank) == fold_whitespace(escape_formula(text))
+    assert "  " not in fold_whitespace(text)
 
 
 def test_two_columns_for_one_question_are_a_problem():
@@ -291,7 +291,7 @@ def test_two_columns_of_keys_are_a_problem_and_two_of_ones_own_are_not():
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_a_sheet_without_questions_is_a_problem(form):
     layout = [column for column in LAYOUT if not column.marker.startswith("q:")]
-    lines = grid(layout, rows())
+    lines = sheet_grid(layout, rows())
     if form == "csv":
         data = csv_bytes(lines)
     else:
@@ -324,4 +324,4 @@ def test_markers_are_found_in_any_case():
     reading = read("a.csv", lines_with(shout))
     assert reading.problems == []
     (vote,) = reading.votes
-    assert vote.subject == Subject(rows()[0].key, wording_key(SPEC.asked()["fluent"]))
+    assert vote.subject == Subject(rows()[0].key, wording_key(SPEC.questions_about()["fluent"]))

@@ -10,14 +10,14 @@ import pytest
 import yaml
 from clone_world import run
 
-from benchbuilder.authoring.clone.edit_yaml import Editor
+from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.recipe_index import Library
-from benchbuilder.config.search_path import Root, bundled, find_roots
+from benchbuilder.config.recipe_index import RecipeIndex
+from benchbuilder.config.search_path import RecipeRoot, bundled_folder, find_roots
 from benchbuilder.core.errors import RecipeError
-from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.check import check_recipe
 
-RECIPES = Library([Root(bundled("recipes"), "bundled")]).options("recipe")
+RECIPES = RecipeIndex([RecipeRoot(bundled_folder("recipes"), "bundled")]).option_names("recipe")
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def filled_words(here: Path, origin: str) -> list[str]:
     """For each open place of the copy a word of the command line that says what the original says."""
     record = json.loads((here / "recipes/recipe/copy/origin.json").read_text("utf-8"))
-    original = Library(find_roots()).places(f"recipe/{origin}")[0][0]
+    original = RecipeIndex(find_roots()).paths_of(f"recipe/{origin}")[0][0]
     paths = yaml.safe_load(original.read_text("utf-8")).get("paths", {})
     words: list[str] = []
     with pytest.raises(RecipeError) as caught:
@@ -50,7 +50,7 @@ def test_it_is_copied_whole(origin: str, here: Path) -> None:
     assert run("new", "copy", "--from", origin) == 0
     words = filled_words(here, origin)
     loaded = load_recipe(["recipe=copy", *words])
-    check(loaded)
+    check_recipe(loaded)
     theirs = [
         f"{key}: {ref.file}"
         for key, ref in loaded.files
@@ -66,7 +66,7 @@ def test_comments_are_kept_and_nothing_but_what_must_be_is_changed(origin: str, 
     record = json.loads((here / "recipes/recipe/copy/origin.json").read_text("utf-8"))
     for place, copied in record["files"].items():
         top, _, below = copied["origin"].partition("/")
-        theirs = (bundled(top) / below).read_text("utf-8").splitlines()
+        theirs = (bundled_folder(top) / below).read_text("utf-8").splitlines()
         ours = (here / place).read_text("utf-8").splitlines()
         assert {line for line in theirs if line.startswith("#")} <= {line for line in ours if line.startswith("#")}
         if place.endswith("/examples.yaml"):  # those of the copied prompts
@@ -75,7 +75,7 @@ def test_comments_are_kept_and_nothing_but_what_must_be_is_changed(origin: str, 
         elif not place.startswith("recipes/recipe/"):
             assert len(set(theirs) - set(ours)) <= 12, f"{place}: {set(theirs) - set(ours)}"
         if place.endswith(".yaml"):
-            Editor((here / place).read_text("utf-8"))
+            YamlEditor((here / place).read_text("utf-8"))
 
 
 def test_the_copies_pass_the_linter_of_recipes(here: Path) -> None:
@@ -90,6 +90,6 @@ def test_the_copies_pass_the_linter_of_recipes(here: Path) -> None:
         for place, copied in record["files"].items():
             if place.endswith(".yaml"):
                 top, _, below = copied["origin"].partition("/")
-                theirs = {p.rule for p in linter.run((bundled(top) / below).read_text("utf-8"), rules)}
+                theirs = {p.rule for p in linter.run((bundled_folder(top) / below).read_text("utf-8"), rules)}
                 found = [p for p in linter.run((here / place).read_text("utf-8"), rules) if p.rule not in theirs]
                 assert [f"{place}:{p.line} {p.message}" for p in found if p.rule != "line-length"] == []

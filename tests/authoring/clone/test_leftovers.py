@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from clone_world import CARD, NEW, fill, run
 
-from benchbuilder.authoring.clone.text_lines import Scripts, Stems, Terms, lines_of
+from benchbuilder.authoring.clone.text_lines import ScriptCounts, StemFinder, TermFinder, read_text_lines
 from benchbuilder.core.errors import DataError
 
 ENGLISH = "question,A,B,C,D,answer\nWhich vitamin prevents scurvy?,Vitamin A,Vitamin C,Vitamin D,Vitamin K,B\n"
@@ -164,9 +164,9 @@ def test_a_broken_record_is_told(here: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_terms_in_scripts_with_spaces_are_whole_words() -> None:
-    terms = Terms(["arm", "Vitamin C", "ไข่", "乳"])
-    assert terms.found("Farms harm; vitamin c, กินไข่แล้ว") == {"Vitamin C", "ไข่"}
-    assert terms.found("an ARM") == {"arm"}
+    terms = TermFinder(["arm", "Vitamin C", "ไข่", "乳"])
+    assert terms.find_terms("Farms harm; vitamin c, กินไข่แล้ว") == {"Vitamin C", "ไข่"}
+    assert terms.find_terms("an ARM") == {"arm"}
 
 
 BROKEN = {"colon": "title: Nutrition: facts", "tab": "\tlanguage: zh", "quote": "stop: '."}
@@ -225,12 +225,12 @@ def test_an_open_tokenizer_hides_nothing(here: Path, capsys: pytest.CaptureFixtu
 def test_what_is_marked_and_what_is_no_text_is_no_leftover(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("kind: best_evidence\nlabel: Fill in the cells # keep\nframe: 'it is {sign}'\nunits: '[αβγδ]'\n")
-    texts = [text for _, text in lines_of(file)]
-    assert Terms(["evidence", "cells", "sign"]).found(" ".join(texts)) == set()
-    assert Stems("medicine_en").found("A careful editor of Medical text, remedied") == {"medical"}
-    assert Stems("law_zh").found("law and lawyers") == set()
-    few = Scripts(["[αβγδ]", "a pattern of units in a file of rules that is long enough " * 2])
-    assert few.share("GREEK") < 0.05
+    texts = [text for _, text in read_text_lines(file)]
+    assert TermFinder(["evidence", "cells", "sign"]).find_terms(" ".join(texts)) == set()
+    assert StemFinder("medicine_en").find_words("A careful editor of Medical text, remedied") == {"medical"}
+    assert StemFinder("law_zh").find_words("law and lawyers") == set()
+    few = ScriptCounts(["[αβγδ]", "a pattern of units in a file of rules that is long enough " * 2])
+    assert few.proportion("GREEK") < 0.05
 
 
 def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from clone_world import run
 
-from benchbuilder.authoring.clone.edit_yaml import Editor
+from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_what_the_card_said_can_be_uncommented(here: Path) -> None:
 
 
 def test_a_line_is_taken_out_or_says_null() -> None:
-    editor = Editor("paths:\n  a: x # one\n  b: y\n  c: z\nmore: {a: x, b: y}\none:\n  a: x\n")
+    editor = YamlEditor("paths:\n  a: x # one\n  b: y\n  c: z\nmore: {a: x, b: y}\none:\n  a: x\n")
     for key in (("paths", "a"), ("paths", "b"), ("more", "a"), ("one", "a"), ("paths", "no")):
         editor.remove(key)
-    assert editor.done() == "paths:\n  c: z\nmore: {a: null, b: y}\none:\n  a: null\n"
+    assert editor.edited_text() == "paths:\n  c: z\nmore: {a: null, b: y}\none:\n  a: null\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from clone_world import run
 
-from benchbuilder.authoring.clone.plugin_skeleton import SLOTS, skeleton
+from benchbuilder.authoring.clone.plugin_skeleton import SKELETON_SLOTS, plugin_skeleton_files
 from benchbuilder.core.registry import SLOTS as ALL_SLOTS
 
 
@@ -35,21 +35,21 @@ def installed(folder: Path) -> None:
 @pytest.mark.slow
 def test_the_tests_of_a_plugin_with_every_kind_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("new", "--plugin", "night_sky", "--kind", ",".join(SLOTS)) == 0
+    assert run("new", "--plugin", "night_sky", "--kind", ",".join(SKELETON_SLOTS)) == 0
     folder = tmp_path / "benchbuilder-night-sky"
     installed(folder)
     done = in_folder(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "failed" not in done.stdout
     listed = in_folder(folder, "-c", "from benchbuilder.cli.main import main; main(['ls', '--kinds'])")
-    assert listed.stdout.count("benchbuilder-night-sky 0.1.0") == len(SLOTS)
+    assert listed.stdout.count("benchbuilder-night-sky 0.1.0") == len(SKELETON_SLOTS)
     ruff = in_folder(folder, "-m", "ruff", "check", "--isolated", "--line-length", "120", "--select", "E,F,I,UP",
                      "benchbuilder_night_sky", "tests")  # fmt: skip
     assert ruff.returncode == 0, ruff.stdout
 
 
 def test_a_plugin_brings_what_is_asked_for() -> None:
-    files = skeleton("sky", ["tokenizer", "source"])
+    files = plugin_skeleton_files("sky", ["tokenizer", "source"])
     project = tomllib.loads(files["pyproject.toml"])["project"]
     assert project["name"] == "benchbuilder-sky"
     assert project["entry-points"] == {
@@ -63,7 +63,7 @@ def test_a_plugin_brings_what_is_asked_for() -> None:
 
 
 def test_every_slot_has_a_skeleton_or_is_left_out_on_purpose() -> None:
-    assert set(ALL_SLOTS) - set(SLOTS) == {"model", "votes", "executor"}
+    assert set(ALL_SLOTS) - set(SKELETON_SLOTS) == {"model", "votes", "executor"}
 
 
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,4 +80,4 @@ def test_a_kind_that_is_there_already_is_not_claimed_again(
     assert run("new", "--plugin", "sql") == 2
     assert "benchbuilder has a source kind of this name" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-    assert run("new", "--plugin", "sql", "--kind", "stage") == 0
+    assert run("new", "--plugin", "sql", "--kind", "step") == 0

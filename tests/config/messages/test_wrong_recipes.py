@@ -17,7 +17,7 @@ import yaml
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import BenchbuilderError
-from benchbuilder.pipeline.check import check
+from benchbuilder.pipeline.check import check_recipe
 
 SECRET = "the-secret-that-must-not-be-printed"
 EXPECTED = Path(__file__).parent / "expected"
@@ -292,7 +292,7 @@ def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     words, recipes, change = CASES[name]
     change(garden)
     with pytest.raises(BenchbuilderError) as caught:
-        check(load_recipe(words, recipes=recipes))
+        check_recipe(load_recipe(words, recipes=recipes))
     told = str(caught.value).replace(str(garden.folder.parent), "HERE") + "\n"
     assert SECRET not in told
     agrees(name, told)
@@ -303,7 +303,7 @@ def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_warning(name: str, garden: Any) -> None:
     words, recipes, change = CASES[name]
     change(garden)
-    told = "".join(f"{warning}\n" for warning in check(load_recipe(words, recipes=recipes)))
+    told = "".join(f"{warning}\n" for warning in check_recipe(load_recipe(words, recipes=recipes)))
     agrees(name, told)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchbuilder.core.stats import correlation
-from benchbuilder.core.stats.ranks import Ties, discordant
+from benchbuilder.core.stats.ranks import TieGroups, discordant_pairs
 from benchbuilder.core.stats.system_ranking import rank_agreement
 
 # --- correlation ---------------------------------------------------------------------------------------------------
@@ -98,12 +98,12 @@ def test_discordant_pairs_are_counted_as_by_hand(rows, data):
         for place, first in enumerate(repeated)
         for second in repeated[:place]
     )
-    assert discordant(one, other)(np.array([weights], float))[0] == expected
+    assert discordant_pairs(one, other)(np.array([weights], float))[0] == expected
 
 
 @given(st.lists(grid, min_size=1, max_size=40))
 def test_mid_ranks_are_those_of_scipy(values):
-    found = Ties(np.array(values)).mid_ranks(np.ones((1, len(values))))[0]
+    found = TieGroups(np.array(values)).mid_ranks(np.ones((1, len(values))))[0]
     assert found.tolist() == stats.rankdata(values).tolist()
 
 

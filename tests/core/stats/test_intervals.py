@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchbuilder.core.stats import accuracy, calibration, correlation, errors, intervals, student_t
-from benchbuilder.core.stats.resampling import coded, draws, interval
-from benchbuilder.core.stats.weighted import Statistic, of_mean, of_rows
+from benchbuilder.core.stats.resampling import cluster_codes, draw_rows, percentile_interval
+from benchbuilder.core.stats.weighted import Statistic, mean_statistic, statistic_of_rows
 
 # --- intervals -----------------------------------------------------------------------------------------------------
 
@@ -26,25 +26,25 @@ def world(rows=300, each=3, seed=0):
 
 
 def test_a_sample_is_drawn_cluster_by_cluster():
-    codes = coded(["b", "a", "b", "c", "a"])
+    codes = cluster_codes(["b", "a", "b", "c", "a"])
     assert codes.tolist() == [0, 1, 0, 2, 1]
-    for weights in draws(codes, 200, 1):
+    for weights in draw_rows(codes, 200, 1):
         assert (weights[:, 0] == weights[:, 2]).all()
         assert (weights[:, 1] == weights[:, 4]).all()
         assert (weights[:, [0, 1, 3]].sum(1) == 3).all()
 
 
 def test_draws_depend_on_nothing_but_how_many_clusters_there_are():
-    few = np.concatenate(list(draws(np.arange(50), 300, 5)))
-    many = np.concatenate(list(draws(np.repeat(np.arange(50), 2000), 300, 5)))
+    few = np.concatenate(list(draw_rows(np.arange(50), 300, 5)))
+    many = np.concatenate(list(draw_rows(np.repeat(np.arange(50), 2000), 300, 5)))
     assert np.array_equal(few, many[:, ::2000])
-    assert not np.array_equal(few, np.concatenate(list(draws(np.arange(50), 300, 6))))
+    assert not np.array_equal(few, np.concatenate(list(draw_rows(np.arange(50), 300, 6))))
 
 
 def test_a_table_that_is_too_large_to_keep_is_drawn_alike(monkeypatch):
-    kept = np.concatenate(list(draws(np.arange(40), 100, 5)))
+    kept = np.concatenate(list(draw_rows(np.arange(40), 100, 5)))
     monkeypatch.setattr("benchbuilder.core.stats.resampling._KEPT", 0)
-    assert np.array_equal(kept, np.concatenate(list(draws(np.arange(40), 100, 5))))
+    assert np.array_equal(kept, np.concatenate(list(draw_rows(np.arange(40), 100, 5))))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_weights_do_what_repeating_rows_does(weighted, plain):
 def test_the_interval_of_a_mean_is_that_of_numpy():
     predicted, _, clusters = world(90)
     found = intervals.mean_estimate(predicted, clusters, **HOW)
-    (weights,) = draws(coded(clusters), 500, 7)
+    (weights,) = draw_rows(cluster_codes(clusters), 500, 7)
     means = (weights @ predicted) / weights.sum(1)
     assert found.value == pytest.approx(predicted.mean())
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
@@ -119,7 +119,7 @@ def test_what_is_undefined_says_why():
 
 
 def test_mostly_undefined_samples_give_no_interval():
-    """A given row of forty is missing from 36 % of samples: what needs it has an interval, what it spoils has none."""
+    """A given row of forty is missing from 36 % of samples: what needs it has an percentile_interval, what it spoils has none."""
     predicted, target = [0.0] * 40, [float(row % 2) for row in range(40)]
     predicted[0] = 1.0
     some = intervals.estimate(correlation.of_pearson(predicted, target), [str(row) for row in range(40)], **HOW)
@@ -128,19 +128,19 @@ def test_mostly_undefined_samples_give_no_interval():
     mended = Statistic(
         lambda weights: np.where(weights[:, 0] == 1, 1.0, spoilt.of(weights)), spoilt.present, spoilt.why
     )
-    never = of_rows(lambda rows: np.nan if len(set(rows)) < 40 else 1.0, 40, "rows are missing")
+    never = statistic_of_rows(lambda rows: np.nan if len(set(rows)) < 40 else 1.0, 40, "rows are missing")
     found = intervals.estimates(
         {"spoilt": spoilt, "mended": mended, "never": never}, [str(row) for row in range(40)], **HOW
     )
     assert (found["spoilt"].value, found["spoilt"].why) == (None, "row 0 spoils it")
     assert (found["mended"].low, found["mended"].high) == (1, 1)
-    assert found["never"].why == "no interval: in 500 of 500 samples rows are missing"
+    assert found["never"].why == "no percentile_interval: in 500 of 500 samples rows are missing"
     mostly = Statistic(
         lambda weights: np.where(weights.min(1) == 1, 1.0, spoilt.of(weights)), spoilt.present, spoilt.why
     )
     found = intervals.estimate(mostly, [str(row) for row in range(40)], **HOW)
     assert (found.value, found.low, found.high) == (1.0, None, None)
-    assert found.why.startswith("no interval: in 3")
+    assert found.why.startswith("no percentile_interval: in 3")
     assert found.why.endswith(" of 500 samples row 0 spoils it")
 
 
@@ -196,7 +196,7 @@ def test_paired_means_take_rows_that_both_have():
 
 def test_statistics_of_different_rows_are_not_paired():
     with pytest.raises(ValueError, match="different rows"):
-        intervals.difference(of_mean([1.0, None]), of_mean([1.0, 0.0]), ["a", "b"], **HOW)
+        intervals.difference(mean_statistic([1.0, None]), mean_statistic([1.0, 0.0]), ["a", "b"], **HOW)
 
 
 def test_every_row_needs_its_cluster():
@@ -260,37 +260,37 @@ def test_thirty_statistics_of_twenty_thousand_rows_take_seconds():
 
 
 def test_every_sample_draws_as_many_clusters_as_there_are():
-    rows = np.concatenate(list(draws(np.arange(7), 150, 3)))
+    rows = np.concatenate(list(draw_rows(np.arange(7), 150, 3)))
     assert rows.shape == (150, 7)
     assert (rows.sum(1) == 7).all()
     assert rows.max() > 1
 
 
 def test_more_samples_only_add_rows():
-    few, many = (np.concatenate(list(draws(np.arange(5), samples, 1))) for samples in (10, 200))
+    few, many = (np.concatenate(list(draw_rows(np.arange(5), samples, 1))) for samples in (10, 200))
     np.testing.assert_array_equal(few, many[:10])
-    assert not np.array_equal(few, np.concatenate(list(draws(np.arange(5), 10, 2))))
+    assert not np.array_equal(few, np.concatenate(list(draw_rows(np.arange(5), 10, 2))))
 
 
 def test_nothing_is_drawn_of_nothing():
-    assert list(draws(np.arange(0), 100, 1)) == []
-    assert list(draws(np.arange(5), 0, 1)) == []
+    assert list(draw_rows(np.arange(0), 100, 1)) == []
+    assert list(draw_rows(np.arange(5), 0, 1)) == []
 
 
 def test_percentiles():
-    assert interval(np.arange(101.0), 0.9, 10) == {"low": 5.0, "high": 95.0}
+    assert percentile_interval(np.arange(101.0), 0.9, 10) == {"low": 5.0, "high": 95.0}
 
 
 def test_undefined_values_are_counted_and_too_many_give_words():
     some = np.array([np.nan, 1.0, 1.0])
-    assert interval(some, 0.9, 10) == {"low": 1.0, "high": 1.0, "left_out": 1}
-    most = interval(np.array([np.nan, np.nan, 1.0]), 0.9, 10, "nobody came")
+    assert percentile_interval(some, 0.9, 10) == {"low": 1.0, "high": 1.0, "left_out": 1}
+    most = percentile_interval(np.array([np.nan, np.nan, 1.0]), 0.9, 10, "nobody came")
     assert most == {"low": None, "high": None, "why": "undefined: in 2 of 3 resamples nobody came"}
 
 
 @pytest.mark.parametrize(("clusters", "words"), [(1, "one candidate"), (2, "no resample")])
 def test_no_interval(clusters, words):
-    assert words in interval(np.zeros(0), 0.9, clusters)["why"]
+    assert words in percentile_interval(np.zeros(0), 0.9, clusters)["why"]
 
 
 # --- student -------------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def test_where_everything_is_rated_people_stand_alone(rest):
 def test_too_few_rated_rows_are_said_in_words():
     for truth, said in (([], []), ([0.5], [0.4]), ([0.5, None], [0.4, 0.3]), ([0.5, 0.2], [0.4, None])):
         found = pp.prediction_powered_mean(truth, said, [0.7, None, 0.9], LEVEL)
-        assert (found.value, found.low, found.width, found.why) == (None, None, None, pp.TOO_FEW)
+        assert (found.value, found.low, found.width, found.why) == (None, None, None, pp.WHY_TOO_FEW_RATED)
         assert (found.labelled, found.unlabelled) == (min(len(truth), 1), 2)
         assert found.judge_alone is not None
     assert pp.prediction_powered_mean([], [], [], LEVEL).judge_alone is None
@@ -137,12 +137,12 @@ def test_too_few_rated_rows_are_said_in_words():
 
 def test_one_rated_cluster_is_said_in_words():
     found = pp.clustered_prediction_powered_mean([0.1, 0.9], [0.2, 0.8], ["q", "q"], [0.5], ["r"], LEVEL)
-    assert (found.value, found.human_only.value, found.why) == (None, 0.5, pp.ONE_CLUSTER)
+    assert (found.value, found.human_only.value, found.why) == (None, 0.5, pp.WHY_TOO_FEW_CLUSTERS)
 
 
 def test_people_who_always_say_the_same_give_no_false_certainty():
     found = pp.prediction_powered_mean([1.0] * 5, [0.9, 0.8, 0.7, 0.9, 1.0], [0.6] * 20, LEVEL)
-    assert (found.value, found.low, found.human_only.low, found.why) == (1.0, None, None, pp.SAME)
+    assert (found.value, found.low, found.human_only.low, found.why) == (1.0, None, None, pp.WHY_NO_VARIATION)
 
 
 unit = st.floats(0, 1)
@@ -151,7 +151,9 @@ unit = st.floats(0, 1)
 @given(st.lists(st.tuples(unit, unit), min_size=2, max_size=20), st.lists(unit, max_size=20), st.data())
 def test_any_scores_give_bounds_around_the_value_or_words(rows, rest, data):
     truth, said = zip(*rows, strict=True)
-    names = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(rows) + len(rest), max_size=len(rows) + len(rest)))
+    names = data.generate(
+        st.lists(st.sampled_from("abcd"), min_size=len(rows) + len(rest), max_size=len(rows) + len(rest))
+    )
     own, others = names[: len(rows)], names[len(rows) :]
     for found in (
         pp.prediction_powered_mean(truth, said, rest, LEVEL),

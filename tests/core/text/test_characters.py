@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.core.text.casing import Casing
-from benchbuilder.core.text.normalise import comparable, compose, narrow, tidy_space
+from benchbuilder.core.text.normalise import comparison_form, compose_characters, normalise_space, to_half_width
 from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
 from benchbuilder.core.text.script import convert_script, script_version
 from benchbuilder.core.text.sentences import sentence_spans, split_sentences
@@ -18,18 +18,18 @@ from benchbuilder.core.text.sentences import sentence_spans, split_sentences
 
 
 def test_white_space_of_every_sort_becomes_one_space():
-    assert tidy_space("\u3000患儿\u00a0\u3000发热\n") == "患儿 发热"
+    assert normalise_space("\u3000患儿\u00a0\u3000发热\n") == "患儿 发热"
 
 
 def test_widths_change_for_ascii_forms_only():
-    assert narrow("ＩｇＧ＋（１）。，") == "IgG+(1)。,"
+    assert to_half_width("ＩｇＧ＋（１）。，") == "IgG+(1)。,"
 
 
 def test_answers_compare_without_width_case_space_and_composition():
-    assert comparable("维生素 Ｄ") == comparable("维生素d")
-    assert comparable("cafe\u0301") == comparable("café")
-    assert comparable("IgG") != comparable("IgM")
-    assert compose("e\u0301") == "é"
+    assert comparison_form("维生素 Ｄ") == comparison_form("维生素d")
+    assert comparison_form("cafe\u0301") == comparison_form("café")
+    assert comparison_form("IgG") != comparison_form("IgM")
+    assert compose_characters("e\u0301") == "é"
 
 
 def test_marks_go_from_the_ends_only():

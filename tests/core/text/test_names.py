@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.core.text.names import recipe_name
-from benchbuilder.core.text.paths import public_name
+from benchbuilder.core.text.paths import public_path
 
 # --- model names ---------------------------------------------------------------------------------------------------
 
@@ -47,4 +47,4 @@ def test_a_name_is_a_name_and_its_own_name(label):
     ],
 )
 def test_places_on_this_machine_are_not_told(path: str, shown: str) -> None:
-    assert public_name(path) == shown
+    assert public_path(path) == shown

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text import patterns
 from benchbuilder.core.text.distance import edit_distance, most_similar
-from benchbuilder.core.text.patterns import check_regex, find, find_all, find_word, fits, replace_all, word_boundaries
+from benchbuilder.core.text.patterns import (
+    check_regex,
+    find_all,
+    find_pattern,
+    find_word,
+    matches_whole,
+    replace_all,
+    word_boundaries,
+)
 from benchbuilder.core.text.word_forms import WordForms
 from benchbuilder.core.text.wordlist import WordFinder, load_words
 
@@ -69,9 +77,9 @@ def test_columns_of_several_tables_are_known_together(forms):
 
 
 def test_forms_are_words_and_no_patterns(forms):
-    assert fits(forms.expand("%one%"), "C++")
-    assert not fits(forms.expand("%one%"), "CC")
-    assert fits(forms.expand("(%third%|%past%) [0-9]{2}"), "went 12")
+    assert matches_whole(forms.expand("%one%"), "C++")
+    assert not matches_whole(forms.expand("%one%"), "CC")
+    assert matches_whole(forms.expand("(%third%|%past%) [0-9]{2}"), "went 12")
 
 
 def test_an_unknown_name_stays_and_so_does_a_percentage(forms):
@@ -86,8 +94,8 @@ def test_templates_are_filled_for_words_that_have_all_columns(forms):
 
 def test_parts_may_name_columns_and_earlier_parts():
     forms = WordForms([{"base": "go"}], {"verb": "%base%|run", "phrase": "to %verb%"})
-    assert fits(forms.expand("%phrase%"), "to run")
-    assert fits(forms.expand("%phrase%!"), "to go!")
+    assert matches_whole(forms.expand("%phrase%"), "to run")
+    assert matches_whole(forms.expand("%phrase%!"), "to go!")
 
 
 @pytest.mark.parametrize("text", ["base\tthird\ngo\n", "base\tthird\ngo\t\n", "base\ngo\tgoes\n"])
@@ -141,12 +149,12 @@ def test_tokens_that_are_not_in_the_text_are_passed_over():
 
 
 def test_a_substring_is_not_read_as_a_pattern():
-    assert [span.start for span in find("a+", "aa+a", "substring")] == [1]
+    assert [span.start for span in find_pattern("a+", "aa+a", "substring")] == [1]
 
 
 def test_words_without_a_tokenizer_are_refused():
     with pytest.raises(ValueError, match="needs a tokenizer"):
-        find("a", "a", "word")
+        find_pattern("a", "a", "word")
 
 
 # --- distance ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.testing.fake_openai.server import Running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI
 
 ANSWERS = str(Path(__file__).parent / "answers.py")
 SECRET = "sk-never-to-be-seen-7f3a91"
@@ -37,7 +37,7 @@ class Sample:
     """A folder to build the sample recipe in, every prompt-driven step by the model."""
 
     folder: Path
-    server: Running
+    server: FakeOpenAI
     program: Path
     more: tuple[str, ...] = ()
     sources: str = "mlecqa,textbook"
@@ -91,11 +91,11 @@ class Sample:
         names = ("items.jsonl", "candidates.jsonl", "ledger.tsv", "recipe.yaml", "items.tsv")
         return {name: (self.folder / name).read_bytes() for name in names if (self.folder / name).exists()}
 
-    def fates(self, step: str) -> Counter[str]:
-        """The fates of a step's tickets."""
+    def outcomes(self, step: str) -> Counter[str]:
+        """The outcomes of a step's branches."""
         (place,) = (self.folder / "store" / "steps" / step).glob("*/manifest.json")
         counts = json.loads(place.read_text(encoding="utf-8"))["counts"]
-        fates = Counter[str]()
-        for _, fate, _, n in counts:
-            fates[fate] += n
-        return fates
+        outcomes = Counter[str]()
+        for _, outcome, _, n in counts:
+            outcomes[outcome] += n
+        return outcomes

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from acceptance_bench import Sample, behaviour
 
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 
 @pytest.fixture(scope="session")
-def _server() -> Iterator[Running]:
-    with running(behaviour()) as server:
+def _server() -> Iterator[FakeOpenAI]:
+    with fake_openai_server(behaviour()) as server:
         yield server
 
 
 @pytest.fixture
-def server(_server: Running) -> Running:
+def server(_server: FakeOpenAI) -> FakeOpenAI:
     """The service as it should be, with an empty log."""
     _server.configure(**behaviour(rules=[], tokens="bytes3", requests_per_minute=None, max_in_flight=None, usage=True))
     _server.reset()
@@ -26,7 +26,7 @@ def server(_server: Running) -> Running:
 
 
 @pytest.fixture
-def sample(tmp_path: Path, server: Running, warm_folder: Path) -> Callable[..., Sample]:
+def sample(tmp_path: Path, server: FakeOpenAI, warm_folder: Path) -> Callable[..., Sample]:
     """Makes builds of the sample in folders of their own."""
 
     def make(name: str = "build", *more: str) -> Sample:

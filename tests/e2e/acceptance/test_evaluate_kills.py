@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from acceptance_bench import SECRET
 
-from benchbuilder.testing.fake_openai.server import Running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI
 
 MODELS = ("first", "second")
 ITEMS = 120
@@ -28,7 +28,7 @@ KILLS = 8
 class Trial:
     """One evaluation of two models on a benchmark of its own."""
 
-    def __init__(self, folder: Path, server: Running, program: Path) -> None:
+    def __init__(self, folder: Path, server: FakeOpenAI, program: Path) -> None:
         folder.mkdir()
         self.folder, self.server, self.program = folder, server, program
         lines = ["q-type\tsource\tfull-question\tanswer\tanswer-wrong\tevidence"]
@@ -87,7 +87,7 @@ def asked(log: list[dict[str, Any]]) -> Counter[str]:
 
 
 @pytest.mark.slow
-def test_a_killed_evaluation_asks_nothing_twice(tmp_path: Path, server: Running, warm_folder: Path) -> None:
+def test_a_killed_evaluation_asks_nothing_twice(tmp_path: Path, server: FakeOpenAI, warm_folder: Path) -> None:
     program = warm_folder / "benchbuild"
     server.configure(keep_bodies=True, latency_s=0.02)
     whole = Trial(tmp_path / "whole", server, program)

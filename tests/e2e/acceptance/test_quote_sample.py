@@ -12,10 +12,10 @@ import pytest
 from acceptance_bench import ASKING, Sample
 from rich.console import Console
 
-from benchbuilder.authoring.dry_run.estimate_cost import Quote, quote
+from benchbuilder.authoring.dry_run.estimate_cost import Quote, quote_plan
 from benchbuilder.config.load import load_recipe
 from benchbuilder.pipeline.plan import make_plan
-from benchbuilder.pipeline.progress import Lines
+from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
@@ -64,9 +64,9 @@ def quoted(sample: Sample, *further: str) -> Quote:
     loaded = load_recipe(sample.words(*further), recipes=None)
     store = Store(sample.folder)
     checksums = Checksums(store.checksums)
-    plan = make_plan(loaded.recipe, store, checksums.of)
+    plan = make_plan(loaded.recipe, store, checksums.sha256_of)
     checksums.save()
-    found = quote(plan, store, Lines(Console(quiet=True)))
+    found = quote_plan(plan, store, LineProgress(Console(quiet=True)))
     assert found is not None
     return found
 
@@ -91,7 +91,7 @@ def test_an_estimate_by_script_is_within_a_fifth_of_the_receipt(sample: Make, to
     made.server.configure(tokens=tokenizer)
     found = quoted(made)
     assert made.requests() == 0
-    assert {step.counted for step in found.steps} == {"estimated by script"}
+    assert {step.counting_method for step in found.steps} == {"estimated by script"}
     assert made.build().code == 0
     paid = receipts(made)
     assert near(found.calls.expected, total(paid, "calls"))
@@ -117,7 +117,7 @@ def test_replies_correct_the_estimate(sample: Make, prices: str) -> None:
     assert made.build("budget.tokens=60000").code == 4
     before = receipts(made)
     found = quoted(made)
-    assert "corrected by" in found.steps[0].counted
+    assert "corrected by" in found.steps[0].counting_method
     assert sum(step.answered for step in found.steps) > 0
     assert made.build().code == 0
     after = receipts(made)

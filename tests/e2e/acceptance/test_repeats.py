@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from acceptance_bench import Sample, behaviour
 
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def test_only_what_a_change_is_about_is_asked_again(sample: Callable[..., Sample
     assert build.build().code == 0
     assert build.requests() == seen  # back again: all of it is in the journal
 
-    with running(behaviour()) as other:
+    with fake_openai_server(behaviour()) as other:
         moved = Sample(build.folder, other, build.program)
         assert moved.build().code == 0
         assert sum(moved.asked().values()) == sum(whole.values())  # another endpoint, everything

@@ -51,14 +51,14 @@ def test_requests_that_fail_for_ever(sample: Callable[..., Sample]) -> None:
     assert "of step 'state_choice' failed" in ended.said
     ended = build.build("tolerate.failed_rows=0.5")
     assert ended.code == 0, ended.said
-    failed = [line for line in ledger(build.folder) if line["fate"] == "failed"]
+    failed = [line for line in ledger(build.folder) if line["outcome"] == "failed"]
     for step in ("state_choice", "negate_choice", "ask_tf_choice", "ask_oe_choice"):
-        fates = build.fates(step)
+        outcomes = build.outcomes(step)
         named = [line for line in failed if line["step"] == step]
-        assert len({line["row"] for line in named}) == fates["failed"] > 0
+        assert len({line["row"] for line in named}) == outcomes["failed"] > 0
         assert all(line["file"] and line["line"] and "500" in line["detail"] for line in named)
-    # the accounts balance: every row that a step was given has a fate in it
-    assert sum(build.fates("state_choice").values()) == build.fates("facts_choice")["kept"]
+    # the accounts balance: every row that a step was given has a outcome in it
+    assert sum(build.outcomes("state_choice").values()) == build.outcomes("facts_choice")["kept"]
     # and what failed is asked again, alone, once the service is well
     build.server.configure(rules=[])
     whole = sample("whole")

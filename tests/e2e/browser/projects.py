@@ -6,7 +6,7 @@ from typing import Any
 
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
-from benchbuilder.config.spec.review_project import ProjectSpec, ReviewSpec
+from benchbuilder.config.spec.review_project import ProjectSpec, ReviewProjectSpec
 
 BOOTSTRAP = {"samples": 100, "level": 0.95, "seed": 1}
 BANDS = {
@@ -45,7 +45,7 @@ def spec_of(questions: dict[str, dict[str, Any]], **changes: Any) -> ProjectSpec
         "questions": questions, "bootstrap": BOOTSTRAP, "rows": {"items": True, "show": {"text": "question"}},
         "fields": {"text": "问题", "right": "正确答案", "wrong": "错误答案"},
     }  # fmt: skip
-    return ReviewSpec.model_validate(data | changes)
+    return ReviewProjectSpec.model_validate(data | changes)
 
 
 def claims_spec(**changes: Any) -> ProjectSpec:
@@ -91,7 +91,7 @@ def rating_tasks(count: int) -> list[Task]:
     return [
         make_task(
             [("question", f"Is magnesium sulphate the first choice in eclampsia? ({n})"), ("answer", f"Yes. ({n})")],
-            about=[("model", "hidden-model-name")],
+            metadata=[("model", "hidden-model-name")],
         )
         for n in range(count)
     ]
@@ -99,7 +99,7 @@ def rating_tasks(count: int) -> list[Task]:
 
 def form_spec(**changes: Any) -> ProjectSpec:
     """Seven fields about a dialogue, the last one optional."""
-    names = ["Complaint", "Since when", "Weeks", "History", "Drugs", "Advice", "Doubts"]
+    names = ["SpecIssue", "Since when", "Weeks", "History", "Drugs", "Advice", "Doubts"]
     questions: dict[str, dict[str, Any]] = {
         name.lower().replace(" ", "_"): {
             "order": place, "subject": "claim", "answer": "text", "label": name, "text": f"{name}: what is said?",

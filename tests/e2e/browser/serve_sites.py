@@ -17,8 +17,8 @@ from fastapi import FastAPI
 
 from benchbuilder.annotation.app.app import create_app
 from benchbuilder.annotation.app.security import host_of
-from benchbuilder.annotation.app.serving import serve
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.app.serving import serve_app
+from benchbuilder.annotation.database.store import AnnotationStore
 
 
 class Sites:
@@ -36,11 +36,11 @@ class Sites:
     def _app(self, host: str) -> FastAPI:
         with self._lock:
             if host not in self._apps:
-                ballots = Ballots.open(f"sqlite:///{self._folder / host.partition('.')[0]}.sqlite")
+                ballots = AnnotationStore.open(f"sqlite:///{self._folder / host.partition('.')[0]}.sqlite")
                 self._apps[host] = create_app(ballots, {}, secure=False, hosts=[host])
             return self._apps[host]
 
 
 if __name__ == "__main__":
     sites = cast("FastAPI", Sites(Path(sys.argv[1])))
-    serve(sites, "127.0.0.1", 0, ready=lambda address: print(address, flush=True))
+    serve_app(sites, "127.0.0.1", 0, on_ready=lambda address: print(address, flush=True))

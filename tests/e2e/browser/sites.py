@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import Assignment, Person, Project, Role, Submission
-from benchbuilder.annotation.database.store import Ballots
-from benchbuilder.annotation.tasks import everything_asked
+from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.config.spec.review_project import ProjectSpec
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Site:
 
     def __init__(self, chromium: Browser | None, url: str, address: str) -> None:
         self._chromium, self.address = chromium, address
-        self.ballots = Ballots.open(url)
+        self.ballots = AnnotationStore.open(url)
         self._seats: list[Seat] = []
         self.people: dict[str, Person] = {}
         self.links: dict[str, str] = {}
@@ -123,7 +123,7 @@ class Site:
     def lay_out(
         self, spec: ProjectSpec, tasks: Sequence[Task], *, name: str = "p", language: str = "zh", guideline: str = ""
     ) -> None:
-        self.ballots.lay_out(Project(name, spec, guideline, language, 7), tasks)
+        self.ballots.sync_project(Project(name, spec, guideline, language, 7), tasks)
 
     def asked(self, name: str, number: int, project: str = "p") -> Assignment:
         """The task `number` of somebody, as it is in the database; looking opens nothing."""
@@ -134,7 +134,7 @@ class Site:
     def votes(self, project: str = "p") -> dict[str, dict[Subject, Value]]:
         """What counts now, by the name of the person."""
         found: dict[str, dict[Subject, Value]] = {}
-        for vote in self.ballots.votes(project):
+        for vote in self.ballots.vote_events(project):
             found.setdefault(vote.person, {}).pop(vote.subject, None)
             if vote.value is not None:
                 found[vote.person][vote.subject] = vote.value
@@ -143,7 +143,7 @@ class Site:
 
 def subjects(task: Task, spec: ProjectSpec) -> dict[Subject, str]:
     """Everything that is asked about `task`, with the name of the question."""
-    return {subject: what.question for subject, what in everything_asked([task], spec).items()}
+    return {subject: what.question for subject, what in judgement_requests([task], spec).items()}
 
 
 def field(subject: Subject) -> str:
@@ -182,7 +182,7 @@ def answer(site: Site, name: str, number: int, spec: ProjectSpec, project: str =
     """Somebody submits their task `number`: `values` by question, 1 where nothing is said; not by a page."""
     found = site.ballots.assignment(site.people[name], project, number)
     assert found is not None
-    questions = spec.asked()
+    questions = spec.questions_about()
     given = {
         subject: values.get(question, "text" if questions[question].answer == "text" else 1)
         for subject, question in subjects(found.task, spec).items()

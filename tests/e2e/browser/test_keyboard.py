@@ -138,13 +138,13 @@ def holds_what_was_typed(site: Site) -> None:
     assert happened == [
         plain, plain, plain, ["flag", "submit"], ["skip", "submit"], ["submit", "undo", "submit"], *[plain] * 4,
     ]  # fmt: skip
-    history = [vote.value for vote in site.ballots.votes("p") if vote.task == done[5].task.key]
+    history = [vote.value for vote in site.ballots.vote_events("p") if vote.task == done[5].task.key]
     assert history == [*(1 - value for value in plan(6)), *[None] * FIELDS, *plan(6)]
 
 
 def in_order(task: Task) -> list[Subject]:
     """What is asked about a task, as the keys go through it: the questions about evidence stand in the middle."""
-    order = {name: question.order for name, question in SPEC.asked().items()}
+    order = {name: question.order for name, question in SPEC.questions_about().items()}
     return sorted(subjects(task, SPEC), key=lambda subject: order[subjects(task, SPEC)[subject]])
 
 

@@ -195,7 +195,7 @@ def has_what_was_voted(site: Site, plan: Plan) -> None:
             wanted[name] |= plan.votes(name, task)
         wanted[JUDGE] |= plan.decisions(task)
     assert site.votes("claims") == wanted
-    assert [comment.text for comment in site.ballots.ballot("claims").comments] == [NOTE]
+    assert [comment.text for comment in site.ballots.current_votes("claims").comments] == [NOTE]
 
 
 def has_what_the_votes_imply(folder: Path, plan: Plan) -> None:
@@ -203,17 +203,17 @@ def has_what_the_votes_imply(folder: Path, plan: Plan) -> None:
     ids = [candidates[dict(task.fields)["text"], dict(task.fields)["wrong"]] for task in plan.tasks]
     header, *rows = [line.split("\t") for line in (folder / "ledger.tsv").read_text(encoding="utf-8").splitlines()]
     ledger = [dict(zip(header, row, strict=True)) for row in rows]
-    lost = {row["row"]: row["reason"] for row in ledger if row["step"] == "items" and row["fate"] == "dropped"}
+    lost = {row["row"]: row["reason"] for row in ledger if row["step"] == "items" and row["outcome"] == "dropped"}
     assert {id_: lost.get(id_, "kept") for id_ in ids} == dict(zip(ids, FATES, strict=True))
     assert {reason for id_, reason in lost.items() if id_ not in ids} == {"outside_sample"}
     items = lines(folder / "items.jsonl")
     assert {(item["full-question"], item["answer-wrong"]) for item in items} == {
         (shown["text"], shown["wrong"])
-        for shown, fate in zip((dict(task.fields) for task in plan.tasks), FATES, strict=True)
-        if fate == "kept"
+        for shown, outcome in zip((dict(task.fields) for task in plan.tasks), FATES, strict=True)
+        if outcome == "kept"
     }
-    for task, fate, places in zip(plan.tasks, FATES, SUPPORTS, strict=True):
-        if fate == "kept":
+    for task, outcome, places in zip(plan.tasks, FATES, SUPPORTS, strict=True):
+        if outcome == "kept":
             item = next(item for item in items if item["answer-wrong"] == dict(task.fields)["wrong"])
             texts = [paragraph.text for place, paragraph in enumerate(task.paragraphs, start=1) if place in places]
             assert [found["text"] for found in item["evidence"]] == texts

@@ -22,7 +22,7 @@ def typed(annotator: Annotator, number: int, round_: int) -> dict[str, str]:
     seed = annotator.person.id * 7 + number * 3 + round_
     values = {"sound": str(seed % 2), "supports": str(seed // 2 % 2), "grade": f"0.{seed % 10}"}
     values["why"] = TEXTS[seed % len(TEXTS)]
-    return {entry.field: values[entry.name] for entry in annotator.sheets[number].entries()}
+    return {entry.field_name: values[entry.name] for entry in annotator.sheets[number].fields()}
 
 
 def _as_kept(name: str, text: str) -> int | float | str | None:
@@ -79,12 +79,12 @@ class Shift:
 
     def _look(self, page: Answer, save: Save) -> None:
         self.pages += 1
-        if page.status != 200 or self.annotator.sheets[save.number].shown not in page.text:
+        if page.status != 200 or self.annotator.sheets[save.number].shown_hash not in page.text:
             self.trouble.append(f"GET {save}: {page.status} {page.text[:300]}")
 
     def _save(self, browser: Browser, save: Save, csrf: str) -> None:
         sheet = self.annotator.sheets[save.number]
-        data = {"csrf": csrf, "shown": sheet.shown, "active": "12", "action": save.action, "note": ""}
+        data = {"csrf": csrf, "shown": sheet.shown_hash, "active": "12", "action": save.action, "note": ""}
         data["task"] = self.annotator.keys[save.number]
         data |= typed(self.annotator, save.number, save.round_)
         path = f"/p/{PROJECT}/{save.number}"
@@ -179,7 +179,7 @@ def _state(shift: Shift, number: int, saves: list[Save]) -> tuple[dict[Any, Any]
         if save.action == "draft":
             draft = texts | {"note": ""}
         else:
-            entries = shift.annotator.sheets[number].entries()
-            values = {(e.subject.key, e.subject.wording): _as_kept(e.name, texts[e.field]) for e in entries}
+            entries = shift.annotator.sheets[number].fields()
+            values = {(e.subject.key, e.subject.wording): _as_kept(e.name, texts[e.field_name]) for e in entries}
             votes, draft = {subject: value for subject, value in values.items() if value is not None}, None
     return votes, draft

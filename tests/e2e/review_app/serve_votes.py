@@ -12,8 +12,8 @@ import logging
 from datetime import UTC, datetime
 
 from benchbuilder.annotation.app.app import create_app
-from benchbuilder.annotation.app.serving import serve
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.app.serving import serve_app
+from benchbuilder.annotation.database.store import AnnotationStore
 
 
 def main() -> None:
@@ -25,9 +25,9 @@ def main() -> None:
     args = parser.parse_args()
     if args.log:
         logging.basicConfig(level=logging.DEBUG)
-    with Ballots.open(args.url, lambda: args.at or datetime.now(UTC)) as ballots:
+    with AnnotationStore.open(args.url, lambda: args.at or datetime.now(UTC)) as ballots:
         app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
-        serve(app, "127.0.0.1", args.port, ready=lambda address: print(address, flush=True))
+        serve_app(app, "127.0.0.1", args.port, on_ready=lambda address: print(address, flush=True))
 
 
 if __name__ == "__main__":

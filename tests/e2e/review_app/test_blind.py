@@ -16,9 +16,9 @@ from reading import FoundForm, Page
 from vote_worlds import check_consistent, spec, task
 
 from benchbuilder.annotation.app.app import create_app
-from benchbuilder.annotation.app.forms import sheet_of
+from benchbuilder.annotation.app.forms import make_task_form
 from benchbuilder.annotation.database.models import Person, Project, Submission
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 
 NOW = datetime.now(UTC)
 TASKS = 4
@@ -40,7 +40,7 @@ class Secrets:
         """What no annotator may read anywhere."""
         return [self.mark, "secret-partition"]
 
-    def submission(self, task_id: int, of: Ballots, person: Person, project: str, number: int) -> Submission:
+    def submission(self, task_id: int, of: AnnotationStore, person: Person, project: str, number: int) -> Submission:
         held = of.assignment(person, project, number)
         assert held is not None
         assert held.task_id == task_id
@@ -48,7 +48,7 @@ class Secrets:
         assert project_ is not None
         values = {"sound": (self.turn + task_id) % 2, "supports": self.turn % 2, "grade": 0.1 + 0.2 * self.turn}
         values["why"] = self.say("vote")
-        entries = sheet_of(held.task, project_.spec).entries()
+        entries = make_task_form(held.task, project_.spec).fields()
         return Submission({entry.subject: values[entry.name] for entry in entries}, self.say("note"), 5.0)
 
 
@@ -64,7 +64,7 @@ class BlindWorld:
 
 def build(url: str, secrets: Secrets) -> BlindWorld:
     """What annotator A sees is the same whatever the `secrets`; the others did what the secrets say."""
-    with Ballots.open(url, lambda: NOW) as ballots:
+    with AnnotationStore.open(url, lambda: NOW) as ballots:
         first, token = ballots.invite("Anna Offen", "annotator")
         other, _ = ballots.invite(secrets.say("Berta"), "annotator")
         judge, judge_token = ballots.invite(secrets.say("Judith"), "adjudicator")
@@ -74,13 +74,13 @@ def build(url: str, secrets: Secrets) -> BlindWorld:
             expected = [("sound", secrets.turn % 2), ("why", secrets.say("gold"))]
             made.append(task(100, about=secrets.say("gold"), expected=expected))
             rule = "mean" if name == "calm" else "adjudicate"
-            ballots.lay_out(Project(name, spec(rule=rule), "Read *carefully*.", "zh", 7), made)
+            ballots.sync_project(Project(name, spec(rule=rule), "Read *carefully*.", "zh", 7), made)
             _first_works(ballots, first, name)
             _others_work(ballots, other, judge, name, secrets)
         return BlindWorld(url, token, judge_token, lead_token)
 
 
-def _first_works(ballots: Ballots, person: Person, project: str) -> None:
+def _first_works(ballots: AnnotationStore, person: Person, project: str) -> None:
     """A is done with three tasks, in the same way in every world."""
     same = Secrets("open", 3)
     for number in range(1, 4):
@@ -90,7 +90,7 @@ def _first_works(ballots: Ballots, person: Person, project: str) -> None:
         assert ballots.submit(person, held.task_id, given) == "kept"
 
 
-def _others_work(ballots: Ballots, other: Person, judge: Person, project: str, secrets: Secrets) -> None:
+def _others_work(ballots: AnnotationStore, other: Person, judge: Person, project: str, secrets: Secrets) -> None:
     """B submits, takes back, keeps drafts, puts off and flags; J decides what is in dispute, or keeps a draft."""
     for number in range(1, TASKS + 2):
         held = ballots.assignment(other, project, number)
@@ -104,7 +104,7 @@ def _others_work(ballots: Ballots, other: Person, judge: Person, project: str, s
         if number % 3 == secrets.turn:
             ballots.flag(other, held.task_id, True, secrets.say("flag"))
         if number == TASKS + secrets.turn:
-            ballots.undo(other, project)
+            ballots.undo_last(other, project)
     for place in itertools.count():
         task_id = ballots.next_dispute(judge, project)
         dispute = None if task_id is None or place > secrets.turn else ballots.dispute(judge, project, task_id)
@@ -115,7 +115,7 @@ def _others_work(ballots: Ballots, other: Person, judge: Person, project: str, s
             ballots.save_draft(judge, task_id, {"reason": secrets.say("draft")})
         else:
             given = Submission(values, reason=secrets.say("reason"), confidence="high")
-            assert ballots.decide(judge, task_id, given) == "kept"
+            assert ballots.submit_decisions(judge, task_id, given) == "kept"
 
 
 @dataclass
@@ -164,7 +164,7 @@ class Explorer:
         for method, route in self.routes:
             for path in _paths(route, numbers):
                 if method == "GET":
-                    self.get(path + "?state=skipped&start=2&saved=1&undone=1&again=1&fate=open&gate=sound")
+                    self.get(path + "?state=skipped&start=2&saved=1&undone=1&again=1&outcome=open&gate=sound")
                 elif path not in ("/leave", "/enter"):
                     data = {"csrf": self.browser.csrf, "action": "submit", "shown": "0", "language": "xx"}
                     self.note("POST", path, self.browser.post(path, data))
@@ -203,7 +203,7 @@ def _paths(route: str, numbers: range) -> Iterator[str]:
 
 def routes_of(url: str) -> list[tuple[str, str]]:
     """Method and path of every route of the app."""
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
     found = [(method.upper(), path) for path, route in app.openapi()["paths"].items() for method in route]
     assert len(found) > 15

@@ -15,7 +15,7 @@ from live_app import Answer, Browser, Server, serving
 from vote_worlds import PROJECT, Annotator, check_consistent, lay_out
 
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 
 URLENCODED = "application/x-www-form-urlencoded"
 ACTIONS = ("submit", "draft", "skip", "flag", "unflag")
@@ -34,9 +34,9 @@ class Fuzzed:
 
     def __init__(self, server: Server, browsers: dict[str, Browser], annotator: Annotator, disputed: list[int]) -> None:
         self.server, self.browsers, self.disputed = server, browsers, disputed
-        self.fields = sorted({entry.field for sheet in annotator.sheets.values() for entry in sheet.entries()})
+        self.fields = sorted({entry.field_name for sheet in annotator.sheets.values() for entry in sheet.fields()})
         self.keys = annotator.keys
-        self.shown = [sheet.shown for sheet in annotator.sheets.values()]
+        self.shown = [sheet.shown_hash for sheet in annotator.sheets.values()]
         for task_id in disputed:
             page = browsers["adjudicator"].get(f"/adjudicate/{PROJECT}/{task_id}").text
             self.shown.append(re.findall(r'name="shown" value="([^"]*)"', page)[0])
@@ -51,12 +51,12 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
     folder = tmp_path_factory.mktemp("fuzz")
     url = f"sqlite:///{folder / 'votes.sqlite'}"
     one, two = lay_out(url, 6, 2)
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         for place, each in enumerate((one, two)):
             for number, sheet in each.sheets.items():
                 if each.task_ids[number] <= 4:
                     values: dict[str, Any] = {"sound": place, "supports": place, "grade": 0.9 * place, "why": "x"}
-                    given_ = Submission({entry.subject: values[entry.name] for entry in sheet.entries()})
+                    given_ = Submission({entry.subject: values[entry.name] for entry in sheet.fields()})
                     assert ballots.submit(each.person, each.task_ids[number], given_) == "kept"
         tokens = {"annotator": one.token}
         tokens |= {role: ballots.invite(role, role)[1] for role in ("adjudicator", "lead")}
@@ -167,7 +167,7 @@ GETS = (
     "/{0}", "/p/{0}", "/p/{0}/list", f"/p/{PROJECT}/{{0}}", f"/p/{PROJECT}/list?state={{0}}&start={{1}}",
     "/late/{0}.css", f"/p/{PROJECT}?saved={{0}}", "/adjudicate/{0}", f"/adjudicate/{PROJECT}/{{0}}",
     f"/adjudicate/{PROJECT}?again={{0}}", "/lead/{0}",
-    f"/lead/{PROJECT}/tasks?fate={{0}}&gate={{1}}&start={{0}}", "/lead/{0}/tasks.csv", "/static/{0}",
+    f"/lead/{PROJECT}/tasks?outcome={{0}}&gate={{1}}&start={{0}}", "/lead/{0}/tasks.csv", "/static/{0}",
     f"/p/{PROJECT}/1?saved={{0}}&undone={{1}}",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from live_app import SESSION, Answer, Browser, serving
 from vote_worlds import PROJECT, lay_out
 
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database.store import AnnotationStore
 
 
 def assert_plain_refusal(answer: Answer) -> None:
@@ -24,9 +24,9 @@ def assert_plain_refusal(answer: Answer) -> None:
 def test_what_lets_nobody_in(database: str, tmp_path: Path) -> None:
     (first, second) = lay_out(database, 2, 2)
     (foreign, _) = lay_out(f"sqlite:///{tmp_path / 'another.sqlite'}", 2, 2)
-    with Ballots.open(database, lambda: datetime.now(UTC) - timedelta(days=3)) as ballots:
+    with AnnotationStore.open(database, lambda: datetime.now(UTC) - timedelta(days=3)) as ballots:
         expired = ballots.invite("late", "annotator", days=2)[1]
-    with Ballots.open(database) as ballots:
+    with AnnotationStore.open(database) as ballots:
         replaced = second.token
         renewed = ballots.reinvite(second.person.name)[1]
         revoked = ballots.invite("gone", "annotator")[1]
@@ -54,7 +54,7 @@ def test_what_lets_nobody_in(database: str, tmp_path: Path) -> None:
                     assert_plain_refusal(stranger.get(path))
                 assert_plain_refusal(stranger.post(f"/p/{PROJECT}/1", {"action": "submit", "csrf": right.csrf}))
         session = right.cookies[SESSION]
-        with Ballots.open(database) as ballots:
+        with AnnotationStore.open(database) as ballots:
             ballots.revoke(first.person.name)
         assert_plain_refusal(right.get(f"/p/{PROJECT}/1"))
         assert_plain_refusal(right.post(f"/p/{PROJECT}/1", {"action": "submit", "csrf": right.csrf}))

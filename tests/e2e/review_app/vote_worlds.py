@@ -11,13 +11,13 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, select
 from sqlalchemy.engine import make_url
 
-from benchbuilder.annotation.aggregate import decide
-from benchbuilder.annotation.app.forms import Sheet, sheet_of
+from benchbuilder.annotation.aggregate import aggregate_votes
+from benchbuilder.annotation.app.forms import TaskForm, make_task_form
 from benchbuilder.annotation.base import ShownParagraph, Task
 from benchbuilder.annotation.database.models import Person, Project
-from benchbuilder.annotation.database.schema import assignments, current, drafts, events, people, tasks, votes
-from benchbuilder.annotation.database.store import Ballots
-from benchbuilder.annotation.tasks import everything_asked, paragraph_key, task_key
+from benchbuilder.annotation.database.schema import assignments, current_votes, drafts, events, people, tasks, votes
+from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key
 from benchbuilder.config.spec.review_project import ProjectSpec
 
 PROJECT = "trials"
@@ -56,7 +56,7 @@ class Annotator:
 
     person: Person
     token: str
-    sheets: dict[int, Sheet]
+    sheets: dict[int, TaskForm]
     task_ids: dict[int, int]
     keys: dict[int, str]
 
@@ -64,10 +64,10 @@ class Annotator:
 def lay_out(url: str, count: int, annotators: int, **changes: Any) -> list[Annotator]:
     """A database with the project `PROJECT` of `count` tasks, and its annotators."""
     work, made = spec(**changes), [task(number) for number in range(count)]
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         invited = [ballots.invite(f"annotator {number}", "annotator") for number in range(1, annotators + 1)]
-        ballots.lay_out(Project(PROJECT, work, "Read *carefully*.", "zh", 7), made)
-    sheets = {each.key: sheet_of(each, work) for each in made}
+        ballots.sync_project(Project(PROJECT, work, "Read *carefully*.", "zh", 7), made)
+    sheets = {each.key: make_task_form(each, work) for each in made}
     columns = (assignments.c.person_id, assignments.c.place, tasks.c.key, tasks.c.id)
     with connected(url) as connection:
         rows = connection.execute(select(*columns).join(tasks, tasks.c.id == assignments.c.task_id)).all()
@@ -98,7 +98,7 @@ def connected(url: str) -> Iterator[Connection]:
 
 def effective(connection: Connection) -> dict[tuple[int, int, str, str], Any]:
     """The votes that count, by id of the task, id of the person, and subject."""
-    rows = connection.execute(select(current))
+    rows = connection.execute(select(current_votes))
     return {(row.task_id, row.person_id, row.key, row.wording): json.loads(row.value) for row in rows}
 
 
@@ -120,10 +120,10 @@ def check_consistent(url: str) -> None:
     with connected(url) as connection:
         _check_replay(connection)
         _check_assignments(connection)
-    with Ballots.open(url) as ballots:
+    with AnnotationStore.open(url) as ballots:
         roles = {(person.code, person.role) for person in ballots.people()}
         assert {
-            (vote.code, vote.role) for project in ballots.projects() for vote in ballots.votes(project.name)
+            (vote.code, vote.role) for project in ballots.projects() for vote in ballots.vote_events(project.name)
         } <= roles
         with connected(url) as connection:
             for project in ballots.projects():
@@ -138,7 +138,7 @@ def _check_replay(connection: Connection) -> None:
         assert row.value != (last and last[1]), "a vote that changes nothing"
         if row.value is not None:
             replayed[subject] = (row.id, row.value)
-    rows = connection.execute(select(current)).all()
+    rows = connection.execute(select(current_votes)).all()
     counted = {(r.task_id, r.person_id, r.key, r.wording): (r.vote_id, r.value) for r in rows}
     assert counted == replayed
     of_event = select(votes.c.id).join(events, events.c.id == votes.c.event_id).where(
@@ -166,9 +166,13 @@ def _check_assignments(connection: Connection) -> None:
     assert len(set(places)) == len(places)
 
 
-def _check_disputes(connection: Connection, ballots: Ballots, project: Project) -> None:
-    ballot = ballots.ballot(project.name)
+def _check_disputes(connection: Connection, ballots: AnnotationStore, project: Project) -> None:
+    ballot = ballots.current_votes(project.name)
     known = {row.id: row.open_disputes for row in connection.execute(select(tasks.c.id, tasks.c.open_disputes))}
     for id_, each in ballots.tasks(project.name):
-        waiting = [] if each.expected else decide(everything_asked([each], project.spec), ballot, project.spec).disputed
+        waiting = (
+            []
+            if each.expected
+            else aggregate_votes(judgement_requests([each], project.spec), ballot, project.spec).disputed_subjects
+        )
         assert known[id_] == len(waiting), f"{project.name} task {id_}"

@@ -8,11 +8,11 @@ import pytest
 from rated_world import full, item, jsonl
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.registry import known
-from benchbuilder.evaluation.baselines.best_evidence import BestEvidence, BestEvidenceSpec
-from benchbuilder.evaluation.baselines.constant import Constant, ConstantSpec
-from benchbuilder.evaluation.baselines.echo import Echo, EchoSpec
-from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, models_of
+from benchbuilder.core.registry import kinds_of_slot
+from benchbuilder.evaluation.baselines.best_evidence import BestEvidenceBaseline, BestEvidenceSpec
+from benchbuilder.evaluation.baselines.constant import ConstantBaseline, ConstantSpec
+from benchbuilder.evaluation.baselines.echo import EchoBaseline, EchoSpec
+from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, recorded_answer_models
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
 
@@ -24,13 +24,15 @@ ZH = {"stops": ("。", "？"), "soft_stops": (".",), "k1": 1.5, "b": 0.75}
 
 def nearest(tokenizer=None, **changes):
     tokenizer = tokenizer or JiebaSpec(kind="jieba")
-    baseline = BestEvidence(BestEvidenceSpec(**{"kind": "best_evidence", "tokenizer": tokenizer, **ZH, **changes}))
+    baseline = BestEvidenceBaseline(
+        BestEvidenceSpec(**{"kind": "best_evidence", "tokenizer": tokenizer, **ZH, **changes})
+    )
     baseline.open(NOWHERE)
     return baseline
 
 
 def test_every_kind_is_there_and_makes_its_spec():
-    found = known("baseline")
+    found = kinds_of_slot("baseline")
     assert set(found) >= {"constant", "echo", "best_evidence", "recorded", "people"}
     for name, kind in found.items():
         assert kind.load().kind == name
@@ -39,18 +41,18 @@ def test_every_kind_is_there_and_makes_its_spec():
 
 def test_a_constant_goes_by_type():
     spec = ConstantSpec(kind="constant", texts={"tf": "是的。", "oe": None, "poll": ""}, otherwise="不知道。")
-    said = Constant(spec).answer
+    said = ConstantBaseline(spec).answer
     assert said(item(0)) == ("是的。", "complete")
     assert said(item(1)) == ("", "missing")
-    assert Constant(spec.model_copy(update={"texts": {}})).answer(item(0)) == ("不知道。", "complete")
-    assert Constant(spec.model_copy(update={"texts": {"tf": ""}})).answer(item(0)) == ("", "empty")
-    assert Constant(ConstantSpec(kind="constant", texts={})).answer(item(0)) == ("", "missing")
+    assert ConstantBaseline(spec.model_copy(update={"texts": {}})).answer(item(0)) == ("不知道。", "complete")
+    assert ConstantBaseline(spec.model_copy(update={"texts": {"tf": ""}})).answer(item(0)) == ("", "empty")
+    assert ConstantBaseline(ConstantSpec(kind="constant", texts={})).answer(item(0)) == ("", "missing")
 
 
 def test_an_echo_holds_the_context():
     one = item(3)
     assert one.payload.context
-    assert Echo(EchoSpec(kind="echo")).answer(one) == (full(one), "complete")
+    assert EchoBaseline(EchoSpec(kind="echo")).answer(one) == (full(one), "complete")
 
 
 def test_the_nearest_sentence_wins():
@@ -99,7 +101,7 @@ def test_sentences_do_not_go_over_line_breaks():
 
 def test_no_tokenizer_is_an_error_that_says_so():
     with pytest.raises(DataError, match="no tokenizer"):
-        BestEvidence(BestEvidenceSpec(**{"kind": "best_evidence", **ZH}))
+        BestEvidenceBaseline(BestEvidenceSpec(**{"kind": "best_evidence", **ZH}))
     fingerprint = nearest().fingerprint()
     assert {"rank-bm25", "jieba"} <= set(fingerprint)
 
@@ -130,7 +132,7 @@ def test_answers_by_id_and_the_models_in_order(tmp_path):
     file = jsonl(tmp_path / "a.jsonl", [
         row(ITEMS[0], "是的。", "Yi 7B"), row(ITEMS[0], " 不是。\n"), row(ITEMS[1], "否", "Yi 7B", note="x", n=[1]),
     ])  # fmt: skip
-    assert models_of(file) == ["Yi 7B", "jia"]
+    assert recorded_answer_models(file) == ["Yi 7B", "jia"]
     assert opened(file).answer(ITEMS[0]) == ("不是。", "complete")
     assert opened(file).answer(ITEMS[1]) == ("", "missing")
     assert opened(file, "Yi 7B").answer(ITEMS[1]) == ("否", "complete")
@@ -186,7 +188,7 @@ def test_two_answers_of_one_model_are_refused(tmp_path, second):
     by_question = [{"question": q, "model": "jia", "answer": second} for q in ("问  一", "问 一")]
     refused(jsonl(tmp_path / "b.jsonl", by_question), "b.jsonl:2", "line 1 has the same")
     with pytest.raises(DataError):
-        models_of(file)
+        recorded_answer_models(file)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from rated_world import Review, full, item, jsonl
 
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.evaluation.baselines.people import PeopleAnswers, PeopleSpec, sheet_for
+from benchbuilder.evaluation.baselines.people import PeopleAnswers, PeopleSpec, answer_sheet
 
 ITEMS = [item(number) for number in range(5)]
 
@@ -32,17 +32,17 @@ def review(tmp_path):
 def test_before_anybody_wrote_all_answers_are_missing(tmp_path, review):
     empty = opened(tmp_path / "elsewhere")
     assert told(empty) == [("", "missing")] * 5
-    assert empty.observes() == {}
+    assert empty.external_inputs() == {}
     assert not (tmp_path / "elsewhere").exists()
     assert told(opened(review.workplace)) == [("", "missing")] * 5
 
 
 def test_answers_of_the_app_and_its_digest(review):
-    before = opened(review.workplace).observes()
+    before = opened(review.workplace).external_inputs()
     review.judge("林医生", lambda _, task: None if "第2问" in task.text else f" 关于{task.text}：\n是的。")
     baseline = opened(review.workplace)
-    assert baseline.observes() != before
-    assert list(baseline.observes()) == ["answers in the app (human_baseline)"]
+    assert baseline.external_inputs() != before
+    assert list(baseline.external_inputs()) == ["answers in the app (human_baseline)"]
     answers = told(baseline)
     assert answers[2] == ("", "missing")
     assert answers[0] == (f"关于{full(ITEMS[0])}：\n是的。", "complete")
@@ -54,7 +54,7 @@ def test_an_export_says_what_the_app_says(review, tmp_path):
     exported = opened(tmp_path / "nowhere", file=str(review.export(tmp_path / "votes.csv")))
     assert told(exported) == told(opened(review.workplace))
     assert exported.answer(ITEMS[1]) == ("=1，\n'以上", "complete")
-    assert exported.observes() == {}
+    assert exported.external_inputs() == {}
 
 
 def test_of_several_people_one_is_drawn_for_each_item(tmp_path):
@@ -122,12 +122,12 @@ def test_a_sheet_goes_out_empty_and_comes_back_filled(tmp_path):
     review = Review(tmp_path, "human_baseline", "reviews.human_baseline.rows.sample=20")
     many = [item(number, "=1+1等于2吗？" if number == 4 else "") for number in range(50)]
     shown = {task.text for task in review.lay_out(many)}
-    data = sheet_for(many, 20, 1).decode("utf-8-sig")
+    data = answer_sheet(many, 20, 1).decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(data, newline="")))
     by_id = {one.id: one for one in many}
     assert {full(by_id[row[0]]) for row in rows[1:]} == shown
     assert len(rows) == 21
-    everything = list(csv.reader(io.StringIO(sheet_for(many, 50, 1).decode("utf-8-sig"), newline="")))
+    everything = list(csv.reader(io.StringIO(answer_sheet(many, 50, 1).decode("utf-8-sig"), newline="")))
     assert "'=1+1等于2吗？" in {row[2] for row in everything}
     assert not [row for row in everything if row[2].startswith("=")]
     filled = tmp_path / "filled.csv"

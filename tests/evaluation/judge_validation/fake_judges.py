@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.evaluation.judge_training.predictions import Prediction, Trial
+from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, ScoringJudge
 
 MODELS = ("甲模型", "乙模型", "丙模型", "丁模型")
@@ -116,4 +116,4 @@ def trial(
         "data_sha256": "0" * 64,
         "held_out": {"models": list(models), "families": [], "questions": 1},
     }
-    return Trial(name, card, rows, judge)
+    return ValidationRun(name, card, rows, judge)

@@ -7,8 +7,8 @@ from fake_judges import BOOTSTRAP, FakeJudge, examples, sound
 
 from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.core.stats.intervals import Estimate
-from benchbuilder.evaluation.judge_report.bias_card import bias_card, judged, summary
-from benchbuilder.evaluation.judge_report.probe_spec import Limits, load_probes
+from benchbuilder.evaluation.judge_report.bias_card import probe_findings, probe_verdict, verdict_counts
+from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits, load_probes
 
 FILE = load_probes(Path(__file__).parents[3] / "recipes" / "probes" / "zh.yaml")
 DRAWN = BootstrapSpec.model_validate(BOOTSTRAP)
@@ -17,7 +17,7 @@ MADE = examples(40)
 
 def card(rule, *, evidence=True, made=MADE, statements=True):
     judge = FakeJudge(rule, evidence=evidence)
-    return {f.name: f for f in bias_card(judge, made, FILE, DRAWN, threshold=0.5, statements=statements)}
+    return {f.name: f for f in probe_findings(judge, made, FILE, DRAWN, threshold=0.5, statements=statements)}
 
 
 def verdicts(found):
@@ -29,7 +29,7 @@ def test_a_sound_judge_passes_everything():
     assert set(verdicts(found).values()) == {"pass"}, verdicts(found)
     assert found["negation"].delta.value == pytest.approx(-0.85)
     assert found["negation"].flips.value == 1.0
-    assert summary(list(found.values())) == {"pass": len(FILE.probes), "warn": 0, "fail": 0, "open": 0}
+    assert verdict_counts(list(found.values())) == {"pass": len(FILE.probes), "warn": 0, "fail": 0, "open": 0}
 
 
 def test_a_judge_that_loves_length_fails_length_and_not_form():
@@ -140,7 +140,7 @@ def test_the_card_does_not_depend_on_the_order_of_the_examples():
 
 def test_each_case_is_scored_once_before_all_changes():
     judge = FakeJudge(sound)
-    bias_card(judge, MADE, FILE, DRAWN, threshold=0.5, statements=True)
+    probe_findings(judge, MADE, FILE, DRAWN, threshold=0.5, statements=True)
     per_probe = FILE.cases
     assert judge.asked <= per_probe * (len(FILE.probes) + 3) + 2 * len(MADE)
 
@@ -174,18 +174,18 @@ def estimate(value, low, high):
 )
 def test_verdicts_take_the_interval_into_account(name, found, verdict):
     probe = FILE.probes[name]
-    assert judged(probe, estimate(*found), probe.delta) == verdict
+    assert probe_verdict(probe, estimate(*found), probe.delta) == verdict
 
 
 def test_shares_of_flips_have_their_own_limits_and_direction():
     fall = FILE.probes["negation"]
-    assert judged(fall, estimate(0.9, 0.8, 1.0), fall.flip, share=True) == "pass"
-    assert judged(fall, estimate(0.3, 0.2, 0.4), fall.flip, share=True) == "fail"
+    assert probe_verdict(fall, estimate(0.9, 0.8, 1.0), fall.flip, flip_rate=True) == "pass"
+    assert probe_verdict(fall, estimate(0.3, 0.2, 0.4), fall.flip, flip_rate=True) == "fail"
     stay = FILE.probes["bullets"]
-    assert judged(stay, estimate(0.3, 0.2, 0.4), stay.flip, share=True) == "fail"
+    assert probe_verdict(stay, estimate(0.3, 0.2, 0.4), stay.flip, flip_rate=True) == "fail"
 
 
 def test_without_an_upper_limit_nothing_fails():
     probe = FILE.probes["evidence_swapped"]
-    assert judged(probe, estimate(0.3, 0.2, 0.4), Limits(warn=0.02, fail=None)) == "warn"
-    assert judged(probe, estimate(0.0, 0.0, 0.0), probe.delta) == "fail"
+    assert probe_verdict(probe, estimate(0.3, 0.2, 0.4), ProbeLimits(warn=0.02, fail=None)) == "warn"
+    assert probe_verdict(probe, estimate(0.0, 0.0, 0.0), probe.delta) == "fail"

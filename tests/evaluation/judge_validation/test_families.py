@@ -8,7 +8,7 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.evaluation.judge_training.item_groups import Member, families_of, jaccard, near_pairs, trigrams
+from benchbuilder.evaluation.judge_training.item_groups import GroupMember, item_families, jaccard, near_pairs, trigrams
 
 WORDS = st.text("abcdef", min_size=0, max_size=12)
 SETS = st.lists(st.frozensets(st.sampled_from(string.ascii_lowercase[:12]), max_size=9), max_size=25, unique=True)
@@ -34,9 +34,9 @@ def test_every_pair_above_the_border_is_found_and_no_other(sets: list[frozenset[
 def test_the_order_of_items_makes_no_difference_and_kin_stays_together(
     rows: list[tuple[str, tuple[str, str]]], rng: random.Random
 ):
-    members = [Member(f"i{place}", fact, texts) for place, (fact, texts) in enumerate(rows)]
-    families = families_of(members, 0.5)
-    assert families_of(rng.sample(members, len(members)), 0.5) == families
+    members = [GroupMember(f"i{place}", fact, texts) for place, (fact, texts) in enumerate(rows)]
+    families = item_families(members, 0.5)
+    assert item_families(rng.sample(members, len(members)), 0.5) == families
     for one in members:
         for other in members:
             texts = [(trigrams(a), trigrams(b)) for a in one.texts for b in other.texts]
@@ -46,19 +46,27 @@ def test_the_order_of_items_makes_no_difference_and_kin_stays_together(
 
 
 def test_marks_widths_and_case_do_not_tell_questions_apart():
-    members = [Member("a", "f1", ("早产儿的胎龄小于３７周吗？",)), Member("b", "f2", ("早产儿的胎龄小于37周吗?",))]
-    assert len(set(families_of(members, 1.0).values())) == 1
+    members = [
+        GroupMember("a", "f1", ("早产儿的胎龄小于３７周吗？",)),
+        GroupMember("b", "f2", ("早产儿的胎龄小于37周吗?",)),
+    ]
+    assert len(set(item_families(members, 1.0).values())) == 1
 
 
 def test_kin_of_kin_is_kin_and_a_family_has_its_first_name():
     members = [
-        Member("a", "f9", ("abcdefgh",)), Member("b", "f1", ("bcdefghi",)), Member("c", "f5", ("cdefghij",)),
-        Member("d", "f7", ("zzzzzzzz",)),
+        GroupMember("a", "f9", ("abcdefgh",)), GroupMember("b", "f1", ("bcdefghi",)), GroupMember("c", "f5", ("cdefghij",)),
+        GroupMember("d", "f7", ("zzzzzzzz",)),
     ]  # fmt: skip
     assert jaccard(trigrams("abcdefgh"), trigrams("cdefghij")) <= 0.6
-    assert families_of(members, 0.6) == {"a": "f1", "b": "f1", "c": "f1", "d": "f7"}
+    assert item_families(members, 0.6) == {"a": "f1", "b": "f1", "c": "f1", "d": "f7"}
 
 
 def test_items_without_a_fact_and_without_texts_are_alone():
-    members = [Member("a", "", ("",)), Member("b", "", ("！？",)), Member("c", "", ("ab",)), Member("d", "", ("abc",))]
-    assert families_of(members, 0.1) == {name: name for name in "abcd"}
+    members = [
+        GroupMember("a", "", ("",)),
+        GroupMember("b", "", ("！？",)),
+        GroupMember("c", "", ("ab",)),
+        GroupMember("d", "", ("abc",)),
+    ]
+    assert item_families(members, 0.1) == {name: name for name in "abcd"}

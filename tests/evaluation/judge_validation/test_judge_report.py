@@ -12,10 +12,10 @@ from scipy import stats
 from sklearn import metrics
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.judge_report.held_out import held_rows
-from benchbuilder.evaluation.judge_report.published import load_published
-from benchbuilder.evaluation.judge_report.report import write_report
-from benchbuilder.evaluation.judge_report.validity_tables import of_order
+from benchbuilder.evaluation.judge_report.held_out import held_out_answers
+from benchbuilder.evaluation.judge_report.published import load_published_judges
+from benchbuilder.evaluation.judge_report.report import write_judge_report
+from benchbuilder.evaluation.judge_report.validity_tables import rank_correlation
 from benchbuilder.evaluation.judge_training.predictions import Prediction
 
 RECIPES = Path(__file__).parents[3] / "recipes"
@@ -29,7 +29,7 @@ class Written:
     def __init__(self, folder, trials, **changes):
         given = {"language": "zh", "probes": None, "published": None, "words": "en"}
         self.folder = folder
-        self.paths = write_report(trials, evaluation(), folder, **{**given, **changes})
+        self.paths = write_judge_report(trials, evaluation(), folder, **{**given, **changes})
         self.data = json.loads((folder / "judges.json").read_text(encoding="utf-8"))
         self.page = (folder / "judges.html").read_text(encoding="utf-8")
 
@@ -57,7 +57,7 @@ def noisy(tmp_path_factory):
 
 
 def columns(tested):
-    held = held_rows(tested, synthetic=False)
+    held = held_out_answers(tested, synthetic=False)
     return held.predicted, held.targets
 
 
@@ -107,15 +107,15 @@ def test_baselines_are_paired_and_say_who_is_better(noisy):
     assert row["better"] == "judge is better"
     assert 0 < float(row["p"]) <= 2 / 201 + 1e-9
     length = written.row("correctness_baselines", baseline="length of the answer", measure="Pearson")
-    lengths = [min(1.0, len(row.example.case.answer) / 60) for row in held_rows(tested, synthetic=False).rows]
+    lengths = [min(1.0, len(row.example.case.answer) / 60) for row in held_out_answers(tested, synthetic=False).rows]
     close(length["theirs"], stats.pearsonr(lengths, true).statistic)
 
 
 def test_ablation_compares_with_the_scores_without_paragraphs(noisy):
     tested, written = noisy
-    rows = held_rows(tested, synthetic=False)
+    rows = held_out_answers(tested, synthetic=False)
     row = written.row("correctness_ablation", measure="Pearson")
-    close(row["without"], stats.pearsonr(rows.without, rows.targets).statistic)
+    close(row["without"], stats.pearsonr(rows.without_evidence, rows.targets).statistic)
     close(row["difference"], float(row["with"]) - float(row["without"]))
 
 
@@ -126,7 +126,9 @@ def test_no_ablation_no_table(tmp_path):
 
 def test_the_ceiling_is_each_person_against_the_others(noisy):
     tested, written = noisy
-    ratings = np.array([[value for _, value in row.example.ratings] for row in held_rows(tested, synthetic=False).rows])
+    ratings = np.array(
+        [[value for _, value in row.example.ratings] for row in held_out_answers(tested, synthetic=False).rows]
+    )
     loo = [stats.pearsonr(ratings[:, k], np.delete(ratings, k, 1).mean(1)).statistic for k in range(3)]
     row = written.row("correctness_ceiling", judge="judge_a")
     close(row["ceiling"], np.mean(loo))
@@ -140,7 +142,7 @@ def test_groups_hold_every_answer_once(noisy):
         rows = written.rows(f"correctness_by_{name}")
         assert sum(float(row["n"]) for row in rows) == len(tested.predictions)
     said, true = columns(tested)
-    models = held_rows(tested, synthetic=False).models
+    models = held_out_answers(tested, synthetic=False).models
     mine = [place for place, model in enumerate(models) if model == "甲模型"]
     close(written.row("correctness_by_model", model="甲模型")["bias"], (said[mine] - true[mine]).mean())
 
@@ -207,12 +209,12 @@ def test_the_order_of_models(tmp_path):
 
 def test_the_order_of_models_equals_scipy_in_every_draw():
     rng = np.random.default_rng(3)
-    held = held_rows(trial("judge_a", FakeJudge(sound), MADE, noise=0.5), synthetic=False)
+    held = held_out_answers(trial("judge_a", FakeJudge(sound), MADE, noise=0.5), synthetic=False)
     weights = rng.integers(0, 3, (30, len(held))).astype(np.float64)
     weights[0, [model == "甲模型" for model in held.models]] = 0
     models = np.array(held.models)
     for which, theirs in (("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
-        for row, found in zip(weights, of_order(held, which).of(weights), strict=True):
+        for row, found in zip(weights, rank_correlation(held, which).compute(weights), strict=True):
             names = [name for name in sorted(set(models)) if row[models == name].sum()]
             means = [
                 [np.average(values[models == name], weights=row[models == name]) for name in names]
@@ -300,7 +302,7 @@ def test_tables_of_an_earlier_report_go_and_files_of_others_stay(tmp_path):
     tables = tmp_path / "judges_tables"
     assert (tables / "correctness_ablation.csv").exists()
     (tables / "mine.csv").write_text("mine")
-    write_report([first], evaluation(), tmp_path, language="zh", probes=None, published=None, words="en",
+    write_judge_report([first], evaluation(), tmp_path, language="zh", probes=None, published=None, texts="en",
                  stem="judges_a")  # fmt: skip
     assert (tmp_path / "judges_a_tables" / "correctness_ablation.csv").exists()
     written = Written(tmp_path, [trial("a", FakeJudge(sound), MADE, without=False)])
@@ -320,7 +322,7 @@ def test_published_figures_are_marked_as_such_beside_by_model(tmp_path):
 
 
 def test_published_figures_are_those_of_the_papers():
-    found = load_published(PUBLISHED)
+    found = load_published_judges(PUBLISHED)
     shown = {name: [(f.pearson, f.accuracy) for f in aspects.values()] for name, aspects in found.judges.items()}
     assert shown == {
         "LLaMA-13B-T": [(0.868, 0.898), (0.683, 0.835)],
@@ -329,7 +331,7 @@ def test_published_figures_are_those_of_the_papers():
         "BERT-Large": [(0.606, 0.560), (0.013, 0.794)],
     }
     assert found.majority == {"correctness": 0.56, "interpretability": 0.8}
-    assert found.of("correctness", "both") == {}
+    assert found.figures_for("correctness", "both") == {}
 
 
 def test_few_ratings_with_a_good_judge_narrow_the_interval(tmp_path):

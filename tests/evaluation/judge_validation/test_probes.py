@@ -7,8 +7,8 @@ import yaml
 from fake_judges import examples
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.judge_report.probe_spec import Limits, Probe, ProbesSpec, load_probes
-from benchbuilder.evaluation.judge_report.probes import pairs
+from benchbuilder.evaluation.judge_report.probe_spec import Probe, ProbeLimits, ProbesSpec, load_probes
+from benchbuilder.evaluation.judge_report.probes import probe_pairs
 
 RECIPES = Path(__file__).parents[3] / "recipes" / "probes"
 FACTS = {"negations": ["不"], "harmless": ["不良"]}
@@ -32,7 +32,7 @@ def file(**changes):
 
 
 def changed(by, made=None, **changes):
-    return pairs(probe(by, **changes), made or examples(12), file(), 0.5, 7)
+    return probe_pairs(probe(by, **changes), made or examples(12), file(), 0.5, 7)
 
 
 def told(by, answer):
@@ -127,7 +127,7 @@ def test_another_word_that_holds_a_negation_is_no_negation(right, wrong, kind):
     made = [replace(example, case=replace(example.case, right=right, wrong=wrong))]
     bundled = load_probes(RECIPES / "zh.yaml")
     for by, name in (("negation", "negation"), ("swap", "entity_swap")):
-        assert len(pairs(bundled.probes[name], made, bundled, 0.5, 7)) == (by == kind)
+        assert len(probe_pairs(bundled.probes[name], made, bundled, 0.5, 7)) == (by == kind)
 
 
 def test_statements_that_several_items_share_are_asked_about_once():
@@ -179,11 +179,11 @@ def test_the_cap_takes_the_same_cases_in_any_order():
     shuffled = list(made)
     random.Random(1).shuffle(shuffled)
     by = probe({"change": "append", "texts": ["甲", "乙", "丙"]})
-    first, second = (pairs(by, order, file(cases=9), 0.5, 7) for order in (made, shuffled))
+    first, second = (probe_pairs(by, order, file(cases=9), 0.5, 7) for order in (made, shuffled))
     assert first == second
     assert len(first) == 9
     assert len({pair.after.answer[-1] for pair in first}) > 1
-    assert pairs(by, made, file(cases=9), 0.5, 8) != first
+    assert probe_pairs(by, made, file(cases=9), 0.5, 8) != first
 
 
 def test_limits_must_stand_in_order():
@@ -191,7 +191,7 @@ def test_limits_must_stand_in_order():
         probe({"change": "wide"}, delta={"warn": 0.2, "fail": 0.1})
     with pytest.raises(ValueError, match="below"):
         probe({"change": "false_statement", "by": "swap"}, expect="fall", delta={"warn": 0.2, "fail": 0.5})
-    assert Limits(warn=0.1).fail is None
+    assert ProbeLimits(warn=0.1).fail is None
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 from judge_world import TRAINING, World, answer, item, score, world
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.judge_training.examples import digest_of_examples, examples_of, some_without_evidence
+from benchbuilder.evaluation.judge_training.examples import drop_some_evidence, examples_digest, make_examples
 from benchbuilder.evaluation.judges.base import Example
 
 
 def of(made: World, aspect: str = "correctness", **changes: object) -> list[Example]:
     training = TRAINING.model_copy(update=changes)
-    return examples_of(made.items, made.answers, made.scores, aspect, training)
+    return make_examples(made.items, made.answers, made.scores, aspect, training)
 
 
 def test_answers_come_with_their_ratings_and_statements_as_right_and_wrong_answers():
@@ -61,30 +61,30 @@ def test_the_order_of_rows_makes_no_difference():
     for rows in (made.items, made.answers, made.scores):
         rng.shuffle(rows)
     assert of(made) == before
-    assert digest_of_examples(rng.sample(before, len(before))) == digest_of_examples(before)
+    assert examples_digest(rng.sample(before, len(before))) == examples_digest(before)
 
 
 def test_the_digest_sees_a_changed_rating_an_edited_paragraph_and_a_weight():
     made = world(4)
-    digests = {digest_of_examples(of(made)), digest_of_examples(of(made, synthetic_weight=0.5))}
+    digests = {examples_digest(of(made)), examples_digest(of(made, synthetic_weight=0.5))}
     made.scores[0] = score(made.answers[0], 0.33)
-    digests.add(digest_of_examples(of(made)))
+    digests.add(examples_digest(of(made)))
     payload = made.items[0].payload
     support = payload.evidence[0].model_copy(update={"text": "x"})
     made.items[0] = made.items[0].model_copy(update={"payload": payload.model_copy(update={"evidence": (support,)})})
-    digests.add(digest_of_examples(of(made)))
+    digests.add(examples_digest(of(made)))
     assert len(digests) == 4
 
 
 def test_a_share_of_the_examples_loses_its_paragraphs_and_always_the_same_ones():
     examples = of(world(80))
-    fewer = some_without_evidence(examples, 0.3, 5)
+    fewer = drop_some_evidence(examples, 0.3, 5)
     lost = {place for place, example in enumerate(fewer) if not example.case.evidence}
     assert 0.24 < len(lost) / len(examples) < 0.36
     assert [e.target for e in fewer] == [e.target for e in examples]
-    assert some_without_evidence(examples, 0.0, 5) == examples
-    again = some_without_evidence(examples[50:], 0.3, 5)
+    assert drop_some_evidence(examples, 0.0, 5) == examples
+    again = drop_some_evidence(examples[50:], 0.3, 5)
     assert again == fewer[50:]
-    more = {place for place, example in enumerate(some_without_evidence(examples, 0.6, 5)) if not example.case.evidence}
+    more = {place for place, example in enumerate(drop_some_evidence(examples, 0.6, 5)) if not example.case.evidence}
     assert lost < more
-    assert some_without_evidence(examples, 0.3, 6) != fewer
+    assert drop_some_evidence(examples, 0.3, 6) != fewer

@@ -14,8 +14,8 @@ import pytest
 from judge_world import item, ridge
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.judge_training.score_file import cases_of, read_records, scored, write_records
-from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge, mark_of
+from benchbuilder.evaluation.judge_training.score_file import read_records, record_cases, score_records, write_records
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge, case_hash
 
 ROWS: list[dict[str, Any]] = [
     {"id": "1", "question": "甲，乙？", "answer": "丙\n丁", "evidence": ["一段。", "二段，\"引号\"。"]},
@@ -37,10 +37,10 @@ def test_every_format_comes_back_and_means_the_same(tmp_path: Path, suffix: str)
     path = tmp_path / f"answers{suffix}"
     write_records(path, ROWS)
     records = read_records(path)
-    cases = cases_of(records, {}, "answers")
+    cases = record_cases(records, {}, "answers")
     assert cases == [Case(row["question"], row["answer"], tuple(row["evidence"])) for row in ROWS]
     target = tmp_path / f"scored{suffix}"
-    write_records(target, scored(records, cases, Lengths(ridge()), 0.25))
+    write_records(target, score_records(records, cases, Lengths(ridge()), 0.25))
     again = read_records(target)
     assert [float(row["score"]) for row in again] == [0.5, 0.0]
     assert [float(row["low"] or 0) for row in again] == [0.25, 0]
@@ -53,27 +53,27 @@ def test_foreign_files_are_read_as_people_write_them(tmp_path: Path):
     table.write_bytes(
         "\ufefffull-question,answer,evidence,type\r\n问？,答,第一段\n,TF\r\n".replace("\n,TF", ",TF").encode()
     )
-    assert cases_of(read_records(table), {}, "a") == [Case("问？", "答", ("第一段",), type="tf")]
+    assert record_cases(read_records(table), {}, "a") == [Case("问？", "答", ("第一段",), type="tf")]
     parts = [{"title": "t", "text": "一"}, {"title": "t", "text": " "}, {"text": "二"}]
     pq.write_table(pa.Table.from_pylist([{"question": "q", "answer": "a", "evidence": parts}]), tmp_path / "b.parquet")
-    assert cases_of(read_records(tmp_path / "b.parquet"), {}, "b") == [Case("q", "a", ("一", "二"))]
-    assert cases_of([{"question": "q", "answer": "a", "evidence": "[1] 一\n二"}], {}, "c")[0].evidence == (
+    assert record_cases(read_records(tmp_path / "b.parquet"), {}, "b") == [Case("q", "a", ("一", "二"))]
+    assert record_cases([{"question": "q", "answer": "a", "evidence": "[1] 一\n二"}], {}, "c")[0].evidence == (
         "[1] 一",
         "二",
     )
-    assert cases_of([{"question": "q", "answer": "a"}], {}, "c")[0].evidence == ()
+    assert record_cases([{"question": "q", "answer": "a"}], {}, "c")[0].evidence == ()
 
 
 def test_an_id_brings_question_and_paragraphs_of_its_item():
     one = item(1, "甲。", "乙。", "丙？", evidence=["段。"])
-    (case,) = cases_of([{"id": one.id, "question": "else", "answer": "x"}], {one.id: one}, "a")
+    (case,) = record_cases([{"id": one.id, "question": "else", "answer": "x"}], {one.id: one}, "a")
     assert case == Case("丙？", "x", ("段。",), "甲。", "乙。", "oe")
 
 
 def test_records_with_too_little_are_named_together():
     rows = [{"question": "q", "answer": "a"}, {"question": "q"}, {"answer": "a"}, {"id": "i9", "answer": "a"}]
     with pytest.raises(DataError) as told:
-        cases_of([*rows, *({"answer": None} for _ in range(9))], {}, "answers.jsonl")
+        record_cases([*rows, *({"answer": None} for _ in range(9))], {}, "answers.jsonl")
     text = str(told.value)
     assert "12 of 13 records cannot be scored" in text
     assert "record 2 has no answer; record 3 has no question; record 4 has no question, and its id 'i9'" in text
@@ -109,7 +109,7 @@ def test_a_name_that_says_nothing_and_a_file_that_is_not_there(tmp_path: Path):
 def test_many_answers_are_scored_in_order_and_without_interval_where_there_is_none():
     records = [{"answer": "x" * (n % 11)} for n in range(4500)]
     cases = [Case("q", row["answer"], ("e",)) for row in records]
-    found = scored(records, cases, Lengths(ridge(evidence=False)), None)
+    found = score_records(records, cases, Lengths(ridge(evidence=False)), None)
     assert [row["score"] for row in found] == [min(1.0, len(row["answer"]) / 10) for row in records]
     assert {(row["low"], row["high"]) for row in found} == {(None, None)}
 
@@ -117,7 +117,7 @@ def test_many_answers_are_scored_in_order_and_without_interval_where_there_is_no
 def test_what_nobody_sees_is_no_answer_and_what_was_learned_is_labelled():
     hidden = ["\u200b", "\ufeff \u2060", "\u00ad\u200d\ufe0f", "\u3164", "\u202e\n"]
     cases = [Case("q", text) for text in [*hidden, "是\u200b", "否"]]
-    found = scored([{} for _ in cases], cases, Lengths(ridge()), 0.1, {mark_of(cases[-1])})
+    found = score_records([{} for _ in cases], cases, Lengths(ridge()), 0.1, {case_hash(cases[-1])})
     assert [row["label"] for row in found] == ["empty"] * len(hidden) + ["", "learned"]
     assert [row["score"] for row in found] == [0.0] * len(hidden) + [0.2, 0.1]
 
@@ -125,7 +125,7 @@ def test_what_nobody_sees_is_no_answer_and_what_was_learned_is_labelled():
 def test_half_a_character_in_a_cell_of_evidence_is_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text('question,answer,evidence\nq,a,"[""\\ud83d""]"\n', encoding="utf-8")
     with pytest.raises(DataError) as told:
-        cases_of(read_records(tmp_path / "a.csv"), {}, "a.csv")
+        record_cases(read_records(tmp_path / "a.csv"), {}, "a.csv")
     assert "record 1 has half a character" in told.value.why
 
 

@@ -14,9 +14,9 @@ from judge_world import MODELS, TRAINING, World, answer, item, score, world
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.evaluation.judge_training.examples import examples_of
+from benchbuilder.evaluation.judge_training.examples import make_examples
 from benchbuilder.evaluation.judge_training.item_groups import jaccard, trigrams
-from benchbuilder.evaluation.judge_training.splits import Split, split
+from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judges.base import Example
 
 HOLDS_QUESTIONS = ("by_question", "both")
@@ -24,11 +24,11 @@ HOLDS_QUESTIONS = ("by_question", "both")
 
 def examples(made: World, **changes: Any) -> list[Example]:
     training = TRAINING.model_copy(update=changes)
-    return examples_of(made.items, made.answers, made.scores, "correctness", training)
+    return make_examples(made.items, made.answers, made.scores, "correctness", training)
 
 
 def parted(found: list[Example], by: str, seed: int = 1, **changes: Any) -> Split:
-    return split(found, TRAINING.model_copy(update={"split": by, **changes}), seed)
+    return split_examples(found, TRAINING.model_copy(update={"split": by, **changes}), seed)
 
 
 def texts(example: Example) -> list[str]:
@@ -185,7 +185,7 @@ def test_what_cannot_be_split_is_refused_with_a_way_on():
 def test_paragraphs_on_both_sides_are_counted():
     sides = parted(examples(world(40)), "both", models=("beta",))
     number = len(sides.held_out)
-    assert sides.described()["shared_paragraphs"] == {"answers": number, "some": 0, "all": 0}
+    assert sides.card_data()["shared_paragraphs"] == {"answers": number, "some": 0, "all": 0}
     known = sides.training[0].case.evidence
     some, every, none, *rest = sides.held_out
     held = (
@@ -194,24 +194,24 @@ def test_paragraphs_on_both_sides_are_counted():
         replace(none, case=none.case.without_evidence()),
         *rest,
     )
-    told = replace(sides, held_out=held).described()
+    told = replace(sides, held_out=held).card_data()
     assert told["shared_paragraphs"] == {"answers": number - 1, "some": 2, "all": 1}
 
 
 def test_what_is_left_out_is_half_known():
     sides = parted(examples(world(40)), "both", models=("beta",))
-    found = sides.half_known()
+    found = sides.partly_seen()
     assert {example.model for example, side in found if side == "known_model"} == {"alpha", "gamma", "delta"}
     assert {example.model for example, side in found if side == "known_question"} == {"beta"}
     held = {example.item for example in sides.held_out}
     assert all((example.item in held) == (side == "known_model") for example, side in found)
     assert len(found) == sum(not example.synthetic for example in sides.left_out)
-    assert parted(examples(world(40)), "by_model", models=("beta",)).half_known() == []
+    assert parted(examples(world(40)), "by_model", models=("beta",)).partly_seen() == []
 
 
 def test_the_card_says_who_is_held_out():
     sides = parted(examples(world(40)), "both", models=("beta",))
-    told = sides.described()
+    told = sides.card_data()
     assert (told["by"], told["models"]) == ("both", ["beta"])
     assert told["counts"]["held_out"] == {
         "rated": len(sides.held_out), "synthetic": 0, "questions": told["questions"], "families": len(told["families"]),

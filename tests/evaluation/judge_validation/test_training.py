@@ -23,34 +23,34 @@ from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError, RecipeError, StoreError
-from benchbuilder.core.stats.conformal import half_width
-from benchbuilder.evaluation.judge_training.examples import examples_of, some_without_evidence
-from benchbuilder.evaluation.judge_training.predictions import Trial
+from benchbuilder.core.stats.conformal import conformal_half_width
+from benchbuilder.evaluation.judge_training.examples import drop_some_evidence, make_examples
+from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions
-from benchbuilder.evaluation.judge_training.splits import split
+from benchbuilder.evaluation.judge_training.splits import split_examples
 from benchbuilder.evaluation.judge_training.storage import (
-    clean,
-    load_trial,
+    clean_judge_folders,
+    judge_spec,
+    load_validation_run,
     read_predictions,
-    spec_of,
-    trained_names,
+    replacing_judge,
+    trained_judge_names,
     write_predictions,
-    writing,
 )
 from benchbuilder.evaluation.judge_training.train import train_judge
-from benchbuilder.evaluation.judges.base import JudgeSpec, case_of, mark_of
+from benchbuilder.evaluation.judges.base import JudgeSpec, case_hash, make_case
 from benchbuilder.evaluation.judges.card import (
-    digest_of,
-    moved_on,
+    changed_settings,
+    folder_digest,
     plain_spec,
-    read_card,
-    read_learned,
+    read_judge_card,
+    read_learned_hashes,
+    read_trained_judge_card,
     rubric_digest,
-    trained,
-    verify,
+    verify_judge_part,
 )
 from benchbuilder.evaluation.judges.encoder import EncoderSpec
-from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidge
+from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeJudge
 
 ABLATIONS = ("without_evidence", "answer_only", "question_only")
 
@@ -58,7 +58,7 @@ ABLATIONS = ("without_evidence", "answer_only", "question_only")
 def train(
     folder: Path, made: World, evaluation: EvaluationSpec = EVALUATION, *, name: str = "ridge",
     said: list[str] | None = None, spec: Any = None, **other: Any,
-) -> Trial:  # fmt: skip
+) -> ValidationRun:  # fmt: skip
     note = (said if said is not None else []).append
     return train_judge(
         name, spec or ridge(), made, evaluation, folder, language="zh", note=note, **{"seed": 1, **other}
@@ -88,21 +88,21 @@ def test_what_is_said_fits_on_a_few_lines(made: World, tmp_path: Path):
 
 
 def test_the_trial_holds_what_was_not_learned_from(judges: Path, made: World):
-    trial = load_trial(judges, "ridge")
-    examples = examples_of(made.items, made.answers, made.scores, "correctness", TRAINING)
-    sides = split(examples, TRAINING, 1)
+    trial = load_validation_run(judges, "ridge")
+    examples = make_examples(made.items, made.answers, made.scores, "correctness", TRAINING)
+    sides = split_examples(examples, TRAINING, 1)
     assert [prediction.example for prediction in trial.predictions] == list(sides.held_out)
     assert trial.judge is not None
     scores = trial.judge.score([prediction.example.case for prediction in trial.predictions])
     assert scores == [prediction.predicted for prediction in trial.predictions]
-    assert [(one.example, one.side) for one in trial.left_out] == sides.half_known()
+    assert [(one.example, one.side) for one in trial.left_out] == sides.partly_seen()
     assert {one.side for one in trial.left_out} == {"known_model", "known_question"}
     scores = trial.judge.score([one.example.case for one in trial.left_out])
     assert scores == [one.predicted for one in trial.left_out]
 
 
 def test_a_judge_that_scores_all_alike_sets_off_an_alarm(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(TfidfRidge, "score", lambda self, cases: [0.5] * len(cases))
+    monkeypatch.setattr(TfidfRidgeJudge, "score", lambda self, cases: [0.5] * len(cases))
     said: list[str] = []
     card = train(tmp_path, made, said=said).card
     assert "every prediction is 0.500" in card["alarm"]
@@ -111,7 +111,7 @@ def test_a_judge_that_scores_all_alike_sets_off_an_alarm(made: World, tmp_path: 
 
 def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     settled: list[Any] = []
-    monkeypatch.setattr(TfidfRidge, "settle", lambda self, facts: settled.append(facts))
+    monkeypatch.setattr(TfidfRidgeJudge, "settle", lambda self, facts: settled.append(facts))
     card = train(tmp_path, made, trained_on(ablations=ABLATIONS)).card
     assert settled == [card["facts"]["held_out"]]
 
@@ -132,7 +132,7 @@ def test_few_held_out_answers_and_shared_paragraphs_are_warned_of(made: World, t
 
 
 def test_the_ablations_show_what_it_learns_from(judges: Path):
-    predictions = load_trial(judges, "ridge", opened=False).predictions
+    predictions = load_validation_run(judges, "ridge", open_judge=False).predictions
     targets = [p.example.target for p in predictions]
 
     def correlation(values: list[Any]) -> float:
@@ -157,14 +157,14 @@ def test_ablations_are_left_out_where_they_are_not_asked_for(made: World, tmp_pa
 
 
 def test_the_card_says_what_the_judge_is(judges: Path, made: World):
-    card = load_trial(judges, "ridge", opened=False).card
+    card = load_validation_run(judges, "ridge", open_judge=False).card
     assert {key: card[key] for key in ("name", "kind", "aspect", "language", "split", "evidence", "rubric_sha256")} == {
         "name": "ridge", "kind": "tfidf_ridge", "aspect": "correctness", "language": "zh", "split": "both",
         "evidence": True, "rubric_sha256": "",
     }  # fmt: skip
-    predictions = load_trial(judges, "ridge", opened=False).predictions
+    predictions = load_validation_run(judges, "ridge", open_judge=False).predictions
     residuals = [p.predicted - p.example.target for p in predictions]
-    half = half_width(residuals, 0.9)
+    half = conformal_half_width(residuals, 0.9)
     assert card["conformal"] == {"half_width": half.value, "level": 0.9, "n": len(predictions), "why": half.why}
     assert card["held_out"]["models"] == sorted({p.example.model for p in predictions})
     assert card["counts"]["held_out"]["rated"] == len(predictions)
@@ -173,29 +173,29 @@ def test_the_card_says_what_the_judge_is(judges: Path, made: World):
     assert card["raters"] == ["r1", "r2", "r3"]
     assert card["intended_use"]
     assert card["limits"]
-    assert card["artefact_sha256"] == digest_of(judges / "ridge" / "final")
+    assert card["artefact_sha256"] == folder_digest(judges / "ridge" / "final")
     assert str(judges) not in (judges / "ridge" / "card.json").read_text(encoding="utf-8")
 
 
 def test_the_final_judge_learned_from_everything(judges: Path, made: World, tmp_path: Path):
-    card = load_trial(judges, "ridge", opened=False).card
+    card = load_validation_run(judges, "ridge", open_judge=False).card
     rated, statements = len(made.scores), 2 * len(made.items)
     (tmp_path / "all").mkdir()
-    examples = examples_of(made.items, made.answers, made.scores, "correctness", TRAINING)
+    examples = make_examples(made.items, made.answers, made.scores, "correctness", TRAINING)
     assert len(examples) == rated + statements
-    facts = TfidfRidge(ridge()).train(
-        some_without_evidence(examples, 0.1, 1), (), tmp_path / "all", 1, lambda line: None
+    facts = TfidfRidgeJudge(ridge()).train(
+        drop_some_evidence(examples, 0.1, 1), (), tmp_path / "all", 1, lambda line: None
     )
     assert dict(facts) == card["facts"]["final"]
-    assert digest_of(tmp_path / "all") == card["artefact_sha256"]
+    assert folder_digest(tmp_path / "all") == card["artefact_sha256"]
 
 
 def test_the_same_arguments_give_the_same_files(made: World, tmp_path: Path):
     for name in ("one", "two"):
         train(tmp_path / name, made, trained_on(ablations=ABLATIONS))
-    assert digest_of(tmp_path / "one" / "ridge") == digest_of(tmp_path / "two" / "ridge")
+    assert folder_digest(tmp_path / "one" / "ridge") == folder_digest(tmp_path / "two" / "ridge")
     train(tmp_path / "three", made, trained_on(ablations=ABLATIONS), seed=2)
-    assert digest_of(tmp_path / "three" / "ridge") != digest_of(tmp_path / "one" / "ridge")
+    assert folder_digest(tmp_path / "three" / "ridge") != folder_digest(tmp_path / "one" / "ridge")
 
 
 def test_what_was_trained_before_is_trained_again_only_if_something_changed(made: World, tmp_path: Path):
@@ -226,17 +226,17 @@ def test_what_was_trained_before_is_trained_again_only_if_something_changed(made
 
 def test_a_judge_that_fails_to_train_leaves_the_old_one(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     train(tmp_path, made)
-    before = digest_of(tmp_path / "ridge")
+    before = folder_digest(tmp_path / "ridge")
 
-    def fail(self: TfidfRidge, *args: Any) -> None:
+    def fail(self: TfidfRidgeJudge, *args: Any) -> None:
         (args[2] / "half").write_text("half")
         raise DataError("no")
 
-    monkeypatch.setattr(TfidfRidge, "train", fail)
+    monkeypatch.setattr(TfidfRidgeJudge, "train", fail)
     with pytest.raises(DataError, match="no"):
         train(tmp_path, made, seed=2)
-    assert digest_of(tmp_path / "ridge") == before
-    assert trained_names(tmp_path) == ["ridge"]
+    assert folder_digest(tmp_path / "ridge") == before
+    assert trained_judge_names(tmp_path) == ["ridge"]
     assert not (tmp_path / "ridge.draft").exists()
 
 
@@ -254,7 +254,7 @@ with storing.writing(folder, "ridge") as draft:
 
 def test_a_training_that_is_killed_leaves_the_old_judge(made: World, tmp_path: Path):
     train(tmp_path, made)
-    before = digest_of(tmp_path / "ridge")
+    before = folder_digest(tmp_path / "ridge")
     with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as other:  # fmt: skip
         assert other.stdout is not None
@@ -264,28 +264,28 @@ def test_a_training_that_is_killed_leaves_the_old_judge(made: World, tmp_path: P
         os.kill(other.pid, signal.SIGKILL)
         other.wait()
     time.sleep(0.05)
-    assert digest_of(tmp_path / "ridge") == before
-    assert trained_names(tmp_path) == ["ridge"]
-    assert load_trial(tmp_path, "ridge").judge is not None
+    assert folder_digest(tmp_path / "ridge") == before
+    assert trained_judge_names(tmp_path) == ["ridge"]
+    assert load_validation_run(tmp_path, "ridge").judge is not None
     train(tmp_path, made, seed=2)
-    assert digest_of(tmp_path / "ridge") != before
+    assert folder_digest(tmp_path / "ridge") != before
 
 
 def test_a_judge_that_was_taken_away_and_not_replaced_comes_back(tmp_path: Path):
     (tmp_path / "ridge.old").mkdir()
     (tmp_path / "ridge.old" / "card.json").write_text('{"kind": "old"}')
-    with pytest.raises(DataError), writing(tmp_path, "ridge"):
+    with pytest.raises(DataError), replacing_judge(tmp_path, "ridge"):
         raise DataError("stopped")
     assert (tmp_path / "ridge" / "card.json").read_text() == '{"kind": "old"}'
-    with writing(tmp_path, "ridge") as draft:
+    with replacing_judge(tmp_path, "ridge") as draft:
         (draft / "card.json").write_text('{"kind": "new"}')
     assert (tmp_path / "ridge" / "card.json").read_text() == '{"kind": "new"}'
-    with FileLock(tmp_path / "other.lock"), pytest.raises(StoreError), writing(tmp_path, "other"):
+    with FileLock(tmp_path / "other.lock"), pytest.raises(StoreError), replacing_judge(tmp_path, "other"):
         pass
 
 
 def test_predictions_come_back_as_they_were(judges: Path, tmp_path: Path):
-    predictions = load_trial(judges, "ridge", opened=False).predictions
+    predictions = load_validation_run(judges, "ridge", open_judge=False).predictions
     odd = replace(predictions[0], without_evidence=None, others={}, side="known_model")
     write_predictions(tmp_path / "p.parquet", [*predictions, odd])
     assert read_predictions(tmp_path / "p.parquet") == [*predictions, odd]
@@ -299,26 +299,26 @@ def test_what_a_killed_training_left_is_cleared_away_unless_somebody_writes_it(t
         (tmp_path / left).mkdir()
         (tmp_path / left / "card.json").write_text("{}")
     with FileLock(tmp_path / "busy.lock"):
-        clean(tmp_path)
+        clean_judge_folders(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["busy.draft", "taken"]
-    clean(tmp_path / "none")
+    clean_judge_folders(tmp_path / "none")
 
 
 @pytest.mark.parametrize(("part", "key"), [("final", "artefact_sha256"), ("held_out", "held_out_sha256")])
 def test_a_changed_artefact_does_not_pass_for_the_judge(judges: Path, tmp_path: Path, part: str, key: str):
     shutil.copytree(judges / "ridge", tmp_path / "ridge")
-    card = trained(tmp_path, "ridge")
-    assert card[key] == digest_of(verify(tmp_path / "ridge", part, card))
+    card = read_trained_judge_card(tmp_path, "ridge")
+    assert card[key] == folder_digest(verify_judge_part(tmp_path / "ridge", part, card))
     with (tmp_path / "ridge" / part / "ridge.json").open("a") as stream:
         stream.write(" ")
     with pytest.raises(DataError, match="'ridge' was changed since it was trained"):
-        verify(tmp_path / "ridge", part, card)
+        verify_judge_part(tmp_path / "ridge", part, card)
     if part == "held_out":
         with pytest.raises(DataError, match="was changed since"):
-            load_trial(tmp_path, "ridge")
+            load_validation_run(tmp_path, "ridge")
     shutil.rmtree(tmp_path / "ridge" / part)
     with pytest.raises(DataError, match="was changed since") as told:
-        verify(tmp_path / "ridge", part, card)
+        verify_judge_part(tmp_path / "ridge", part, card)
     assert told.value.why == "it is gone"
 
 
@@ -328,14 +328,14 @@ def test_a_changed_artefact_does_not_pass_for_the_judge(judges: Path, tmp_path: 
      {"held_out": {"models": "jia"}}],
 )  # fmt: skip
 def test_a_card_that_lacks_something_is_no_card(judges: Path, tmp_path: Path, damage: dict[str, Any]):
-    card = trained(judges, "ridge")
+    card = read_trained_judge_card(judges, "ridge")
     (tmp_path / "card.json").write_text(json.dumps({**card, **damage}), encoding="utf-8")
     with pytest.raises(DataError, match="is no card of a judge") as told:
-        read_card(tmp_path)
+        read_judge_card(tmp_path)
     assert next(iter(damage)) in told.value.why
     (tmp_path / "card.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match="is no card of a judge"):
-        read_card(tmp_path)
+        read_judge_card(tmp_path)
 
 
 def test_predictions_without_a_column_are_damaged(judges: Path, tmp_path: Path):
@@ -346,18 +346,18 @@ def test_predictions_without_a_column_are_damaged(judges: Path, tmp_path: Path):
 
 
 def test_statements_that_served_as_answers_are_written_down_as_learned(judges: Path, made: World):
-    learned = read_learned(judges / "ridge")
+    learned = read_learned_hashes(judges / "ridge")
     for item in made.items[:5]:
         for said in (item.payload.answer, item.payload.answer_wrong):
-            assert mark_of(case_of(item, said)) in learned
+            assert case_hash(make_case(item, said)) in learned
 
 
 def test_files_of_a_spec_lie_where_the_recipe_found_them():
-    at = {"path": "net", "at": "/somewhere/net"}
+    at = {"path": "net", "resolved_path": "/somewhere/net"}
     now, card = encoder(path=at), {"name": "e", "spec": plain_spec(encoder(path=at))}
-    assert spec_of(card).path.at == ""
-    assert spec_of(card, now) is now
-    changed = spec_of(card, encoder(path=at, epochs=9))
+    assert judge_spec(card).path.at == ""
+    assert judge_spec(card, now) is now
+    changed = judge_spec(card, encoder(path=at, epochs=9))
     assert (changed.path.at, changed.epochs) == ("/somewhere/net", 1)
 
 
@@ -370,12 +370,12 @@ def encoder(**changes: Any) -> Any:
 
 def test_what_is_missing_or_damaged_is_said_with_a_way_on(made: World, tmp_path: Path, judges: Path):
     with pytest.raises(DataError, match="the judge 'ridge' is not trained yet") as told:
-        load_trial(tmp_path, "ridge")
+        load_validation_run(tmp_path, "ridge")
     assert "benchbuild judge train ridge" in told.value.next
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "card.json").write_text("{")
     with pytest.raises(DataError, match="is damaged"):
-        trained(tmp_path, "bad")
+        read_trained_judge_card(tmp_path, "bad")
     with pytest.raises(DataError, match="cannot read the rubric"):
         rubric_digest(FileRef(path=str(tmp_path / "none.md")))
     with pytest.raises(RecipeError, match="does not say what judges are trained on"):
@@ -383,22 +383,22 @@ def test_what_is_missing_or_damaged_is_said_with_a_way_on(made: World, tmp_path:
 
 
 def test_other_settings_are_noticed(judges: Path, tmp_path: Path):
-    card, now = trained(judges, "ridge"), trained_on(reference_drop=0.1)
-    assert moved_on(card, ridge(), now, 1) == []
-    assert moved_on(card, ridge(longest=1), now, 1) == ["evaluation.judges.ridge.longest"]
-    assert moved_on(card, ridge(), now, 2) == ["seed"]
+    card, now = read_trained_judge_card(judges, "ridge"), trained_on(reference_drop=0.1)
+    assert changed_settings(card, ridge(), now, 1) == []
+    assert changed_settings(card, ridge(longest=1), now, 1) == ["evaluation.judges.ridge.longest"]
+    assert changed_settings(card, ridge(), now, 2) == ["seed"]
     other = trained_on(reference_drop=0.1, split="by_model", near=0.9)
-    assert moved_on(card, ridge(), other, 1) == ["evaluation.training.near", "evaluation.training.split"]
+    assert changed_settings(card, ridge(), other, 1) == ["evaluation.training.near", "evaluation.training.split"]
     (tmp_path / "rubric.md").write_text("right is right", encoding="utf-8")
     bound = now.model_copy(update={"rubric": FileRef(path=str(tmp_path / "rubric.md"))})
-    assert moved_on(card, ridge(), bound, 1) == ["evaluation.rubric"]
+    assert changed_settings(card, ridge(), bound, 1) == ["evaluation.rubric"]
     wider = now.model_copy(update={"bootstrap": BootstrapSpec(samples=200, level=0.8, seed=1)})
-    assert moved_on(card, ridge(), wider, 1) == ["evaluation.bootstrap.level"]
-    assert moved_on(card, ridge(), now.model_copy(update={"training": None}), 1)
+    assert changed_settings(card, ridge(), wider, 1) == ["evaluation.bootstrap.level"]
+    assert changed_settings(card, ridge(), now.model_copy(update={"training": None}), 1)
 
 
 def test_simple_predictors_know_ratings_and_lengths_alone(made: World):
-    examples = examples_of(made.items, made.answers, made.scores, "correctness", TRAINING)
+    examples = make_examples(made.items, made.answers, made.scores, "correctness", TRAINING)
     rated = [example for example in examples if not example.synthetic]
     long = [replace(e, target=float(len(e.case.answer) > 12)) for e in rated]
     found = simple_predictions([*long[:150], *(e for e in examples if e.synthetic)], long[150:])

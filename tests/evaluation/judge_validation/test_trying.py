@@ -7,7 +7,7 @@ from judge_world import EVALUATION, World, ridge, score, world
 
 from benchbuilder.evaluation.judge_training import untrained
 from benchbuilder.evaluation.judge_training.train import train_judge
-from benchbuilder.evaluation.judge_training.untrained import trial_of_scores
+from benchbuilder.evaluation.judge_training.untrained import validation_run_from_scores
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def made() -> World:
 
 def test_it_stands_beside_trained_judges_on_the_same_answers(made: World, tmp_path):
     given = [score(said, 0.25, scorer="judge_mine") for said in made.answers]
-    trial = trial_of_scores("mine", ridge(), made, given, EVALUATION, language="zh", seed=1)
+    trial = validation_run_from_scores("mine", ridge(), made, given, EVALUATION, language="zh", seed=1)
     assert trial is not None
     other = train_judge("ridge", ridge(), made, EVALUATION, tmp_path, language="zh", seed=1, note=lambda line: None)
     assert [one.example for one in trial.predictions] == [one.example for one in other.predictions]
@@ -38,9 +38,9 @@ def test_it_stands_beside_trained_judges_on_the_same_answers(made: World, tmp_pa
 
 def test_answers_without_a_score_stand_in_no_figure(made: World):
     given = [score(said, None if place % 3 else 0.5, scorer="judge_mine") for place, said in enumerate(made.answers)]
-    trial = trial_of_scores("mine", ridge(), made, given, EVALUATION, language="zh", seed=1)
+    trial = validation_run_from_scores("mine", ridge(), made, given, EVALUATION, language="zh", seed=1)
     assert trial is not None
-    full = trial_of_scores("mine", ridge(), made, [score(said, 0.5) for said in made.answers], EVALUATION,
+    full = validation_run_from_scores("mine", ridge(), made, [score(said, 0.5) for said in made.answers], EVALUATION,
                            language="zh", seed=1)  # fmt: skip
     assert full is not None
     assert 0 < len(trial.predictions) < len(full.predictions)
@@ -53,4 +53,4 @@ def test_without_scores_or_training_there_is_no_trial(made: World):
         ([score(said, 0.5, aspect="interpretability") for said in made.answers], EVALUATION),
         ([score(said, 0.5) for said in made.answers], EVALUATION.model_copy(update={"training": None})),
     ):
-        assert trial_of_scores("mine", ridge(), made, given, evaluation, language="zh", seed=1) is None
+        assert validation_run_from_scores("mine", ridge(), made, given, evaluation, language="zh", seed=1) is None

@@ -9,16 +9,16 @@ import pytest
 
 from benchbuilder.config.spec.base import PromptRef
 from benchbuilder.evaluation.judge_training.finetune_files import (
-    Checked,
-    check_file,
-    leaks,
-    tokens_of_job,
-    weighed,
-    write_file,
+    TrainingFileCheck,
+    check_training_file,
+    job_tokens,
+    leaked_examples,
+    sample_by_weight,
+    write_training_file,
 )
 from benchbuilder.evaluation.judges.base import Case, Example
-from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetuned, OpenAIFinetunedSpec, TuningSpec
-from benchbuilder.models.gateway.token_count import Counter
+from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
+from benchbuilder.models.gateway.token_count import TokenCounter
 from benchbuilder.models.providers.openai import OpenAISpec
 
 PROMPTS = Path(__file__).parents[3] / "prompts"
@@ -27,14 +27,14 @@ MODEL = OpenAISpec(kind="openai", name="small")
 
 
 def spec_of(**more: Any) -> OpenAIFinetunedSpec:
-    prompt = PromptRef(path="zh/judge_tuned.j2", at=str(PROMPTS / "zh" / "judge_tuned.j2"))
+    prompt = PromptRef(path="zh/judge_tuned.j2", resolved_path=str(PROMPTS / "zh" / "judge_tuned.j2"))
     given: dict[str, Any] = {"kind": "openai_finetuned", "aspect": "correctness", "max_evidence_chars": 1000,
                              "decimals": 2, "prompt": prompt, "tuning": TUNING, "model": MODEL}  # fmt: skip
     return OpenAIFinetunedSpec(**{**given, **more})
 
 
-def judge() -> OpenAIFinetuned:
-    made = OpenAIFinetuned(spec_of())
+def judge() -> OpenAIFinetunedJudge:
+    made = OpenAIFinetunedJudge(spec_of())
     made.open(None)
     return made
 
@@ -54,8 +54,8 @@ def examples(count: int, weight: float = 1.0) -> list[Example]:
     ]
 
 
-def check(path: Path, tuning: TuningSpec = TUNING) -> Checked:
-    return check_file(path, Counter(MODEL), tuning)
+def check(path: Path, tuning: TuningSpec = TUNING) -> TrainingFileCheck:
+    return check_training_file(path, TokenCounter(MODEL), tuning)
 
 
 def turns(*pairs: Sequence[str]) -> str:
@@ -66,8 +66,8 @@ GOOD = turns(("user", "打分"), ("assistant", "0.80"))
 
 
 def test_what_is_written_is_right_and_the_same_each_time(tmp_path: Path):
-    assert write_file(tmp_path / "a" / "train.jsonl", judge(), examples(40), seed=1, without_evidence=0.5) == 0
-    assert write_file(tmp_path / "b.jsonl", judge(), examples(40)[::-1], seed=1, without_evidence=0.5) == 0
+    assert write_training_file(tmp_path / "a" / "train.jsonl", judge(), examples(40), seed=1, without_evidence=0.5) == 0
+    assert write_training_file(tmp_path / "b.jsonl", judge(), examples(40)[::-1], seed=1, without_evidence=0.5) == 0
     written = (tmp_path / "a" / "train.jsonl").read_bytes()
     assert written == (tmp_path / "b.jsonl").read_bytes()
     assert written != b"".join(sorted(written.splitlines(keepends=True)))
@@ -79,16 +79,16 @@ def test_what_is_written_is_right_and_the_same_each_time(tmp_path: Path):
 
 def test_what_is_too_long_for_a_prompt_is_left_out_and_counted(tmp_path: Path):
     long = [Example(Case("问？", "答" * 60_001), 1.0, 1.0, "x", "x", "m", "s")]
-    assert write_file(tmp_path / "train.jsonl", judge(), [*examples(12), *long], seed=1) == 1
+    assert write_training_file(tmp_path / "train.jsonl", judge(), [*examples(12), *long], seed=1) == 1
     assert check(tmp_path / "train.jsonl").examples == 12
 
 
 def test_a_weight_below_1_keeps_that_share():
-    assert weighed(examples(50), 1) == examples(50)
-    kept = weighed(examples(1000, 0.3), 1)
+    assert sample_by_weight(examples(50), 1) == examples(50)
+    kept = sample_by_weight(examples(1000, 0.3), 1)
     assert 250 < len(kept) < 350
-    assert weighed(examples(1000, 0.3)[::-1], 1) == kept[::-1]
-    assert weighed(examples(1000, 0.3), 2) != kept
+    assert sample_by_weight(examples(1000, 0.3)[::-1], 1) == kept[::-1]
+    assert sample_by_weight(examples(1000, 0.3), 2) != kept
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,16 @@ def test_too_few_and_too_long_are_named_and_long_lists_are_cut(tmp_path: Path):
 
 def test_what_is_in_both_files_is_a_leak(tmp_path: Path):
     for name, start in (("train.jsonl", 0), ("valid.jsonl", 35)):
-        write_file(tmp_path / name, judge(), examples(40)[start:], seed=1)
+        write_training_file(tmp_path / name, judge(), examples(40)[start:], seed=1)
     training, validation = check(tmp_path / "train.jsonl"), check(tmp_path / "valid.jsonl")
-    assert leaks(training, validation) == ["5 of the held-out cases are learned from too"]
+    assert leaked_examples(training, validation) == ["5 of the held-out cases are learned from too"]
 
 
 def test_tokens_are_those_of_training_times_the_epochs(tmp_path: Path):
     for name in ("train.jsonl", "valid.jsonl"):
-        write_file(tmp_path / name, judge(), examples(40), seed=1)
+        write_training_file(tmp_path / name, judge(), examples(40), seed=1)
     files = [check(tmp_path / name) for name in ("train.jsonl", "valid.jsonl")]
-    expected, most = tokens_of_job(files, spec_of())
+    expected, most = job_tokens(files, spec_of())
     assert expected == files[0].tokens * 3
     assert most == expected * 2
     assert files[0].longest * 40 >= files[0].tokens > 40 * 30

@@ -16,25 +16,32 @@ from typing import Any
 import pytest
 
 from benchbuilder.core.errors import ServiceError, StoreError
-from benchbuilder.evaluation.judge_training.finetune_jobs import JobBook, JobDesk, JobGone, Standing, Wanted, wait_for
+from benchbuilder.evaluation.judge_training.finetune_jobs import (
+    JobClient,
+    JobGoneError,
+    JobLog,
+    JobRequest,
+    JobStatus,
+    wait_for_job,
+)
 from benchbuilder.models.base import BatchGoneError
-from benchbuilder.models.providers.openai import OpenAI, OpenAISpec
+from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
 from benchbuilder.models.providers.openai_tuning import MARK, JobOrder
 from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Qm4vT9bN2xK8wR6p"
 JOBS = "POST /v1/fine_tuning/jobs"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
-    with running() as started:
+def server() -> Iterator[FakeOpenAI]:
+    with fake_openai_server() as started:
         yield started
 
 
 @pytest.fixture(autouse=True)
-def _fresh(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("OPENAI_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -42,7 +49,7 @@ def _fresh(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     behave(server)
 
 
-def behave(server: Running, rules: list[dict[str, Any]] | None = None, **tuning: Any) -> None:
+def behave(server: FakeOpenAI, rules: list[dict[str, Any]] | None = None, **tuning: Any) -> None:
     server.configure(
         rules=rules or [], api_key=SECRET, tuning={**TuningBehaviour(polls=0).model_dump(mode="json"), **tuning}
     )
@@ -52,7 +59,7 @@ def failing(do: str, path: str = "/v1/fine_tuning/jobs", method: str = "POST", *
     return {"when": {"path": path, "method": method, **when}, "do": do}
 
 
-def wanted(folder: Path, examples: int = 12, **more: Any) -> Wanted:
+def wanted(folder: Path, examples: int = 12, **more: Any) -> JobRequest:
     line = [{"role": "user", "content": "打分"}, {"role": "assistant", "content": "0.80"}]
     for name in ("train.jsonl", "valid.jsonl"):
         text = json.dumps({"messages": line}, ensure_ascii=False) + "\n"
@@ -62,19 +69,19 @@ def wanted(folder: Path, examples: int = 12, **more: Any) -> Wanted:
         "hyperparameters": {"n_epochs": 3}, "training": folder / "train.jsonl",
         "validation": folder / "valid.jsonl", "seed": 7, "metadata": True,
     }  # fmt: skip
-    return Wanted(**{**given, **more})
+    return JobRequest(**{**given, **more})
 
 
-def desk_of(server: Running, folder: Path, notes: list[str] | None = None) -> JobDesk:
+def desk_of(server: FakeOpenAI, folder: Path, notes: list[str] | None = None) -> JobClient:
     spec = OpenAISpec(kind="openai", name="small", base_url=server.base_url, timeout_s=2)
-    return JobDesk(JobBook(folder), OpenAI(spec), (notes if notes is not None else []).append, lambda _: None)
+    return JobClient(JobLog(folder), OpenAIModel(spec), (notes if notes is not None else []).append, lambda _: None)
 
 
-def made(server: Running) -> int:
+def made(server: FakeOpenAI) -> int:
     """How many jobs there are at the service."""
 
     async def count() -> int:
-        model = OpenAI(OpenAISpec(kind="openai", name="small", base_url=server.base_url))
+        model = OpenAIModel(OpenAISpec(kind="openai", name="small", base_url=server.base_url))
         try:
             return len([job async for job in model.client().fine_tuning.jobs.list()])
         finally:
@@ -83,28 +90,28 @@ def made(server: Running) -> int:
     return asyncio.run(count())
 
 
-def test_a_job_is_written_down_before_it_is_asked_for_and_followed_to_its_end(server: Running, tmp_path: Path):
+def test_a_job_is_written_down_before_it_is_asked_for_and_followed_to_its_end(server: FakeOpenAI, tmp_path: Path):
     behave(server, polls=2)
     desk, notes = desk_of(server, tmp_path), []
     last = desk.submit(wanted(tmp_path))
     assert (last.ident, last.phase) == ("ftjob-1", "running")
-    assert [event["event"] for event in JobBook(tmp_path).events()] == ["intended", "created"]
-    last = wait_for(desk, last, 0.0, notes.append, lambda _: None)
+    assert [event["event"] for event in JobLog(tmp_path).events()] == ["intended", "created"]
+    last = wait_for_job(desk, last, 0.0, notes.append, lambda _: None)
     assert notes == ["ftjob-1: queued", "ftjob-1: running", "ftjob-1: succeeded"]
     assert last.model == "ft:small:org::correctness-cccccccccccc-1:1"
     assert last.trained_tokens
     assert "succeeded" in desk.last_event(last)
-    again = JobBook(tmp_path).standing("trial")
+    again = JobLog(tmp_path).last_job("trial")
     assert again is not None
-    assert (again.model, again.ended, desk.look(again)) == (last.model, True, again)
+    assert (again.model, again.has_ended, desk.poll(again)) == (last.model, True, again)
     assert SECRET not in (tmp_path / "jobs.jsonl").read_text("utf-8")
 
 
-def test_what_is_asked_for_holds_files_settings_and_our_mark(server: Running, tmp_path: Path):
+def test_what_is_asked_for_holds_files_settings_and_our_mark(server: FakeOpenAI, tmp_path: Path):
     last = desk_of(server, tmp_path).submit(wanted(tmp_path))
 
     async def job() -> Any:
-        model = OpenAI(OpenAISpec(kind="openai", name="small", base_url=server.base_url))
+        model = OpenAIModel(OpenAISpec(kind="openai", name="small", base_url=server.base_url))
         try:
             found = await model.client().fine_tuning.jobs.retrieve(last.ident)
             files = [await model.client().files.retrieve(name) for name in (found.training_file, found.validation_file)]
@@ -121,10 +128,10 @@ def test_what_is_asked_for_holds_files_settings_and_our_mark(server: Running, tm
     assert {file.purpose for file in files} == {"fine-tune"}
 
 
-def test_the_same_is_never_asked_for_twice(server: Running, tmp_path: Path):
+def test_the_same_is_never_asked_for_twice(server: FakeOpenAI, tmp_path: Path):
     first = desk_of(server, tmp_path).submit(wanted(tmp_path))
     assert desk_of(server, tmp_path).submit(wanted(tmp_path)).ident == first.ident
-    assert desk_of(server, tmp_path).submit(wanted(tmp_path), again=True).ident == first.ident
+    assert desk_of(server, tmp_path).submit(wanted(tmp_path), retry=True).ident == first.ident
     assert made(server) == 1
     other = desk_of(server, tmp_path).submit(wanted(tmp_path, content="d" * 64))
     assert (other.ident, made(server)) == ("ftjob-2", 2)
@@ -132,7 +139,7 @@ def test_the_same_is_never_asked_for_twice(server: Running, tmp_path: Path):
 
 @pytest.mark.parametrize("metadata", [True, False])
 @pytest.mark.parametrize("do", ["drop_after", "drop_midway", "hang"])
-def test_a_job_whose_answer_is_lost_is_found_again(server: Running, tmp_path: Path, do: str, metadata: bool):
+def test_a_job_whose_answer_is_lost_is_found_again(server: FakeOpenAI, tmp_path: Path, do: str, metadata: bool):
     """By its mark, or by its suffix where a service keeps no metadata; the list may lag behind."""
     behave(server, [failing(do, nth=[1])], metadata=metadata, unlisted=2)
     notes: list[str] = []
@@ -144,7 +151,7 @@ def test_a_job_whose_answer_is_lost_is_found_again(server: Running, tmp_path: Pa
     assert made(server) == 1
 
 
-def test_where_nobody_knows_whether_there_is_a_job_none_is_made(server: Running, tmp_path: Path):
+def test_where_nobody_knows_whether_there_is_a_job_none_is_made(server: FakeOpenAI, tmp_path: Path):
     behave(server, [failing("drop_after", nth=[1])], unlisted=3)
     with pytest.raises(ServiceError, match="nobody knows"):
         desk_of(server, tmp_path).submit(wanted(tmp_path))
@@ -153,7 +160,7 @@ def test_where_nobody_knows_whether_there_is_a_job_none_is_made(server: Running,
 
 
 @pytest.mark.parametrize(("do", "jobs"), [("rate_limit", 1), ("server_error", 0), ("drop_before", 0)])
-def test_only_a_request_that_was_turned_away_is_repeated(server: Running, tmp_path: Path, do: str, jobs: int):
+def test_only_a_request_that_was_turned_away_is_repeated(server: FakeOpenAI, tmp_path: Path, do: str, jobs: int):
     behave(server, [failing(do, nth=[1])])
     if jobs:
         desk_of(server, tmp_path).submit(wanted(tmp_path))
@@ -165,7 +172,7 @@ def test_only_a_request_that_was_turned_away_is_repeated(server: Running, tmp_pa
     assert made(server) == 1
 
 
-def test_a_killed_submit_finds_its_job(server: Running, tmp_path: Path):
+def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     """kill -9 after the service made the job and before we heard of it."""
     behave(server, [failing("hang", nth=[1])])
     wanted(tmp_path)
@@ -181,15 +188,15 @@ def test_a_killed_submit_finds_its_job(server: Running, tmp_path: Path):
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGKILL)
     assert made(server) == 1
-    assert [event["event"] for event in JobBook(tmp_path).events()] == ["intended"]
+    assert [event["event"] for event in JobLog(tmp_path).events()] == ["intended"]
     assert desk_of(server, tmp_path).submit(wanted(tmp_path)).ident == "ftjob-1"
     assert made(server) == 1
 
 
-def test_a_job_that_failed_says_why_and_is_made_again_only_when_told_so(server: Running, tmp_path: Path):
+def test_a_job_that_failed_says_why_and_is_made_again_only_when_told_so(server: FakeOpenAI, tmp_path: Path):
     behave(server, end="failed", message=f"the key {SECRET} has no quota")
     desk = desk_of(server, tmp_path)
-    last = desk.look(desk.submit(wanted(tmp_path)))
+    last = desk.poll(desk.submit(wanted(tmp_path)))
     assert last.phase == "failed"
     assert "quota" in last.told
     assert SECRET not in last.told
@@ -197,19 +204,19 @@ def test_a_job_that_failed_says_why_and_is_made_again_only_when_told_so(server: 
         desk.submit(wanted(tmp_path))
     assert made(server) == 1
     behave(server)
-    last = desk.submit(wanted(tmp_path), again=True)
+    last = desk.submit(wanted(tmp_path), retry=True)
     assert (last.ident, last.attempt, last.mark) == ("ftjob-2", 2, "c" * 12 + "-2")
-    assert desk.look(last).phase == "succeeded"
+    assert desk.poll(last).phase == "succeeded"
 
 
-def test_a_file_that_the_service_refuses_makes_the_job_fail(server: Running, tmp_path: Path):
+def test_a_file_that_the_service_refuses_makes_the_job_fail(server: FakeOpenAI, tmp_path: Path):
     desk = desk_of(server, tmp_path)
-    last = desk.look(desk.submit(wanted(tmp_path, examples=3)))
+    last = desk.poll(desk.submit(wanted(tmp_path, examples=3)))
     assert last.phase == "failed"
     assert "at least 10 examples" in last.told
 
 
-def test_a_job_can_be_ended(server: Running, tmp_path: Path):
+def test_a_job_can_be_ended(server: FakeOpenAI, tmp_path: Path):
     behave(server, polls=50)
     desk = desk_of(server, tmp_path)
     last = desk.cancel(desk.submit(wanted(tmp_path)))
@@ -229,7 +236,7 @@ def test_a_job_can_be_ended(server: Running, tmp_path: Path):
     ],
 )  # fmt: skip
 def test_a_service_that_does_not_do_it_says_so_once(
-    server: Running, tmp_path: Path, rules: list[dict[str, Any]], tuning: dict[str, Any], message: str
+    server: FakeOpenAI, tmp_path: Path, rules: list[dict[str, Any]], tuning: dict[str, Any], message: str
 ):
     behave(server, rules, **tuning)
     with pytest.raises(ServiceError) as caught:
@@ -240,44 +247,44 @@ def test_a_service_that_does_not_do_it_says_so_once(
     assert desk_of(server, tmp_path).submit(wanted(tmp_path)).ident == "ftjob-1"
 
 
-def test_a_job_that_is_gone_is_said_to_be(server: Running, tmp_path: Path):
+def test_a_job_that_is_gone_is_said_to_be(server: FakeOpenAI, tmp_path: Path):
     desk = desk_of(server, tmp_path)
     last = desk.submit(wanted(tmp_path))
     server.reset()
-    with pytest.raises(JobGone, match="does not know the job ftjob-1"):
-        desk.look(last)
-    assert desk.submit(wanted(tmp_path), again=True).attempt == 2
+    with pytest.raises(JobGoneError, match="does not know the job ftjob-1"):
+        desk.poll(last)
+    assert desk.submit(wanted(tmp_path), retry=True).attempt == 2
     assert made(server) == 1
 
 
-def test_two_at_once_do_not_ask_both(server: Running, tmp_path: Path):
-    with JobBook(tmp_path).held(), pytest.raises(StoreError, match="another process"):
+def test_two_at_once_do_not_ask_both(server: FakeOpenAI, tmp_path: Path):
+    with JobLog(tmp_path).lock(), pytest.raises(StoreError, match="another process"):
         desk_of(server, tmp_path).submit(wanted(tmp_path))
     assert made(server) == 0
 
 
 @pytest.mark.parametrize("tail", ['{"event": "crea', '{"event": "created", "mark": "m-1", "ident": "x"', "\x00\x00"])
 def test_a_line_that_a_kill_cut_off_is_passed_over(tmp_path: Path, tail: str):
-    book = JobBook(tmp_path)
+    book = JobLog(tmp_path)
     book.add("intended", "m-1", part="trial", content="c", attempt=1, endpoint="http://x/v1", base="b")
     with (tmp_path / "jobs.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(tail)
     assert len(book.events()) == 1
     book.add("created", "m-1", ident="ftjob-9")
-    standing = book.standing("trial")
+    standing = book.last_job("trial")
     assert standing is not None
     assert standing.ident == "ftjob-9"
 
 
 def test_the_last_job_of_a_part_and_of_a_content_is_known(tmp_path: Path):
-    book = JobBook(tmp_path)
-    assert book.standing() is None
+    book = JobLog(tmp_path)
+    assert book.last_job() is None
     for mark, part, content in (("a-1", "trial", "a"), ("b-1", "everything", "b"), ("a-2", "trial", "a")):
         book.add("intended", mark, part=part, content=content, attempt=int(mark[-1]), endpoint="e", base="b")
     book.add("ended", "a-1", phase="failed", told="failed")
 
     def mark(**of: str) -> str | None:
-        found: Standing | None = book.standing(**of)
+        found: JobStatus | None = book.last_job(**of)
         return None if found is None else found.mark
 
     assert mark(part="trial") == "a-2"
@@ -285,12 +292,12 @@ def test_the_last_job_of_a_part_and_of_a_content_is_known(tmp_path: Path):
     assert mark(part="everything", content="a") is None
 
 
-def test_the_adapter_looks_through_every_page_and_stops_at_older_jobs(server: Running, tmp_path: Path):
+def test_the_adapter_looks_through_every_page_and_stops_at_older_jobs(server: FakeOpenAI, tmp_path: Path):
     behave(server, polls=99)
     desk_of(server, tmp_path).submit(wanted(tmp_path))
 
     async def work() -> None:
-        model = OpenAI(OpenAISpec(kind="openai", name="small", base_url=server.base_url))
+        model = OpenAIModel(OpenAISpec(kind="openai", name="small", base_url=server.base_url))
         tuning = model.tuning()
         try:
             file = await tuning.upload(tmp_path / "train.jsonl", "x.jsonl")
@@ -301,7 +308,7 @@ def test_the_adapter_looks_through_every_page_and_stops_at_older_jobs(server: Ru
             assert await tuning.find(first, time.time() + 3 * 24 * 3600) is None
             assert await tuning.find(JobOrder("never", "never", "small"), 0.0) is None
             with pytest.raises(BatchGoneError):
-                await tuning.look("ftjob-999")
+                await tuning.poll("ftjob-999")
         finally:
             await model.close()
 

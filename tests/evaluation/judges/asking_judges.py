@@ -9,11 +9,13 @@ from typing import Any
 from benchbuilder.config.spec.base import FileRef, PromptRef
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.evaluation.judges.base import AskingJudge, Case
-from benchbuilder.models.base import Outcome, Reply, Request
+from benchbuilder.models.base import Reply, ReplyOutcome, Request
 from benchbuilder.models.providers.openai import OpenAISpec
 
 ROOT = Path(__file__).parents[3]
-RUBRIC = FileRef(path="questions/zh_answers.yaml", at=str(ROOT / "recipes" / "questions" / "zh_answers.yaml"))
+RUBRIC = FileRef(
+    path="questions/zh_answers.yaml", resolved_path=str(ROOT / "recipes" / "questions" / "zh_answers.yaml")
+)
 MODEL = OpenAISpec(kind="openai", name="base", base_url="http://127.0.0.1:9/v1")
 CASE = Case(
     question="孕妇每天最多可以喝多少咖啡？",
@@ -25,7 +27,7 @@ CASE = Case(
 
 def prompt_of(name: str) -> PromptRef:
     """A bundled prompt, placed."""
-    return PromptRef(path=name, at=str(ROOT / "prompts" / name))
+    return PromptRef(path=name, resolved_path=str(ROOT / "prompts" / name))
 
 
 def asked(
@@ -45,6 +47,6 @@ def asked(
         reply = said if isinstance(said, Reply) else Reply(said, "complete")
 
 
-def bad(outcome: Outcome, text: str = "") -> Reply:
+def bad(outcome: ReplyOutcome, text: str = "") -> Reply:
     """A reply that is not complete."""
     return Reply(text, outcome)

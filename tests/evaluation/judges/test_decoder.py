@@ -19,8 +19,8 @@ from benchbuilder.evaluation.judges.base import Case, Example
 from benchbuilder.evaluation.judges.decoder import DecoderJudge, DecoderSpec
 from benchbuilder.evaluation.judges.neural import libraries
 from benchbuilder.evaluation.judges.neural.inputs import VARIABLES
-from benchbuilder.evaluation.judges.neural.learner import scores_in_batches
-from benchbuilder.evaluation.judges.neural.score_tokens import Grid
+from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches
+from benchbuilder.evaluation.judges.neural.score_tokens import ScoreGrid
 from benchbuilder.models import prompts
 from benchbuilder.testing.judges import check_judge
 
@@ -45,7 +45,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def made(base: Path, **changes: Any) -> DecoderJudge:
     said = yaml.safe_load((ROOT / "recipes" / "judge" / "decoder.yaml").read_text("utf-8"))
-    return registry.create("judge", DecoderSpec(**{**said, "path": str(base), **SMALL, **changes}))
+    return registry.create_from_spec("judge", DecoderSpec(**{**said, "path": str(base), **SMALL, **changes}))
 
 
 def targets(examples: list[Example]) -> np.ndarray:
@@ -135,11 +135,11 @@ def test_batches_of_one_shape_score_alike_in_whatever_company(trained):
     """As on a GPU: filled up to the same shape, beside other cases and in other places."""
     learner = trained[0]._learner
     rows = [learner.row(case) for case in cases([*tiny.examples(6, 3), *tiny.examples(7, 4, 30)])]
-    some = scores_in_batches(learner, rows, 4, 64)
-    assert some == pytest.approx(scores_in_batches(learner, rows, 1, 1), abs=1e-4)
+    some = score_rows_in_batches(learner, rows, 4, 64)
+    assert some == pytest.approx(score_rows_in_batches(learner, rows, 1, 1), abs=1e-4)
     order = list(range(len(rows)))
     random.Random(1).shuffle(order)
-    shuffled = scores_in_batches(learner, [rows[at] for at in order], 4, 64)
+    shuffled = score_rows_in_batches(learner, [rows[at] for at in order], 4, 64)
     assert shuffled == pytest.approx([some[at] for at in order], abs=1e-6)
 
 
@@ -184,9 +184,9 @@ def test_the_loss_counts_the_score_and_its_end_alone(trained):
 def test_a_model_that_cannot_pick_places_scores_the_same(trained):
     learner = trained[0]._learner
     rows = [learner.row(example.case) for example in tiny.examples(4, 3)]
-    before = scores_in_batches(learner, rows, 1, 1)
+    before = score_rows_in_batches(learner, rows, 1, 1)
     learner._keeps_logits = False
-    after = scores_in_batches(learner, rows, 1, 1)
+    after = score_rows_in_batches(learner, rows, 1, 1)
     learner._keeps_logits = True
     assert after == pytest.approx(before, abs=1e-6)
 
@@ -299,11 +299,11 @@ def test_half_precision(base, tmp_path):
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_bundled_prompts_use_what_they_are_given_and_stand_without_paragraphs(language):
-    prompt = prompts.find(f"{language}/judge_decoder.j2", [ROOT / "prompts"])
-    assert prompts.check(prompt, DecoderJudge.prompt_variables) == []
+    prompt = prompts.find_prompt(f"{language}/judge_decoder.j2", [ROOT / "prompts"])
+    assert prompts.check_prompt(prompt, DecoderJudge.prompt_variables) == []
     values = dict.fromkeys(VARIABLES, "甲")
-    assert "[1]" in prompts.render(prompt, {**values, "evidence": ["乙"]})
-    assert "[1]" not in prompts.render(prompt, {**values, "evidence": []})
+    assert "[1]" in prompts.render_prompt(prompt, {**values, "evidence": ["乙"]})
+    assert "[1]" not in prompts.render_prompt(prompt, {**values, "evidence": []})
 
 
 def test_a_prompt_with_an_unknown_variable_is_refused(base, tmp_path):
@@ -314,7 +314,7 @@ def test_a_prompt_with_an_unknown_variable_is_refused(base, tmp_path):
 
 def test_forks_of_values_that_begin_alike():
     """``0`` is the beginning of ``0.5``: what ends a value is a choice too."""
-    grid = Grid(["0", "0.5", "1"], [(10,), (10, 20, 15), (11,)], end=3)
+    grid = ScoreGrid(["0", "0.5", "1"], [(10,), (10, 20, 15), (11,)], end=3)
     assert [(fork.before, fork.choices) for fork in grid.forks] == [((), (10, 11)), ((10,), (3, 20))]
     assert grid.paths == ((10,),)
     logs = {((), 10): 0.75, ((), 11): 0.25, ((10,), 3): 0.5, ((10,), 20): 0.5}
@@ -325,22 +325,22 @@ def test_forks_of_values_that_begin_alike():
 
 def test_values_with_the_same_tokens_are_refused():
     with pytest.raises(DataError, match="apart"):
-        Grid(["0.0", "0.5", "1.0"], [(1,), (1,), (2,)], end=3)
+        ScoreGrid(["0.0", "0.5", "1.0"], [(1,), (1,), (2,)], end=3)
 
 
 def test_two_branches_are_two_paths():
-    grid = Grid(["0.0", "0.9", "1.0", "1"], [(10, 20, 10), (10, 20, 19), (11, 20, 10), (11,)], end=3)
+    grid = ScoreGrid(["0.0", "0.9", "1.0", "1"], [(10, 20, 10), (10, 20, 19), (11, 20, 10), (11,)], end=3)
     assert sorted(grid.paths) == [(10, 20), (11,)]
     assert grid.longest == 4
 
 
 def test_a_target_between_values_is_either_of_them_and_on_average_itself():
-    grid = Grid(["0.0", "0.5", "1.0"], [(1,), (2,), (3,)], end=9)
+    grid = ScoreGrid(["0.0", "0.5", "1.0"], [(1,), (2,), (3,)], end=9)
     chance = random.Random(1)
-    drawn = [grid.near(0.6, chance) for _ in range(4000)]
+    drawn = [grid.sample_near(0.6, chance) for _ in range(4000)]
     assert set(drawn) == {0.5, 1.0}
     assert np.mean(drawn) == pytest.approx(0.6, abs=0.01)
-    assert [grid.near(value, chance) for value in (0.0, 0.5, 1.0)] == [0.0, 0.5, 1.0]
+    assert [grid.sample_near(value, chance) for value in (0.0, 0.5, 1.0)] == [0.0, 0.5, 1.0]
 
 
 @pytest.mark.parametrize(

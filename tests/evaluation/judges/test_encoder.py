@@ -17,11 +17,11 @@ from pydantic import ValidationError
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, Example
-from benchbuilder.evaluation.judges.card import digest_of
+from benchbuilder.evaluation.judges.card import folder_digest
 from benchbuilder.evaluation.judges.encoder import EncoderJudge, EncoderSpec
 from benchbuilder.evaluation.judges.neural import libraries
-from benchbuilder.evaluation.judges.neural.early_stopping import apart
-from benchbuilder.evaluation.judges.neural.learner import scores_in_batches
+from benchbuilder.evaluation.judges.neural.early_stopping import split_off_choosing
+from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches
 from benchbuilder.testing.judges import check_judge
 
 RECIPE = Path(__file__).parents[3] / "recipes" / "judge" / "encoder.yaml"
@@ -43,7 +43,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def made(base: Path, **changes: Any) -> EncoderJudge:
     said = yaml.safe_load(RECIPE.read_text("utf-8"))
-    return registry.create("judge", EncoderSpec(**{**said, "path": str(base), **SMALL, **changes}))
+    return registry.create_from_spec("judge", EncoderSpec(**{**said, "path": str(base), **SMALL, **changes}))
 
 
 def targets(examples: list[Example]) -> np.ndarray:
@@ -117,11 +117,11 @@ def test_batches_of_one_shape_score_alike_in_whatever_company(trained):
     """As on a GPU: filled up to the same shape, beside other cases and in other places."""
     learner = trained[0]._learner
     rows = [learner.row(case) for case in cases([*tiny.examples(6, 3, 10), *tiny.examples(7, 4, 60)])]
-    some = scores_in_batches(learner, rows, 4, 32)
-    assert some == pytest.approx(scores_in_batches(learner, rows, 1, 1), abs=1e-5)
+    some = score_rows_in_batches(learner, rows, 4, 32)
+    assert some == pytest.approx(score_rows_in_batches(learner, rows, 1, 1), abs=1e-5)
     order = list(range(len(rows)))
     random.Random(1).shuffle(order)
-    shuffled = scores_in_batches(learner, [rows[at] for at in order], 4, 32)
+    shuffled = score_rows_in_batches(learner, [rows[at] for at in order], 4, 32)
     assert shuffled == pytest.approx([some[at] for at in order], abs=1e-6)
 
 
@@ -222,7 +222,7 @@ def test_examples_count_by_their_weight(base, tmp_path):
 def test_the_best_epoch_is_kept_and_patience_ends_the_training(base, tmp_path):
     examples = tiny.examples(68, 1)
     best = made(base, epochs=6, patience=1, learning_rate=5e-3, choose_share=0.3)
-    learned, choosing = apart(examples, 0.3, 3)
+    learned, choosing = split_off_choosing(examples, 0.3, 3)
     facts = best.train(examples, [], tmp_path / "best", 3, lambda line: None)
     found = facts["choosing_pearson"]
     assert len(found) == facts["epochs"] <= 6
@@ -245,14 +245,14 @@ def test_what_is_held_out_chooses_nothing(base, tmp_path):
         made(base, epochs=3, learning_rate=5e-3, choose_share=0.3).train(
             tiny.examples(40, 1), held, tmp_path / name, 3, lambda line: None
         )
-        digests.add(digest_of(tmp_path / name))
+        digests.add(folder_digest(tmp_path / name))
     assert len(digests) == 1
 
 
 def test_the_training_on_everything_takes_as_many_epochs_as_were_chosen(base, tmp_path):
     examples = tiny.examples(40, 1)
     judge = made(base, epochs=4)
-    judge.settle({"epoch_kept": 2})
+    judge.apply_choices({"epoch_kept": 2})
     facts = judge.train(examples, [], tmp_path, 3, lambda line: None)
     assert (facts["epochs"], facts["epoch_kept"], facts["steps"]) == (2, 2, 2 * 3)
     assert facts["epoch_chosen_by"] == "the training that is held to account"
@@ -262,14 +262,14 @@ def test_whole_families_of_rated_examples_choose_the_epoch():
     rated = [replace(one, family=f"fact-{place // 4}") for place, one in enumerate(tiny.examples(100, 2))]
     statements = [replace(one, family=f"fact-{place // 4}") for place, one in
                   enumerate(tiny.examples(100, 4, synthetic=True))]  # fmt: skip
-    learned, choosing = apart([*rated, *statements], 0.2, 5)
+    learned, choosing = split_off_choosing([*rated, *statements], 0.2, 5)
     assert len(choosing) == 20
     assert not any(one.synthetic for one in choosing)
     assert not {one.family for one in learned} & {one.family for one in choosing}
     assert len(learned) == 160
-    assert {one.family for one in apart(rated[::-1], 0.2, 5)[1]} == {one.family for one in choosing}
-    assert {one.family for one in apart(rated, 0.2, 6)[1]} != {one.family for one in choosing}
-    assert apart(rated[:20], 0.2, 5) == (rated[:20], [])
+    assert {one.family for one in split_off_choosing(rated[::-1], 0.2, 5)[1]} == {one.family for one in choosing}
+    assert {one.family for one in split_off_choosing(rated, 0.2, 6)[1]} != {one.family for one in choosing}
+    assert split_off_choosing(rated[:20], 0.2, 5) == (rated[:20], [])
 
 
 @pytest.mark.parametrize("number", [20, 80])
@@ -303,7 +303,7 @@ def test_a_training_that_broke_off_leaves_nothing_to_open(base, tmp_path, monkey
     with pytest.raises(DataError, match="no trained judge") as caught:
         made(base).open(tmp_path)
     assert "did not come to an end" in caught.value.why
-    monkeypatch.undo()
+    monkeypatch.undo_last()
     again = made(base, epochs=1)
     again.train(tiny.examples(8, 1), [], tmp_path, 3, lambda line: None)
     made(base).open(tmp_path)

@@ -11,26 +11,28 @@ from transformers import PreTrainedTokenizerFast
 
 from benchbuilder.core.errors import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case
-from benchbuilder.evaluation.judges.neural.inputs import GAP, Pairs, Words
+from benchbuilder.evaluation.judges.neural.inputs import GAP, PairInputs, TruncatingTokenizer
 
 TEXTS = st.text(alphabet="孕妇应当注意叶酸补充 abcRewrite.，。？\n<s>🤰é", max_size=60)
 
 
 @functools.cache
-def bytewise() -> Words:
+def bytewise() -> TruncatingTokenizer:
     """Several tokens for one character, as with GPT-like tokenizers."""
-    return Words(tiny_models.tokenizer(None), "bytes")
+    return TruncatingTokenizer(tiny_models.tokenizer(None), "bytes")
 
 
 @functools.cache
-def spaced() -> Words:
+def spaced() -> TruncatingTokenizer:
     """A mark before each text, as with SentencePiece."""
     letters = dict.fromkeys("▁孕妇应当注意叶酸补充abcRewrite.，。？<>s")
     inner = Tokenizer(models.WordLevel({one: at for at, one in enumerate(["<unk>", "</s>", *letters])}, "<unk>"))
     marked = pre_tokenizers.Metaspace(split=False)
     inner.pre_tokenizer = pre_tokenizers.Sequence([marked, pre_tokenizers.Split("", "isolated")])
     inner.decoder = decoders.Metaspace()
-    return Words(PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", eos_token="</s>"), "marks")
+    return TruncatingTokenizer(
+        PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", eos_token="</s>"), "marks"
+    )
 
 
 @pytest.mark.parametrize("words", [bytewise, spaced])
@@ -56,16 +58,16 @@ def _gaps(text: str) -> list[int]:
 @given(question=TEXTS, answer=TEXTS, evidence=st.lists(TEXTS, max_size=3), limit=st.integers(2, 120))
 def test_a_pair_never_has_more_tokens_than_fit_and_keeps_an_answer_that_does(question, answer, evidence, limit):
     words = bytewise()
-    case = words.plain(Case(question, answer, tuple(evidence)))
-    row = Pairs(words, limit).row(case)
+    case = words.without_special_tokens(Case(question, answer, tuple(evidence)))
+    row = PairInputs(words, limit).row(case)
     special = 1
     assert len(row.ids) <= limit
     if words.count(case.answer) <= limit - special:
         wanted = words.ids(case.answer) if case.answer else []
         assert _holds(list(row.ids), wanted)
-        assert row.cut != "answer"
+        assert row.truncation != "answer"
     else:
-        assert row.cut == "answer"
+        assert row.truncation == "answer"
 
 
 def _holds(ids: list[int], wanted: list[int]) -> bool:
@@ -74,7 +76,7 @@ def _holds(ids: list[int], wanted: list[int]) -> bool:
 
 def test_no_room_at_all():
     with pytest.raises(DataError, match="no room for an answer"):
-        Pairs(bytewise(), 1)
+        PairInputs(bytewise(), 1)
 
 
 def test_a_tokenizer_that_does_not_know_where_its_tokens_stand():
@@ -82,4 +84,4 @@ def test_a_tokenizer_that_does_not_know_where_its_tokens_stand():
         is_fast = False
 
     with pytest.raises(ServiceError, match="does not say where"):
-        Words(Slow(), "slow")
+        TruncatingTokenizer(Slow(), "slow")

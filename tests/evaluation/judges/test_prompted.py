@@ -12,13 +12,13 @@ from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.model import ModelSpec, Sampling
 from benchbuilder.core.errors import DataError, RecipeError
 from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.evaluation.judge_training.prompted_judge import AskedJudge
+from benchbuilder.evaluation.judge_training.prompted_judge import GatewayJudge
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.prompted import PromptedJudge, PromptedSpec
 from benchbuilder.models.base import Reply, Request
 from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.providers.openai import OpenAI
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.models.providers.openai import OpenAIModel
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 from benchbuilder.testing.judges import check_judge
 
 
@@ -183,7 +183,7 @@ def test_without_evidence_it_is_given_no_paragraphs():
 @pytest.mark.parametrize("model", [None, ModelSpec(kind="none")])
 def test_without_a_model_nobody_is_asked(model):
     judge = judge_of(model=model)
-    assert judge.asks is None
+    assert judge.model_spec is None
     assert judge.fingerprint() == {}
     assert asked(judge, CASE, []) == (Dropped("needs_model"), [])
 
@@ -243,12 +243,12 @@ def test_it_is_heard_through_the_gateway_and_paid_for_once(tmp_path, monkeypatch
     )
     cases = [replace(CASE, answer="好" * size) for size in range(1, 30)]
     cases += [replace(CASE, answer="重复好好"), replace(CASE, answer="出界")]
-    with running({"plugin": str(plugin), "keep_bodies": True, "json_replies": "never"}) as server:
+    with fake_openai_server({"plugin": str(plugin), "keep_bodies": True, "json_replies": "never"}) as server:
         model = MODEL.model_copy(update={"base_url": server.base_url, "structured": "json_schema"})
         judge = judge_of(model=model)
         with Gateway(tmp_path / "journal.sqlite") as gateway:
-            asked_judge = AskedJudge(judge, gateway, "judge")
-            heard = asked_judge.heard(cases)
+            asked_judge = GatewayJudge(judge, gateway, "judge")
+            heard = asked_judge.scores_or_reasons(cases)
             assert heard[:29] == [size % 10 / 10 for size in range(1, 30)]
             assert heard[29] == 0.4
             assert isinstance(heard[30], Dropped)
@@ -265,14 +265,14 @@ def test_it_is_heard_through_the_gateway_and_paid_for_once(tmp_path, monkeypatch
 
 def test_the_bundled_recipe_of_prompted_judges_is_whole():
     from benchbuilder.config.load import load_recipe
-    from benchbuilder.pipeline.check import check
+    from benchbuilder.pipeline.check import check_recipe
 
     words = ["recipe=care_mi", "evaluation=[zh_claims,zh_prompted]"]
     chosen = ["model@evaluation.judges.prompted_correctness.model=openai",
               "evaluation.judges.prompted_correctness.model.name=J"]  # fmt: skip
     for more in ([], chosen):
         loaded = load_recipe([*words, *more], recipes=[str(ROOT / "recipes")])
-        check(loaded, sources=())
+        check_recipe(loaded, sources=())
         assert loaded.recipe.evaluation is not None
         for name in ("prompted_correctness", "prompted_interpretability"):
             spec = loaded.recipe.evaluation.judges[name]
@@ -280,4 +280,4 @@ def test_the_bundled_recipe_of_prompted_judges_is_whole():
             PromptedJudge(spec).open(None)
             assert (spec.model is None) == (not more)
             if more:
-                assert OpenAI(spec.model).label == "J"
+                assert OpenAIModel(spec.model).label == "J"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.evaluation.judges import similarity
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.similarity import SimilarityJudge, SimilarityJudgeSpec
@@ -18,7 +18,7 @@ def judge(measure: str = "chrf") -> SimilarityJudge:
     spec = SimilarityJudgeSpec.model_validate(
         {"kind": "similarity", "aspect": "correctness", "measure": measure, "tokenizer": JiebaSpec(kind="jieba")}
     )
-    made = create("judge", spec)
+    made = create_from_spec("judge", spec)
     made.ready()
     made.open(None)
     return made

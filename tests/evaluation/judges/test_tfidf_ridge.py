@@ -17,22 +17,22 @@ from hypothesis import strategies as st
 from judge_world import ridge, trained_on, world
 
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.evaluation.judge_training.examples import examples_of
-from benchbuilder.evaluation.judge_training.splits import Split, split
+from benchbuilder.evaluation.judge_training.examples import make_examples
+from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judges.base import Case, Example
-from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, see
-from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidge
+from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, extract_features
+from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeJudge
 
 
 def halves(**changes: Any) -> Split:
     made, evaluation = world(90), trained_on(split="by_question", **changes)
     assert evaluation.training is not None
-    examples = examples_of(made.items, made.answers, made.scores, "correctness", evaluation.training)
-    return split(examples, evaluation.training, 1)
+    examples = make_examples(made.items, made.answers, made.scores, "correctness", evaluation.training)
+    return split_examples(examples, evaluation.training, 1)
 
 
-def learned(folder: Path, examples: tuple[Example, ...], **spec: Any) -> TfidfRidge:
-    judge = TfidfRidge(ridge(**spec))
+def learned(folder: Path, examples: tuple[Example, ...], **spec: Any) -> TfidfRidgeJudge:
+    judge = TfidfRidgeJudge(ridge(**spec))
     judge.train(examples, (), folder, 1, lambda line: None)
     return judge
 
@@ -48,17 +48,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judge(parts: Split, folder: Path) -> TfidfRidge:
+def judge(parts: Split, folder: Path) -> TfidfRidgeJudge:
     return learned(folder, parts.training)
 
 
-def accuracy(judge: TfidfRidge, held_out: tuple[Example, ...]) -> float:
+def accuracy(judge: TfidfRidgeJudge, held_out: tuple[Example, ...]) -> float:
     scores = np.array(judge.score([example.case for example in held_out]))
     targets = np.array([example.target for example in held_out])
     return float(((scores >= 0.5) == (targets >= 0.5)).mean())
 
 
-def test_it_judges_facts_that_it_has_never_seen(judge: TfidfRidge, parts: Split):
+def test_it_judges_facts_that_it_has_never_seen(judge: TfidfRidgeJudge, parts: Split):
     targets = np.array([example.target for example in parts.held_out])
     majority = max((targets >= 0.5).mean(), (targets < 0.5).mean())
     assert accuracy(judge, parts.held_out) > 0.95 > majority + 0.2
@@ -73,7 +73,7 @@ def test_without_paragraphs_it_cannot_tell_another_name(parts: Split, tmp_path: 
     assert blind.score([case]) == blind.score([case.without_evidence()])
 
 
-def test_a_negation_and_another_name_lower_the_score(judge: TfidfRidge, parts: Split):
+def test_a_negation_and_another_name_lower_the_score(judge: TfidfRidgeJudge, parts: Split):
     for example in parts.held_out:
         case = example.case
         right = replace(case, answer=case.right)
@@ -82,7 +82,7 @@ def test_a_negation_and_another_name_lower_the_score(judge: TfidfRidge, parts: S
         assert scores[0] - max(scores[1:]) > 0.3
 
 
-def test_what_means_the_same_scores_the_same(judge: TfidfRidge, parts: Split):
+def test_what_means_the_same_scores_the_same(judge: TfidfRidgeJudge, parts: Split):
     for example in parts.held_out[:20]:
         case = example.case
         same = [
@@ -94,7 +94,7 @@ def test_what_means_the_same_scores_the_same(judge: TfidfRidge, parts: Split):
         assert judge.score(same) == judge.score([case]) * len(same)
 
 
-def test_alone_in_company_and_in_any_order(judge: TfidfRidge, parts: Split):
+def test_alone_in_company_and_in_any_order(judge: TfidfRidgeJudge, parts: Split):
     cases = [example.case for example in parts.held_out]
     together = judge.score(cases)
     assert [judge.score([case])[0] for case in cases] == together
@@ -104,9 +104,9 @@ def test_alone_in_company_and_in_any_order(judge: TfidfRidge, parts: Split):
     assert judge.score([]) == []
 
 
-def test_after_reload_and_in_another_process(judge: TfidfRidge, folder: Path, parts: Split, tmp_path: Path):
+def test_after_reload_and_in_another_process(judge: TfidfRidgeJudge, folder: Path, parts: Split, tmp_path: Path):
     cases = [example.case for example in parts.held_out[:40]]
-    again = TfidfRidge(ridge())
+    again = TfidfRidgeJudge(ridge())
     again.open(folder)
     assert again.score(cases) == judge.score(cases)
     asked = tmp_path / "asked.json"
@@ -125,7 +125,7 @@ def test_after_reload_and_in_another_process(judge: TfidfRidge, folder: Path, pa
     assert json.loads(told.stdout) == judge.score(cases)
 
 
-def test_the_same_training_gives_the_same_bytes(parts: Split, folder: Path, judge: TfidfRidge, tmp_path: Path):
+def test_the_same_training_gives_the_same_bytes(parts: Split, folder: Path, judge: TfidfRidgeJudge, tmp_path: Path):
     learned(tmp_path / "again", parts.training)
     for name in ("ridge.npz", "ridge.json"):
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
@@ -134,7 +134,7 @@ def test_the_same_training_gives_the_same_bytes(parts: Split, folder: Path, judg
 
 def test_the_penalty_is_chosen_without_the_held_out_examples(parts: Split, tmp_path: Path):
     facts = [
-        TfidfRidge(ridge()).train(parts.training, held_out, tmp_path / name, 1, lambda line: None)
+        TfidfRidgeJudge(ridge()).train(parts.training, held_out, tmp_path / name, 1, lambda line: None)
         for name, held_out in (("with", parts.held_out), ("without", ()))
     ]
     assert facts[0] == facts[1]
@@ -156,16 +156,16 @@ def test_few_examples_and_equal_targets_are_no_trouble(parts: Split, tmp_path: P
     assert one.score([parts.held_out[0].case]) == pytest.approx([parts.training[0].target], abs=0.3)
 
 
-def test_a_folder_without_a_judge_is_refused_with_a_way_on(tmp_path: Path, folder: Path, judge: TfidfRidge):
+def test_a_folder_without_a_judge_is_refused_with_a_way_on(tmp_path: Path, folder: Path, judge: TfidfRidgeJudge):
     with pytest.raises(DataError, match="cannot be read"):
-        TfidfRidge(ridge()).open(tmp_path)
+        TfidfRidgeJudge(ridge()).open(tmp_path)
     with pytest.raises(DataError, match="must be trained"):
-        TfidfRidge(ridge()).open(None)
+        TfidfRidgeJudge(ridge()).open(None)
     words = json.loads((folder / "ridge.json").read_text(encoding="utf-8"))
     (tmp_path / "ridge.npz").write_bytes((folder / "ridge.npz").read_bytes())
     (tmp_path / "ridge.json").write_text(json.dumps({**words, "format": 0}), encoding="utf-8")
     with pytest.raises(DataError, match="another version") as told:
-        TfidfRidge(ridge()).open(tmp_path)
+        TfidfRidgeJudge(ridge()).open(tmp_path)
     assert "judge train" in told.value.next
 
 
@@ -186,7 +186,7 @@ def test_arrays_that_do_not_belong_together_are_refused(tmp_path: Path, folder: 
         np.savez(tmp_path / "ridge.npz", **{**dict(arrays), **damage})
     (tmp_path / "ridge.json").write_bytes((folder / "ridge.json").read_bytes())
     with pytest.raises(DataError, match="cannot be read"):
-        TfidfRidge(ridge()).open(tmp_path)
+        TfidfRidgeJudge(ridge()).open(tmp_path)
 
 
 @pytest.mark.parametrize("words", ["[]", '{"format": 1, "relations": [], "blocks": 3}', "null"])
@@ -194,7 +194,7 @@ def test_words_that_are_none_are_refused(tmp_path: Path, folder: Path, words: st
     (tmp_path / "ridge.npz").write_bytes((folder / "ridge.npz").read_bytes())
     (tmp_path / "ridge.json").write_text(words, encoding="utf-8")
     with pytest.raises(DataError, match="cannot be read"):
-        TfidfRidge(ridge()).open(tmp_path)
+        TfidfRidgeJudge(ridge()).open(tmp_path)
 
 
 def test_training_takes_one_thread_and_gives_the_others_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -220,7 +220,7 @@ def test_training_takes_one_thread_and_gives_the_others_back(tmp_path: Path, mon
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("benchbuilder.evaluation.judges.tfidf_ridge.find_spec", lambda name: None)
     with pytest.raises(InstallationError, match="needs scikit-learn"):
-        TfidfRidge(ridge()).ready()
+        TfidfRidgeJudge(ridge()).ready()
 
 
 TEXT = st.text(st.sampled_from("会不引起甲乙丙丁，。？ \nAｂ1!"), max_size=30)
@@ -229,10 +229,10 @@ TEXT = st.text(st.sampled_from("会不引起甲乙丙丁，。？ \nAｂ1!"), ma
 @settings(max_examples=150, deadline=None)
 @given(TEXT, TEXT, st.lists(TEXT, max_size=4), st.randoms())
 def test_any_texts_can_be_seen_and_scored(
-    judge: TfidfRidge, question: str, answer: str, evidence: list[str], rng: random.Random
+    judge: TfidfRidgeJudge, question: str, answer: str, evidence: list[str], rng: random.Random
 ):
     case = Case(question, answer, tuple(evidence))
-    seen = see(case, 2)
+    seen = extract_features(case, 2)
     assert len(seen.relations) == len(RELATIONS)
     assert np.isfinite(seen.relations).all()
     (score,) = judge.score([case])
@@ -242,13 +242,13 @@ def test_any_texts_can_be_seen_and_scored(
 
 def test_a_lone_negation_is_all_that_differs():
     case = Case("甲会引起什么？", "甲不会引起乙。", ("临床上，甲会引起乙，应当处理。", "丙与丁无关。"))
-    assert set(see(case, 2).blocks["added"]) == {"不", "甲不", "不会"}
-    assert set(see(replace(case, answer="甲会引起乙。"), 2).blocks["added"]) == set()
-    lost = see(replace(case, answer="甲引起乙。"), 2).blocks["lost"]
+    assert set(extract_features(case, 2).blocks["added"]) == {"不", "甲不", "不会"}
+    assert set(extract_features(replace(case, answer="甲会引起乙。"), 2).blocks["added"]) == set()
+    lost = extract_features(replace(case, answer="甲引起乙。"), 2).blocks["lost"]
     assert set(lost) == {"会", "甲会", "会引"}
 
 
 def test_a_verdict_is_seen_beside_what_the_question_has_beyond_the_evidence():
     case = Case("甲不会引起乙吗？", "是的。", ("甲会引起乙。",))
-    assert "是|不" in see(case, 2).blocks["verdict"]
-    assert see(replace(case, question="甲会引起乙"), 2).blocks["verdict"].keys() == {"是|", "的|", "是的|"}
+    assert "是|不" in extract_features(case, 2).blocks["verdict"]
+    assert extract_features(replace(case, question="甲会引起乙"), 2).blocks["verdict"].keys() == {"是|", "的|", "是的|"}

@@ -8,22 +8,22 @@ import pytest
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.roles import Score
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.core.registry import create, find
-from benchbuilder.evaluation.metrics.base import Scored
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.evaluation.metrics.base import ClusteredScore
 
 
 def score(value, *counts, fact="f", number=0):
     row = Score.build(
-        of=f"answer-{number}", origin=Origin(file="f", line=1), made_by=MadeBy(rule="r"), language="zh", partition="p",
+        of=f"answer-{number}", origin=Origin(file="f", line=1), produced_by=ProducedBy(rule="r"), language="zh", partition="p",
         item=f"item-{number}", model="m", scorer="s", aspect="a", value=value, counts=counts,
     )  # fmt: skip
-    return Scored(row, fact)
+    return ClusteredScore(row, fact)
 
 
 def figures(kind, scored, **spec):
-    cls = find("metric", kind).load().spec_class
-    metric = create("metric", cls.model_validate({"kind": kind, "aspect": "a", **spec}))
+    cls = find_kind("metric", kind).load().spec_class
+    metric = create_from_spec("metric", cls.model_validate({"kind": kind, "aspect": "a", **spec}))
     return {name: statistic.value() for name, statistic in metric.statistics(scored).items()}
 
 

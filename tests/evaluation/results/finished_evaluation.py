@@ -6,13 +6,13 @@ from pathlib import Path
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Support
 from benchbuilder.core.records.roles import Answer, Rating, Score
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.exporters.base import Finished, StepAccount
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.exporters.base import FinishedBuild, StepCounts
 from benchbuilder.models.base import Receipt
 
 DRAWN = {"samples": 400, "level": 0.95, "seed": 7}
 PUBLISHED = Path(__file__).parents[3] / "recipes" / "published" / "care_mi.yaml"
-MADE = MadeBy(rule="made_up")
+MADE = ProducedBy(rule="made_up")
 BASELINES = {"always_agree": "constant", "always_disagree": "constant", "people": "people"}
 
 
@@ -25,7 +25,7 @@ def item(number, *, type_="tf", expected="yes", source="bios", fact="", question
         answer=f"第{number}题的正确回答。", answer_wrong=f"第{number}题的错误回答。", evidence=(support,),
     )  # fmt: skip
     return Item[Claim].build(
-        origin=Origin(file="benchmark.jsonl", line=number + 1), made_by=MADE, language="zh", partition=source,
+        origin=Origin(file="benchmark.jsonl", line=number + 1), produced_by=MADE, language="zh", partition=source,
         payload=claim, candidate=f"c{number}", fact=fact or f"fact-{number}", reviewed=True,
     )  # fmt: skip
 
@@ -38,7 +38,7 @@ class Evaluation:
         self.answers, self.scores = {}, {}
 
     def answer(self, model, row, text="是的。", outcome="complete"):
-        made = Answer.child(row, made_by=MADE, model=model, text=text, outcome=outcome)
+        made = Answer.child(row, produced_by=MADE, model=model, text=text, outcome=outcome)
         self.answers.setdefault(model, {})[row.id] = made
         return made
 
@@ -47,7 +47,7 @@ class Evaluation:
         if given:
             value = sum(rating.value for rating in given) / len(given)
         made = Score.child(
-            self.answers[model][row.id], made_by=MADE, slot=aspect, item=row.id, model=model, scorer=scorer,
+            self.answers[model][row.id], produced_by=MADE, slot=aspect, item=row.id, model=model, scorer=scorer,
             aspect=aspect, value=value, label=label, ratings=given,
         )  # fmt: skip
         self.scores.setdefault((scorer, model), []).append(made)
@@ -69,22 +69,22 @@ class Evaluation:
         recipe = {
             "name": "care_mi", "language": "zh", "seed": 1, "sources": {}, "card": said,
             "evaluation": {
-                "bootstrap": DRAWN, "published": {"path": str(published), "at": str(published)} if published else None,
+                "bootstrap": DRAWN, "published": {"path": str(published), "resolved_path": str(published)} if published else None,
                 "baselines": {name: {"kind": kind} for name, kind in BASELINES.items()},
                 "scorers": {"people_rate": {"kind": "ratings"}, "verdict": {"kind": "verdict"}},
                 "judges": {name: {"kind": "tfidf_ridge"} for name in judges},
             },
         }  # fmt: skip
-        books = StepAccount("benchmark", "benchmark", "item", len(self.items), {}, {}, {}, {}, {}, {})
-        return Finished(
-            tables=tables, accounts=(books, *accounts), recipe=recipe, recipe_yaml="name: care_mi\n",
+        books = StepCounts("benchmark", "benchmark", "item", len(self.items), {}, {}, {}, {}, {}, {})
+        return FinishedBuild(
+            tables=tables, step_counts=(books, *accounts), recipe=recipe, recipe_yaml="name: care_mi\n",
             ledger=Path("ledger.tsv"), items="benchmark", state="done", receipts=tuple(receipts),
         )  # fmt: skip
 
 
 def losing(step, reason, sentence, number):
     """Books of a scoring step that dropped `number` answers."""
-    return StepAccount(step, "score", "score", 0, {"each": ("answer.glad",)}, {("bios", "dropped", reason): number},
+    return StepCounts(step, "score", "score", 0, {"each": ("answer.glad",)}, {("bios", "dropped", reason): number},
                        {}, {}, {}, {reason: sentence})  # fmt: skip
 
 

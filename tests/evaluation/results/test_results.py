@@ -13,16 +13,22 @@ from html_page import Page, squeezed
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.stats.prediction_powered import clustered_prediction_powered_mean
-from benchbuilder.evaluation.results.compare import enough, holm
-from benchbuilder.evaluation.results.exporter import Results, ResultsSpec
-from benchbuilder.evaluation.results.published import load_published
+from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
+from benchbuilder.evaluation.results.exporter import ResultsExporter, ResultsSpec
+from benchbuilder.evaluation.results.published import load_published_results
 
 
 def write(tmp_path, build, language="en", **said):
-    given = {"aspects": ("correctness", "interpretability"), "worst": 3, "power": 0.8, "effect": 0.05, "lopsided": 0.65}
+    given = {
+        "aspects": ("correctness", "interpretability"),
+        "worst": 3,
+        "power": 0.8,
+        "effect": 0.05,
+        "class_imbalance": 0.65,
+    }
     spec = ResultsSpec(kind="results", file="results", language=language, **{**given, **said})
-    exporter = Results(spec)
-    assert exporter.ready(build)
+    exporter = ResultsExporter(spec)
+    assert exporter.can_write(build)
     return {path.relative_to(tmp_path).as_posix(): path for path in exporter.write(build, tmp_path)}
 
 
@@ -96,7 +102,7 @@ def test_what_one_answer_alone_would_score_stands_on_the_first_line(tmp_path, ex
     assert says in page
     assert warns in page
     assert files["results.md"].read_text(encoding="utf-8").splitlines()[2].startswith(says)
-    calm = write(tmp_path, exact.finished(), lopsided=0.8)["results.html"].read_text(encoding="utf-8")
+    calm = write(tmp_path, exact.finished(), class_imbalance=0.8)["results.html"].read_text(encoding="utf-8")
     assert warns not in calm
 
 
@@ -163,10 +169,10 @@ def test_differences_are_paired_and_allow_for_their_number(tmp_path, exact):
 
 
 def test_adjusted_p_values_are_holms():
-    assert holm([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
-    assert holm([0.5, None, 0.9]) == [1.0, None, 1.0]
-    assert holm([]) == []
-    assert enough(45, 0.95) * 0.025 >= 2 * 45
+    assert holm_adjusted([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
+    assert holm_adjusted([0.5, None, 0.9]) == [1.0, None, 1.0]
+    assert holm_adjusted([]) == []
+    assert samples_needed(45, 0.95) * 0.025 >= 2 * 45
 
 
 def test_the_smallest_difference_that_can_be_seen(tmp_path, exact):
@@ -310,14 +316,14 @@ def test_published_figures_stand_once_per_aspect_below_what_people_rated(tmp_pat
 
 def test_a_bad_file_of_published_figures_is_told(tmp_path):
     with pytest.raises(DataError, match="missing"):
-        load_published(tmp_path / "none.yaml")
+        load_published_results(tmp_path / "none.yaml")
     bad = tmp_path / "bad.yaml"
     bad.write_text(
         "{title: a, cite: b, items: 3, tables: {c: {label: t, sources: [all, x], rows: {m: {cells: [[1, 0]]}}}}}",
         encoding="utf-8",
     )
     with pytest.raises(DataError, match="another shape") as caught:
-        load_published(bad)
+        load_published_results(bad)
     assert "1 cells for 2 sources" in caught.value.why
 
 
@@ -419,10 +425,10 @@ def test_an_evaluation_that_holds_little_still_makes_a_page(tmp_path):
 
 def test_it_waits_for_answers():
     spec = ResultsSpec(
-        kind="results", file="r", language="en", aspects=(), worst=1, power=0.8, effect=0.1, lopsided=0.7
+        kind="results", file="r", language="en", aspects=(), worst=1, power=0.8, effect=0.1, class_imbalance=0.7
     )
-    assert not Results(spec).ready(built())
-    assert not Results(spec).ready(Evaluation([item(0)]).finished())
+    assert not ResultsExporter(spec).can_write(built())
+    assert not ResultsExporter(spec).can_write(Evaluation([item(0)]).finished())
 
 
 def test_every_answer_stands_in_one_column_of_the_verdicts(tmp_path, exact):

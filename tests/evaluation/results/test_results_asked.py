@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from finished_evaluation import Evaluation, item
 
-from benchbuilder.evaluation.results.exporter import Results, ResultsSpec
-from benchbuilder.exporters.base import StepAccount
+from benchbuilder.evaluation.results.exporter import ResultsExporter, ResultsSpec
+from benchbuilder.exporters.base import StepCounts
 
 
 def finished(**model):
@@ -21,16 +21,16 @@ def finished(**model):
         "model": {"kind": "openai", "name": "small-1", "base_url": "http://127.0.0.1:9/v1", **model},
     }  # fmt: skip
     steps = {"answer.small": step, "verdict.small": {"kind": "score", "scorer": {"kind": "verdict"}}}
-    accounts = [StepAccount(name, "answer", "answer", 2, {}, {}, {}, {}, {}, {}) for name in steps]
-    return replace(done, recipe={**done.recipe, "steps": steps}, accounts=[*done.accounts, *accounts])
+    accounts = [StepCounts(name, "answer", "answer", 2, {}, {}, {}, {}, {}, {}) for name in steps]
+    return replace(done, recipe={**done.recipe, "steps": steps}, accounts=[*done.step_counts, *accounts])
 
 
 def asked(folder, done):
     spec = ResultsSpec(
         kind="results", file="results", language="en", aspects=("correctness",), worst=0, power=0.8, effect=0.05,
-        lopsided=0.65,
+        class_imbalance=0.65,
     )  # fmt: skip
-    Results(spec).write(done, folder)
+    ResultsExporter(spec).write(done, folder)
     sheets = json.loads((folder / "results.json").read_text("utf-8"))["sheets"]
     found = [sheet for sheet in sheets if sheet["name"] == "asked"]
     return [[cell.get("words", "") for cell in line["cells"]] for sheet in found for line in sheet["lines"]]
@@ -51,4 +51,4 @@ def test_what_a_server_understands_is_sent(tmp_path):
 
 def test_an_evaluation_that_asks_no_model_has_no_such_table(tmp_path):
     done = finished()
-    assert asked(tmp_path, replace(done, accounts=done.accounts[:1])) == []
+    assert asked(tmp_path, replace(done, accounts=done.step_counts[:1])) == []

@@ -9,7 +9,7 @@ from html_page import Page, squeezed
 from test_results import write
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.results.side_by_side import side_by_side
+from benchbuilder.evaluation.results.side_by_side import write_side_by_side
 
 
 def saved(folder, build):
@@ -18,7 +18,7 @@ def saved(folder, build):
 
 def beside(tmp_path, first, second, language="en"):
     left, right = saved(tmp_path / "left", first), saved(tmp_path / "right", second)
-    files = side_by_side(left, right, tmp_path / "both", language=language)
+    files = write_side_by_side(left, right, tmp_path / "both", language=language)
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
@@ -99,6 +99,6 @@ def test_files_that_are_none_of_ours_are_told(tmp_path):
     for text, match in (("{", "no JSON"), ("[]", "another shape"), (json.dumps({"schema": 99}), "another shape")):
         bad.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=match):
-            side_by_side(good, bad, tmp_path / "out", language="en")
+            write_side_by_side(good, bad, tmp_path / "out", language="en")
     with pytest.raises(DataError, match="cannot be read"):
-        side_by_side(tmp_path / "gone.json", good, tmp_path / "out", language="en")
+        write_side_by_side(tmp_path / "gone.json", good, tmp_path / "out", language="en")

@@ -16,11 +16,11 @@ from benchbuilder.core import registry
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer, Scoring
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult, ScoringConversation
 from benchbuilder.models import prompts
 from benchbuilder.models.base import Message, Request
-from benchbuilder.pipeline.check import check
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.pipeline.check import check_recipe
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 
 class AskerSpec(KindSpec):
@@ -36,19 +36,19 @@ class Asker(Scorer):
     prompt_variables = {"said": "the answer", "wanted": "the right answer"}
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         model: KindSpec | None = self.spec.model
         return None if model is None or model.kind == "none" else model
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
-        return [(Mark("agreement", 0.5),) for _ in pairs]
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
+        return [(AspectScore("agreement", 0.5),) for _ in pairs]
 
-    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:
-        found = prompts.read(self.spec.prompt.path, self.spec.prompt.file)
+    def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:
+        found = prompts.read_prompt(self.spec.prompt.path, self.spec.prompt.file)
         given = {"said": answer.text, "wanted": item.payload.answer}
-        asked = Request((Message("user", prompts.render(found, given)),), {"max_new_tokens": 1}, None, 0, "yes")
+        asked = Request((Message("user", prompts.render_prompt(found, given)),), {"max_new_tokens": 1}, None, 0, "yes")
         reply = yield asked
-        return (Mark("agreement", float(reply.text == "yes")),)
+        return (AspectScore("agreement", float(reply.text == "yes")),)
 
 
 ITEMS = "full-question,answer\nWhat is red?,A tomato.\nWhat is long?,A bean.\n"
@@ -64,11 +64,11 @@ WORDS = [
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind is installed, and a prompt for it lies in the working folder."""
     scorers = registry.BUILT_IN["scorer"] | {"asker": "test_asking_scorers:Asker"}
-    monkeypatch.setitem(registry.BUILT_IN, "scorer", scorers)
+    monkeypatch.setitem(registry.BUILT_IN_KINDS, "scorer", scorers)
     monkeypatch.chdir(tmp_path)
-    registry.known.cache_clear()
+    registry.kinds_of_slot.cache_clear()
     yield
-    registry.known.cache_clear()
+    registry.kinds_of_slot.cache_clear()
 
 
 def asker(prompt: str, model: str = "null") -> list[str]:
@@ -81,13 +81,13 @@ def asker(prompt: str, model: str = "null") -> list[str]:
 
 def test_its_prompt_may_use_what_the_scorer_gives_it_and_nothing_else() -> None:
     words = asker("Is {{ said }} the same as {{ wanted }}?")
-    check(load_recipe(words), sources=())
+    check_recipe(load_recipe(words), sources=())
     Path("prompts/en/asker.j2").write_text("Is {{ said }} an answer to {{ question }}?", encoding="utf-8")
     with pytest.raises(RecipeError) as caught:
-        check(load_recipe(words), sources=())
+        check_recipe(load_recipe(words), sources=())
     (problem,) = caught.value.problems
     assert problem.key == "evaluation.scorers.asker.prompt"
-    assert problem.found == "question"
+    assert problem.actual == "question"
     assert {"said", "wanted"} <= set(problem.allowed.split(", "))
 
 
@@ -108,7 +108,7 @@ def test_it_asks_about_each_answer_where_it_has_a_model() -> None:
         encoding="utf-8",
     )
     words = ["evaluate", "--benchmark", "items.csv"]
-    with running({"plugin": str(plugin)}) as server:
+    with fake_openai_server({"plugin": str(plugin)}) as server:
         model = f"{{kind: openai, name: m, base_url: '{server.base_url}'}}"
         assert main([*words, *asker("{{ said }}|{{ wanted }}", model), "budget.tokens=100000"]) == 0
         assert len(server.log()) == 2

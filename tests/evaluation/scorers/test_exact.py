@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 from rated_world import answer, item
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Choice, Item, Option
-from benchbuilder.evaluation.scorers.base import Mark
-from benchbuilder.evaluation.scorers.exact import Exact, ExactSpec
+from benchbuilder.evaluation.scorers.base import AspectScore
+from benchbuilder.evaluation.scorers.exact import ExactScorer, ExactSpec
 
-CONTEXT = Context(seed=1, language="en", step="exact.jia", cache=Path("none"), workplace=Path("none"))
+CONTEXT = StepContext(seed=1, language="en", step="exact.jia", cache=Path("none"), workplace=Path("none"))
 ENGLISH = (r"(?i)\b(?:the )?(?:final |correct |best |right )?(?:answer|option|choice)\b(?: is|:| would be)*:?\s*",)
 CHINESE = ("(?:正确|最终)?答案(?:应?[是为选])?[:：]?", "(?:应|故|因此)?选择?[:：]?(?=[A-E])")
 ZULU = (r"(?i)\bimpendulo(?: elungile)?(?: ingu| yi|:)*\s*",)
 
 
-def scorer(*announced: str, **changes: Any) -> Exact:
+def scorer(*announced: str, **changes: Any) -> ExactScorer:
     given = {"kind": "exact", "announced": announced or ENGLISH, "ignore": ".。,，!！'\"“”", "drop": ()}
     spec = {**given, "also_words": ("A", "I"), **changes}
-    return Exact(ExactSpec(**spec), CONTEXT)
+    return ExactScorer(ExactSpec(**spec), CONTEXT)
 
 
 def choice(key: str, *texts: str) -> Item[Any]:
@@ -32,12 +32,12 @@ def choice(key: str, *texts: str) -> Item[Any]:
     payload = Choice(question="Which planet is second?", options=options, answer_key=key, answer=right)
     base = item(1)
     return Item[Any].build(
-        payload=payload, candidate="c", fact="f", reviewed=True, origin=base.origin, made_by=base.made_by,
+        payload=payload, candidate="c", fact="f", reviewed=True, origin=base.origin, produced_by=base.produced_by,
         language="en", partition="p",
     )  # fmt: skip
 
 
-def mark(found: Exact, text: str, one: Item[Any]) -> Mark:
+def mark(found: ExactScorer, text: str, one: Item[Any]) -> AspectScore:
     (marks,) = found.score([(answer(one, text), one)])
     assert isinstance(marks, tuple)
     return marks[0]
@@ -63,7 +63,7 @@ def test_the_right_option(text):
     "text", ["A", "Answer: C", "Mars", "D. Venus and Mars", "The answer is Venus and Mars.", "(A) Mars"]
 )
 def test_another_option(text):
-    assert mark(scorer(), text, PLANETS) == Mark("accuracy", 0.0, "wrong", mark(scorer(), text, PLANETS).detail)
+    assert mark(scorer(), text, PLANETS) == AspectScore("accuracy", 0.0, "wrong", mark(scorer(), text, PLANETS).detail)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_written_answers_are_compared_in_one_form():
 
 def test_what_is_no_attempt_or_has_no_answer():
     found = scorer()
-    assert mark(found, " ", PLANETS) == Mark("accuracy", None, "empty")
+    assert mark(found, " ", PLANETS) == AspectScore("accuracy", None, "empty")
     for outcome in ("refused", "filtered", "missing"):
         one = answer(PLANETS, "B").model_copy(update={"outcome": outcome})
-        assert found.score([(one, PLANETS)]) == [(Mark("accuracy", None, outcome),)]
+        assert found.score([(one, PLANETS)]) == [(AspectScore("accuracy", None, outcome),)]
     nobody = choice("Z", "Mars")
     assert found.score([(answer(nobody, "A"), nobody)]) == [NotApplicable("no_answer")]

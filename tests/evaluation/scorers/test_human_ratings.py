@@ -3,14 +3,14 @@
 import pytest
 from rated_world import Review, answer, full, item, jsonl
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Rating
-from benchbuilder.core.records.row import MadeBy
+from benchbuilder.core.records.row import ProducedBy
 from benchbuilder.core.text.names import recipe_name
-from benchbuilder.evaluation.scorers.base import Mark, fates_of
-from benchbuilder.evaluation.scorers.ratings import Ratings, RatingsSpec
+from benchbuilder.evaluation.scorers.base import AspectScore, outcomes_of
+from benchbuilder.evaluation.scorers.ratings import RatingsScorer, RatingsSpec
 
 ITEMS = [item(number) for number in range(4)]
 BASE = {"kind": "ratings", "aspects": ("correctness", "interpretability"), "at_least": 3, "tolerance": 0.25,
@@ -19,8 +19,8 @@ RATERS = ("r1", "r2", "r3")
 
 
 def opened(folder, **changes):
-    context = Context(seed=1, language="zh", step="ratings.jia", cache=folder, workplace=folder / "annotation")
-    scorer = Ratings(RatingsSpec(**BASE | changes), context)
+    context = StepContext(seed=1, language="zh", step="ratings.jia", cache=folder, workplace=folder / "annotation")
+    scorer = RatingsScorer(RatingsSpec(**BASE | changes), context)
     scorer.open()
     return scorer
 
@@ -49,11 +49,11 @@ def test_the_mean_of_three_with_each_of_them(tmp_path):
     rows = long(ITEMS[0], "correctness", [1, 0.75, "０．５"]) + long(ITEMS[0], "interpretability", ["0,1", 0, 0.05])
     marks = scored(of_file(jsonl(tmp_path / "a.jsonl", rows)), ITEMS[0])
     assert marks == (
-        Mark("correctness", 0.75, "mean", "n=3", given(1, 0.75, 0.5)),
-        Mark("interpretability", 0.05, "mean", "n=3", given(0.1, 0, 0.05)),
+        AspectScore("correctness", 0.75, "mean", "n=3", given(1, 0.75, 0.5)),
+        AspectScore("interpretability", 0.05, "mean", "n=3", given(0.1, 0, 0.05)),
     )
-    fates = fates_of(marks, answer(ITEMS[0], "x", "jia"), ITEMS[0], "ratings", MadeBy(rule="t"))
-    assert [(fate.row.aspect, fate.row.value, len(fate.row.ratings)) for fate in fates if isinstance(fate, Kept)] == [
+    outcomes = outcomes_of(marks, answer(ITEMS[0], "x", "jia"), ITEMS[0], "ratings", ProducedBy(rule="t"))
+    assert [(outcome.row.aspect, outcome.row.value, len(outcome.row.ratings)) for outcome in outcomes if isinstance(outcome, Kept)] == [
         ("correctness", 0.75, 3), ("interpretability", 0.05, 3)
     ]  # fmt: skip
 
@@ -176,8 +176,8 @@ def test_two_decisions_on_one_answer_are_refused(tmp_path):
 def test_what_is_left_over_is_counted(tmp_path):
     rows = long(ITEMS[0], "correctness", [1, 1, 1]) + long(ITEMS[3], "correctness", [1, 1], "bing")
     scorer = of_file(jsonl(tmp_path / "a.jsonl", rows))
-    assert list(scorer.left_over(ITEMS, ["jia", "bing"])) == []
-    items, models = scorer.left_over(ITEMS[:1], ["jia", "yi"])
+    assert list(scorer.unused_ratings(ITEMS, ["jia", "bing"])) == []
+    items, models = scorer.unused_ratings(ITEMS[:1], ["jia", "yi"])
     assert items == "2 ratings are of other items than the benchmark's (the first: a.jsonl:4)"
     assert models == "2 ratings are of models that do not answer here: bing"
 
@@ -205,11 +205,11 @@ def rate(review, *names):
 
 
 def test_ratings_of_the_app(review, tmp_path):
-    assert opened(tmp_path).observes().keys() == {"ratings in the app (answers)"}
-    before = opened(tmp_path).observes()
+    assert opened(tmp_path).external_inputs().keys() == {"ratings in the app (answers)"}
+    before = opened(tmp_path).external_inputs()
     rate(review)
     scorer = opened(tmp_path)
-    assert scorer.observes() != before
+    assert scorer.external_inputs() != before
     for one, model, text in ((ITEMS[0], "jia", "是的。"), (ITEMS[0], "yi", "是的。"), (ITEMS[1], "yi", "不是。")):
         first, second = scored(scorer, one, text, model)
         assert (first.value, second.value) == (0.6, 0.15)
@@ -229,12 +229,12 @@ def test_an_export_of_the_app_says_what_the_app_says(review, tmp_path):
                 assert theirs.reason == ours.reason
             else:
                 assert theirs == ours
-    assert exported.observes() == {}
+    assert exported.external_inputs() == {}
 
 
 def test_a_workplace_without_a_database_rates_nothing(tmp_path):
     scorer = opened(tmp_path)
-    assert scorer.observes() == {}
+    assert scorer.external_inputs() == {}
     assert scored(scorer, ITEMS[0]) == Dropped("unrated")
     assert not (tmp_path / "annotation").exists()
 

@@ -13,17 +13,17 @@ from judge_world import EVALUATION, World, answer, ridge, trained_on, world
 
 from benchbuilder.config.spec.base import FileRef, KindSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped, NotApplicable
-from benchbuilder.evaluation.judge_training.storage import load_trial
+from benchbuilder.evaluation.judge_training.storage import load_validation_run
 from benchbuilder.evaluation.judge_training.train import train_judge
-from benchbuilder.evaluation.judges.base import AskingJudge, Case, JudgeSpec, ScoringJudge, case_of
-from benchbuilder.evaluation.scorers.base import Mark
-from benchbuilder.evaluation.scorers.judged import Judged, JudgedSpec
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, JudgeSpec, ScoringJudge, make_case
+from benchbuilder.evaluation.scorers.base import AspectScore
+from benchbuilder.evaluation.scorers.judged import JudgedScorer, JudgedSpec
 from benchbuilder.models.base import Message, Reply, Request
 
-CONTEXT = Context(seed=1, language="zh", step="judge_ridge.alpha", cache=Path("none"), workplace=Path("none"))
+CONTEXT = StepContext(seed=1, language="zh", step="judge_ridge.alpha", cache=Path("none"), workplace=Path("none"))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def made() -> World:
 def rubric(tmp_path_factory: pytest.TempPathFactory) -> FileRef:
     path = tmp_path_factory.mktemp("rubric") / "rubric.md"
     path.write_text("1: right", encoding="utf-8")
-    return FileRef(path="rubric.md", at=str(path))
+    return FileRef(path="rubric.md", resolved_path=str(path))
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +46,9 @@ def judges(tmp_path_factory: pytest.TempPathFactory, made: World, rubric: FileRe
     return folder
 
 
-def scorer(judges: Path, rule: FileRef | None, **other: Any) -> Judged:
+def scorer(judges: Path, rule: FileRef | None, **other: Any) -> JudgedScorer:
     fields = {"kind": "judged", "judge": ridge(), "folder": str(judges / "ridge"), "language": "zh", "rubric": rule}
-    return Judged(JudgedSpec.model_validate({**fields, **other}), CONTEXT)
+    return JudgedScorer(JudgedSpec.model_validate({**fields, **other}), CONTEXT)
 
 
 def test_it_scores_what_the_final_judge_scores(judges: Path, rubric: FileRef, made: World):
@@ -57,14 +57,14 @@ def test_it_scores_what_the_final_judge_scores(judges: Path, rubric: FileRef, ma
     items = {item.id: item for item in made.items}
     pairs = [(said, items[said.of]) for said in made.answers]
     found = list(judged.score(pairs))
-    final = registry.create("judge", ridge())
+    final = registry.create_from_spec("judge", ridge())
     final.open(judges / "ridge" / "final")
-    values = final.score([case_of(item, said.text) for said, item in pairs])
-    half = load_trial(judges, "ridge", opened=False).card["conformal"]["half_width"]
+    values = final.score([make_case(item, said.text) for said, item in pairs])
+    half = load_validation_run(judges, "ridge", open_judge=False).card["conformal"]["half_width"]
     for scored, value in zip(found, values, strict=True):
         (mark,) = scored
         low, high = max(0.0, value - half), min(1.0, value + half)
-        assert mark == Mark("correctness", value, "learned", f"{low:.3f}..{high:.3f}")
+        assert mark == AspectScore("correctness", value, "learned", f"{low:.3f}..{high:.3f}")
     assert list(judged.score(pairs[7:9])) == found[7:9]
 
 
@@ -95,8 +95,8 @@ def test_who_says_nothing_gains_nothing(judges: Path, rubric: FileRef, made: Wor
         ("", "refused"), (" \n\u200b\u2060", "complete"), ("", "missing"), (item.payload.answer, "truncated"),
     )]  # fmt: skip
     refused, blank, missing, cut = judged.score([(row, item) for row in rows])
-    assert refused == (Mark("correctness", 0.0, "refused"),)
-    assert blank == (Mark("correctness", 0.0, "empty"),)
+    assert refused == (AspectScore("correctness", 0.0, "refused"),)
+    assert blank == (AspectScore("correctness", 0.0, "empty"),)
     assert missing == NotApplicable("missing")
     assert isinstance(cut, tuple)
     assert cut[0].label == "truncated"
@@ -161,7 +161,7 @@ class Curious(AskingJudge):
     reasons = {"mumbled": "It said nothing that is a score."}
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         return KindSpec(kind="none")
 
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
@@ -175,9 +175,9 @@ def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchbuilder.evaluation.scorers.judged.create", lambda slot, spec: made[spec.kind](spec))
 
 
-def other(kind: str, **fields: Any) -> Judged:
+def other(kind: str, **fields: Any) -> JudgedScorer:
     spec = JudgeSpec(kind=kind, aspect="correctness", **fields)
-    return Judged(JudgedSpec(kind="judged", judge=spec, language="en"), CONTEXT)
+    return JudgedScorer(JudgedSpec(kind="judged", judge=spec, language="en"), CONTEXT)
 
 
 @pytest.mark.usefixtures("untrained")
@@ -185,17 +185,17 @@ def test_a_judge_without_training_scores_any_language_and_is_given_paragraphs_if
     for evidence, value in ((True, 0.2), (False, 0.0)):
         judged = other("counting", evidence=evidence)
         judged.open()
-        assert list(judged.score([(made.answers[0], made.items[0])])) == [(Mark("correctness", value),)]
-        assert judged.asks is None
+        assert list(judged.score([(made.answers[0], made.items[0])])) == [(AspectScore("correctness", value),)]
+        assert judged.model_spec is None
 
 
 @pytest.mark.usefixtures("untrained")
 def test_a_judge_that_asks_is_conversed_with(made: World):
     judged = other("curious")
     judged.open()
-    assert judged.asks == KindSpec(kind="none")
+    assert judged.model_spec == KindSpec(kind="none")
     assert set(judged.reasons) == {"missing", "mumbled"}
-    for text, wanted in (("0.25", (Mark("correctness", 0.25),)), ("?", Dropped("mumbled", "?"))):
+    for text, wanted in (("0.25", (AspectScore("correctness", 0.25),)), ("?", Dropped("mumbled", "?"))):
         talk = judged.converse(made.answers[0], made.items[0])
         assert next(talk).messages[0].content == made.answers[0].text
         with pytest.raises(StopIteration) as end:
@@ -204,6 +204,6 @@ def test_a_judge_that_asks_is_conversed_with(made: World):
     empty = judged.converse(made.answers[0].model_copy(update={"text": "", "outcome": "filtered"}), made.items[0])
     with pytest.raises(StopIteration) as end:
         next(empty)
-    assert end.value.value == (Mark("correctness", 0.0, "filtered"),)
+    assert end.value.value == (AspectScore("correctness", 0.0, "filtered"),)
     with pytest.raises(TypeError):
         list(judged.score([]))

@@ -10,22 +10,22 @@ import pytest
 from rated_world import answer, item
 from sacrebleu.metrics import CHRF
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.stats import overlap
-from benchbuilder.core.stats.overlap import chrf, lead, rouge_l, words
-from benchbuilder.evaluation.scorers.base import Mark
-from benchbuilder.evaluation.scorers.similarity import Similarity, SimilaritySpec
+from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_closeness, rouge_l
+from benchbuilder.evaluation.scorers.base import AspectScore
+from benchbuilder.evaluation.scorers.similarity import SimilarityScorer, SimilaritySpec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
 
-CONTEXT = Context(seed=1, language="zh", step="similarity.jia", cache=Path("none"), workplace=Path("none"))
+CONTEXT = StepContext(seed=1, language="zh", step="similarity.jia", cache=Path("none"), workplace=Path("none"))
 
 
-def made(*measures: str, tokenizer: Any = None) -> Similarity:
+def made(*measures: str, tokenizer: Any = None) -> SimilarityScorer:
     spec = SimilaritySpec.model_validate(
         {
             "kind": "similarity",
@@ -33,7 +33,7 @@ def made(*measures: str, tokenizer: Any = None) -> Similarity:
             "tokenizer": tokenizer or JiebaSpec(kind="jieba"),
         }
     )
-    scorer = Similarity(spec, CONTEXT)
+    scorer = SimilarityScorer(spec, CONTEXT)
     scorer.open()
     return scorer
 
@@ -46,7 +46,7 @@ def claim(right: str, wrong: str) -> Item[Claim]:
 ITEM = claim("新生儿黄疸多在出生后2～3天出现。", "新生儿黄疸多在出生后24小时内出现。")
 
 
-def values(scorer: Similarity, text: str, one: Item[Claim] = ITEM) -> dict[str, float | None]:
+def values(scorer: SimilarityScorer, text: str, one: Item[Claim] = ITEM) -> dict[str, float | None]:
     (marks,) = scorer.score([(answer(one, text), one)])
     assert isinstance(marks, tuple)
     assert all(mark.value is not None and 0 <= mark.value <= 1 for mark in marks)
@@ -97,8 +97,8 @@ def test_rouge_l_is_the_f_measure_of_the_longest_common_subsequence():
 
 
 def test_only_what_holds_letters_or_digits_is_a_word():
-    assert words("Breast milk, 2 L (!) है ที่", str.split) == ["breast", "milk,", "2", "l", "है", "ที่"]
-    assert lead(0.8, 0.4) == pytest.approx(0.7)
+    assert content_tokens("Breast milk, 2 L (!) है ที่", str.split) == ["breast", "milk,", "2", "l", "है", "ที่"]
+    assert relative_closeness(0.8, 0.4) == pytest.approx(0.7)
 
 
 def test_right_and_wrong_statements_pull_apart():
@@ -146,14 +146,14 @@ def test_what_cannot_be_compared_has_a_reason():
 def test_without_a_wrong_statement_there_is_no_difference():
     one = claim("叶酸", "")
     (marks,) = made("chrf").score([(answer(one, "叶酸"), one)])
-    assert marks == (Mark("chrf_right", 1.0),)
+    assert marks == (AspectScore("chrf_right", 1.0),)
 
 
 def test_tokens_are_those_of_the_recipe_s_tokenizer():
     one = claim("abc def", "abc xyz")
     assert values(made("rouge_l", tokenizer=WhitespaceSpec(kind="whitespace")), "abc", one)["rouge_l_right"] == 2 / 3
     with pytest.raises(DataError, match="no tokenizer"):
-        Similarity(SimilaritySpec(kind="similarity", measures=("rouge_l",)), CONTEXT)
+        SimilarityScorer(SimilaritySpec(kind="similarity", measures=("rouge_l",)), CONTEXT)
     assert set(made("chrf").fingerprint()) | {"jieba"} == set(made().fingerprint()) | {"sacrebleu"}
 
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Choice, Claim, Item, Option
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.evaluation.parsing.verdicts import Asked, verdict_reader
-from benchbuilder.evaluation.scorers.base import Mark
-from benchbuilder.evaluation.scorers.verdict import Verdict, VerdictSpec
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
+from benchbuilder.evaluation.scorers.base import AspectScore
+from benchbuilder.evaluation.scorers.verdict import VerdictScorer, VerdictSpec
 
 TABLES = Path(__file__).parents[3] / "recipes" / "verdicts"
 BOTH = (TABLES / "zh.yaml", TABLES / "en.yaml")
@@ -36,11 +36,11 @@ CASES = [
     for wanted, answers in groups.items()
     for answer in answers
 ]
-JAUNDICE = Asked(**HARD["questions"]["jaundice"])
+JAUNDICE = YesNoQuestion(**HARD["questions"]["jaundice"])
 
 
 def read(answer: str, question: str = "jaundice") -> str:
-    reading = READER.read(answer, Asked(**HARD["questions"][question]))
+    reading = READER.read(answer, YesNoQuestion(**HARD["questions"][question]))
     return reading.verdict or ("refused" if reading.why == "refusal" else "neither")
 
 
@@ -84,9 +84,10 @@ def test_dress_changes_no_verdict(dress):
 def test_claim_and_contrary_are_read_alike(form, wanted):
     """Neither verdict is easier to read: with claim and contrary exchanged, the same answer is read the other way."""
     answer = form.replace("{}", JAUNDICE.claim.rstrip("。"))
-    assert READER.read(answer, Asked("", JAUNDICE.claim, JAUNDICE.contrary)).verdict == wanted
+    assert READER.read(answer, YesNoQuestion("", JAUNDICE.claim, JAUNDICE.contrary)).verdict == wanted
     assert (
-        READER.read(answer, Asked("", JAUNDICE.contrary, JAUNDICE.claim)).verdict == {"yes": "no", "no": "yes"}[wanted]
+        READER.read(answer, YesNoQuestion("", JAUNDICE.contrary, JAUNDICE.claim)).verdict
+        == {"yes": "no", "no": "yes"}[wanted]
     )
 
 
@@ -142,12 +143,12 @@ def test_a_model_that_repeats_itself_takes_no_time(piece):
 def item(payload: Any) -> Item[Any]:
     return Item[Any].build(
         payload=payload, candidate="candidate-1", fact="fact-1", reviewed=True, language="zh", partition="bios",
-        origin=Origin(file="bios.tsv", line=1), made_by=MadeBy(rule="test"),
+        origin=Origin(file="bios.tsv", line=1), produced_by=ProducedBy(rule="test"),
     )  # fmt: skip
 
 
 def answer(text: str, one: Item[Any], outcome: Any = "complete") -> Answer:
-    return Answer.child(one, made_by=MadeBy(rule="test"), model="jia", text=text, outcome=outcome)
+    return Answer.child(one, produced_by=ProducedBy(rule="test"), model="jia", text=text, outcome=outcome)
 
 
 def claim(**changes: Any) -> Item[Any]:
@@ -158,13 +159,13 @@ def claim(**changes: Any) -> Item[Any]:
     return item(Claim(**given))
 
 
-def scorer(folder: Path, *tables: Path, **changes: Any) -> Verdict:
-    files = tuple(FileRef(path=path.name, at=str(path)) for path in tables or BOTH)
-    context = Context(seed=1, language="zh", step="verdict.jia", cache=folder, workplace=folder)
-    return Verdict(VerdictSpec(kind="verdict", tables=files, **changes), context)
+def scorer(folder: Path, *tables: Path, **changes: Any) -> VerdictScorer:
+    files = tuple(FileRef(path=path.name, resolved_path=str(path)) for path in tables or BOTH)
+    context = StepContext(seed=1, language="zh", step="verdict.jia", cache=folder, workplace=folder)
+    return VerdictScorer(VerdictSpec(kind="verdict", tables=files, **changes), context)
 
 
-def marked(found: Verdict, text: str, one: Item[Any], outcome: Any = "complete") -> Mark:
+def marked(found: VerdictScorer, text: str, one: Item[Any], outcome: Any = "complete") -> AspectScore:
     (marks,) = found.score([(answer(text, one, outcome), one)])
     assert isinstance(marks, tuple)
     return marks[0]
@@ -174,11 +175,11 @@ def test_marks_say_what_was_read(tmp_path):
     found = pickle.loads(pickle.dumps(scorer(tmp_path)))
     found.open()
     one = claim()
-    assert marked(found, "不是。", one) == Mark("verdict", 1.0, "right", "no: 不是")
-    assert marked(found, "**是的**", one) == Mark("verdict", 0.0, "wrong", "yes: 是的")
-    assert marked(found, "不一定。", one) == Mark("verdict", None, "invalid", "left open: 不一定")
-    assert marked(found, "新生儿很可爱。", one) == Mark("verdict", None, "invalid", "no verdict")
-    assert marked(found, "<think>不是", one) == Mark("verdict", None, "invalid", "reasoning without an end")
+    assert marked(found, "不是。", one) == AspectScore("verdict", 1.0, "right", "no: 不是")
+    assert marked(found, "**是的**", one) == AspectScore("verdict", 0.0, "wrong", "yes: 是的")
+    assert marked(found, "不一定。", one) == AspectScore("verdict", None, "invalid", "left open: 不一定")
+    assert marked(found, "新生儿很可爱。", one) == AspectScore("verdict", None, "invalid", "no verdict")
+    assert marked(found, "<think>不是", one) == AspectScore("verdict", None, "invalid", "reasoning without an end")
     assert marked(found, "新生儿黄疸都需要治疗。", one).label == "wrong"
     assert marked(found, "新生儿黄疸不都需要治疗。", one).label == "right"
     assert marked(found, "不是。新生儿黄疸都需要治疗。", one).detail == (
@@ -188,7 +189,7 @@ def test_marks_say_what_was_read(tmp_path):
 
 @pytest.mark.parametrize("outcome", ["refused", "filtered", "missing", "empty"])
 def test_no_attempt_has_a_label_of_its_own(tmp_path, outcome):
-    assert marked(scorer(tmp_path), "是的" if outcome == "refused" else "", claim(), outcome) == Mark(
+    assert marked(scorer(tmp_path), "是的" if outcome == "refused" else "", claim(), outcome) == AspectScore(
         "verdict", None, outcome
     )
 

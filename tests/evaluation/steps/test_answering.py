@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.roles import Answer, Score
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.core.registry import find
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core.registry import find_kind
 from benchbuilder.models.base import Reply, Request
-from benchbuilder.pipeline.accounting.shard import check_fates
+from benchbuilder.pipeline.accounting.shard import check_outcomes
 
 PROMPTS = Path(__file__).parents[3] / "prompts" / "zh"
-CONTEXT = Context(1, "zh", "step", Path("cache"), Path("people"))
-MADE = MadeBy(rule="test")
+CONTEXT = StepContext(1, "zh", "step", Path("cache"), Path("people"))
+MADE = ProducedBy(rule="test")
 
 
 def item() -> Item[Claim]:
@@ -27,13 +27,13 @@ def item() -> Item[Claim]:
         answer_wrong="不应补充叶酸。",
     )  # fmt: skip
     return Item[Claim].build(
-        origin=Origin(file="f", line=1), made_by=MADE, language="zh", partition="medqa", payload=payload,
+        origin=Origin(file="f", line=1), produced_by=MADE, language="zh", partition="medqa", payload=payload,
         candidate="c", fact="fact-1", reviewed=True,
     )  # fmt: skip
 
 
 def made(kind: str, **spec: Any) -> Any:
-    cls = find("stage", kind).load()
+    cls = find_kind("step", kind).load()
     stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "sources.benchmark", **spec}), CONTEXT)
     stage.open({})
     return stage
@@ -47,26 +47,31 @@ def driven(stage: Any, row: Any, *replies: Reply, **parents: Any) -> tuple[list[
             asked.append(request)
             request = talk.send(waiting.pop(0))
     except StopIteration as end:
-        check_fates(stage, row.id, end.value, stage.output)
+        check_outcomes(stage, row.id, end.value, stage.output)
         return end.value, asked
 
 
 def answers(**spec: Any) -> Any:
-    model = find("model", "openai").load().spec_class(kind="openai", name="some-model")
+    model = find_kind("model", "openai").load().spec_class(kind="openai", name="some-model")
     return made("answer", name="tried", model=model, **spec)
 
 
 def test_the_question_alone_is_asked_with_its_context_and_nothing_else():
-    fates, asked = driven(
+    outcomes, asked = driven(
         answers(sampling={"temperature": 0.0, "max_new_tokens": 2048}), item(), Reply("应该。", "complete")
     )
     (request,) = asked
     assert [(m.role, m.content) for m in request.messages] == [("user", "孕妇，28岁。应补充叶酸吗？")]
     assert request.sampling == {"temperature": 0.0, "max_new_tokens": 2048}
-    (fate,) = fates
-    assert isinstance(fate, Kept)
-    assert isinstance(fate.row, Answer)
-    assert (fate.row.model, fate.row.text, fate.row.outcome, fate.row.of) == ("tried", "应该。", "complete", item().id)
+    (outcome,) = outcomes
+    assert isinstance(outcome, Kept)
+    assert isinstance(outcome.row, Answer)
+    assert (outcome.row.model, outcome.row.text, outcome.row.outcome, outcome.row.of) == (
+        "tried",
+        "应该。",
+        "complete",
+        item().id,
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,8 +87,8 @@ def test_the_question_alone_is_asked_with_its_context_and_nothing_else():
     ],
 )
 def test_every_item_gets_an_answer_whatever_becomes_of_the_request(reply, text, outcome):
-    (fate,), _ = driven(answers(), item(), reply)
-    assert (fate.row.text, fate.row.outcome) == (text, outcome)
+    (row_outcome,), _ = driven(answers(), item(), reply)
+    assert (row_outcome.row.text, row_outcome.row.outcome) == (text, outcome)
 
 
 def test_settings_that_a_model_does_not_know_are_told():
@@ -94,32 +99,32 @@ def test_settings_that_a_model_does_not_know_are_told():
 def judged() -> Any:
     judge = {
         "kind": "prompted", "aspect": "correctness", "max_evidence_chars": 500, "reply": "json",
-        "prompt": {"path": "zh/judge_correctness.j2", "at": str(PROMPTS / "judge_correctness.j2")},
-        "model": find("model", "openai").load().spec_class(kind="openai", name="some-model"),
+        "prompt": {"path": "zh/judge_correctness.j2", "resolved_path": str(PROMPTS / "judge_correctness.j2")},
+        "model": find_kind("model", "openai").load().spec_class(kind="openai", name="some-model"),
     }  # fmt: skip
-    spec = find("judge", "prompted").load().spec_class.model_validate(judge)
-    scorer = find("scorer", "judged").load().spec_class(kind="judged", judge=spec, language="zh")
+    spec = find_kind("judge", "prompted").load().spec_class.model_validate(judge)
+    scorer = find_kind("scorer", "judged").load().spec_class(kind="judged", judge=spec, language="zh")
     return made("score_by_model", name="judge_prompted", scorer=scorer)
 
 
 def answer(text: str, outcome: Any = "complete") -> Answer:
-    return Answer.child(item(), made_by=MADE, model="tried", text=text, outcome=outcome)
+    return Answer.child(item(), produced_by=MADE, model="tried", text=text, outcome=outcome)
 
 
 def test_a_model_that_is_asked_about_an_answer_gives_it_a_score():
-    (fate,), asked = driven(judged(), answer("应该补充。"), Reply('{"score": 0.75}', "complete"), item=item())
-    assert isinstance(fate.row, Score)
-    assert (fate.row.value, fate.row.aspect, fate.row.scorer) == (0.75, "correctness", "judge_prompted")
-    assert (fate.row.model, fate.row.item) == ("tried", item().id)
+    (outcome,), asked = driven(judged(), answer("应该补充。"), Reply('{"score": 0.75}', "complete"), item=item())
+    assert isinstance(outcome.row, Score)
+    assert (outcome.row.value, outcome.row.aspect, outcome.row.scorer) == (0.75, "correctness", "judge_prompted")
+    assert (outcome.row.model, outcome.row.item) == ("tried", item().id)
     assert "应该补充。" in asked[0].messages[-1].content
 
 
 def test_what_a_judge_cannot_say_is_dropped_with_its_reason():
-    (fate,), _ = driven(judged(), answer("应该补充。"), Reply("很好的回答！", "complete"), item=item())
-    assert isinstance(fate, Dropped)
-    assert fate.reason in judged().reasons
+    (outcome,), _ = driven(judged(), answer("应该补充。"), Reply("很好的回答！", "complete"), item=item())
+    assert isinstance(outcome, Dropped)
+    assert outcome.reason in judged().reasons
 
 
 def test_an_answer_without_text_scores_nothing_and_asks_nothing():
-    (fate,), asked = driven(judged(), answer("", "refused"), item=item())
-    assert (fate.row.value, fate.row.label, asked) == (0.0, "refused", [])
+    (outcome,), asked = driven(judged(), answer("", "refused"), item=item())
+    assert (outcome.row.value, outcome.row.label, asked) == (0.0, "refused", [])

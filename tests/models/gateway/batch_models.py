@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from gateway_models import Fake, FakeSpec, body
 
 from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.models.base import Batches, BatchGoneError, BatchState, Request, TransientError
+from benchbuilder.models.base import BatchGoneError, BatchService, BatchState, Request, TransientError
 
 Result = Callable[[str, int], "str | Exception | None"]
 
@@ -18,7 +18,7 @@ class PostSpec(FakeSpec):
     kind: str = "post"
 
 
-class Service(Batches):
+class Service(BatchService):
     """All that the service knows stands in the class: it outlives gateways."""
 
     most_requests: ClassVar[int] = 50_000
@@ -68,7 +68,7 @@ class Service(Batches):
         self._trouble("find")
         return next((ident for ident, (known, _) in self.handed_in.items() if known == mark), None)
 
-    async def look(self, ident: str) -> BatchState:
+    async def poll(self, ident: str) -> BatchState:
         self._trouble("look")
         if ident not in self.handed_in:
             raise BatchGoneError(f"no {ident}")
@@ -98,7 +98,7 @@ class Post(Fake):
     kind: ClassVar[str] = "post"
     spec_class: ClassVar[type[KindSpec]] = PostSpec
 
-    def batches(self) -> Batches:
+    def batches(self) -> BatchService:
         return Service()
 
 

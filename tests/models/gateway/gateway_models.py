@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, Knob
+from benchbuilder.config.spec.base import KindSpec, RuntimeOption
 from benchbuilder.config.spec.model import HostedSpec, ModelSpec
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.models.base import HostedModel, LocalModel, Message, Reply, Request, Usage
@@ -20,9 +20,9 @@ Script = Callable[["Fake", Request, int], Any]
 class FakeSpec(HostedSpec):
     kind: str = "fake"
     name: str = "fake-1"
-    latency_s: Annotated[float, Knob()] = 0.0
+    latency_s: Annotated[float, RuntimeOption()] = 0.0
     """Seconds to an answer."""
-    script: Annotated[str, Knob()] = ""
+    script: Annotated[str, RuntimeOption()] = ""
     """Name of what the service does, in `Fake.scripts`."""
 
 
@@ -82,7 +82,7 @@ class Fake(HostedModel):
 
 class HereSpec(ModelSpec):
     kind: str = "here"
-    batch_size: Annotated[int, Knob()] = 4
+    batch_size: Annotated[int, RuntimeOption()] = 4
 
 
 class Here(LocalModel):
@@ -129,11 +129,11 @@ def saying(*texts: str, **sampling: Any):
 
 
 class Done(dict[Any, Any]):
-    """What became of each item: the details of its fates, or its error."""
+    """What became of each item: the details of its outcomes, or its error."""
 
-    def __call__(self, item: Any, fates: Any) -> None:
+    def __call__(self, item: Any, outcomes: Any) -> None:
         assert item not in self
-        self[item] = fates if isinstance(fates, str) else " ".join(fate.detail for fate in fates)
+        self[item] = outcomes if isinstance(outcomes, str) else " ".join(outcome.detail for outcome in outcomes)
 
 
 def rows(count: int, first: int = 0, **sampling: Any):

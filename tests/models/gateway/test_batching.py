@@ -25,13 +25,13 @@ EVERYTHING = {number: f"re: row {number}" for number in range(20)}
 @pytest.fixture(autouse=True)
 def post(monkeypatch):
     monkeypatch.setattr(
-        registry, "BUILT_IN", {**registry.BUILT_IN, "model": {**GATEWAY_KINDS, "post": "batch_models:Post"}}
+        registry, "BUILT_IN", {**registry.BUILT_IN_KINDS, "model": {**GATEWAY_KINDS, "post": "batch_models:Post"}}
     )
     monkeypatch.setattr(batch_jobs, "SURE_AFTER_S", 0.0)
-    registry.known.cache_clear()
+    registry.kinds_of_slot.cache_clear()
     Service.forget()
     yield
-    registry.known.cache_clear()
+    registry.kinds_of_slot.cache_clear()
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ REPLY = 10 * 0.001 + 5 * 0.002
 def priced(tmp_path) -> dict:
     file = tmp_path / "prices.yaml"
     file.write_text(TABLE)
-    return {"prices": FileRef(path="prices.yaml", at=str(file))}
+    return {"prices": FileRef(path="prices.yaml", resolved_path=str(file))}
 
 
 def test_no_request_is_sent_that_might_go_over_the_cap_in_tokens(journal):

@@ -54,7 +54,9 @@ def test_rows_that_wait_for_a_retry_do_not_keep_others_from_being_sent(gateway, 
         return TransientError("500") if request.messages[0].content in {"row 0", "row 1"} and attempt == 1 else None
 
     Fake.scripts["slow"] = script
-    gateway.converse("s", FakeSpec(script="slow", concurrency=2), rows(20), lambda item, fates: finished.append(item))
+    gateway.converse(
+        "s", FakeSpec(script="slow", concurrency=2), rows(20), lambda item, outcomes: finished.append(item)
+    )
     assert set(finished[-2:]) == {0, 1}
 
 
@@ -112,7 +114,7 @@ def test_attempts_that_may_be_billed_are_counted(gateway):
     (receipt,) = gateway.receipts()
     assert (receipt.calls, receipt.unanswered) == (3, 6)
     assert receipt.unanswered_tokens > 6 * 4096
-    assert gateway.journal.rows("SELECT DISTINCT fate FROM attempts") == [("the connection broke",)]
+    assert gateway.journal.rows("SELECT DISTINCT outcome FROM attempts") == [("the connection broke",)]
 
 
 def test_a_slow_answer_is_given_up_and_may_be_billed(gateway):

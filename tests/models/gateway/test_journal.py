@@ -12,37 +12,39 @@ from gateway_models import body, request
 from benchbuilder.core.errors import StoreError
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import (
-    Asked,
     Cost,
-    Settled,
+    JournalRequest,
+    SettledReply,
     garble_reply,
     settle_reply,
     write_attempt,
     write_reply,
 )
-from benchbuilder.models.gateway.process_owner import is_alive, new_owner
-from benchbuilder.models.gateway.usage import receipts
+from benchbuilder.models.gateway.process_owner import is_owner_alive, new_owner
+from benchbuilder.models.gateway.usage import read_receipts
 
 NOW = "2026-01-02T03:04:05+00:00"
 
 
-def asked(key: str, *, loose: str | None = None, limit: int | None = None, step: str = "s") -> Asked:
+def asked(key: str, *, loose: str | None = None, limit: int | None = None, step: str = "s") -> JournalRequest:
     sampling = {} if limit is None else {"max_new_tokens": limit}
-    return Asked(key, loose, step, "m", "http://m", request(key), sampling, 12, Cost(100, 50, 0.5), "2026-01-01")
+    return JournalRequest(
+        key, loose, step, "m", "http://m", request(key), sampling, 12, Cost(100, 50, 0.5), "2026-01-01"
+    )
 
 
-def keep(journal: Journal, *entries: Asked, outcome: str | None = "complete") -> None:
+def keep(journal: Journal, *entries: JournalRequest, outcome: str | None = "complete") -> None:
     for entry in entries:
-        assert journal.commit_now(partial(write_reply, asked=entry, body=body(entry.key), at=NOW))
+        assert journal.commit_now(partial(write_reply, request=entry, body=body(entry.key), time=NOW))
         if outcome:
-            settled = Settled(outcome, Cost(9, 4, 0.01), 2, estimated=False)  # type: ignore[arg-type]
+            settled = SettledReply(outcome, Cost(9, 4, 0.01), 2, estimated=False)  # type: ignore[arg-type]
             journal.commit_now(partial(settle_reply, key=entry.key, settled=settled))
 
 
 def test_nothing_is_made_before_the_first_write(journal: Path):
     held = Journal(journal)
     assert held.find("a") is None
-    assert receipts(held) == ()
+    assert read_receipts(held) == ()
     held.close()
     assert not journal.parent.exists()
 
@@ -64,12 +66,12 @@ def test_what_was_committed_is_found_again(journal: Path):
 def test_a_second_reply_to_a_request_does_not_take_the_place_of_the_first(journal: Path):
     held = Journal(journal)
     keep(held, asked("a"))
-    held.commit_now(partial(write_attempt, ident="x", owner="o", asked=asked("a"), at=NOW))
-    assert held.commit_now(partial(write_reply, asked=asked("a"), body="{}", at=NOW, attempt="x")) is False
+    held.commit_now(partial(write_attempt, ident="x", owner="o", request=asked("a"), time=NOW))
+    assert held.commit_now(partial(write_reply, request=asked("a"), body="{}", time=NOW, attempt="x")) is False
     found = held.find("a")
     assert found is not None
     assert found.body == body("a")
-    (receipt,) = receipts(held)
+    (receipt,) = read_receipts(held)
     assert (receipt.calls, receipt.unanswered, receipt.usd) == (1, 1, pytest.approx(0.51))
     held.close()
 
@@ -77,10 +79,12 @@ def test_a_second_reply_to_a_request_does_not_take_the_place_of_the_first(journa
 def test_the_worst_case_stands_until_the_body_was_read(journal: Path):
     held = Journal(journal)
     keep(held, asked("a"), outcome=None)
-    (before,) = receipts(held)
+    (before,) = read_receipts(held)
     assert (before.prompt_tokens, before.completion_tokens, before.usd, before.outcomes) == (100, 50, 0.5, {})
-    held.commit_now(partial(settle_reply, key="a", settled=Settled("truncated", Cost(9, 4, 0.01), 2, estimated=True)))
-    (after,) = receipts(held)
+    held.commit_now(
+        partial(settle_reply, key="a", settled=SettledReply("truncated", Cost(9, 4, 0.01), 2, estimated=True))
+    )
+    (after,) = read_receipts(held)
     assert (after.prompt_tokens, after.completion_tokens, after.cached_tokens, after.usd) == (9, 4, 2, 0.01)
     assert (after.uncounted, after.outcomes) == (1, {"truncated": 1})
     held.close()
@@ -91,7 +95,7 @@ def test_a_body_that_holds_no_answer_is_kept_but_answers_nothing(journal: Path):
     keep(held, asked("a"), outcome=None)
     held.commit_now(partial(garble_reply, key="a"))
     assert held.find("a") is None
-    assert held.rows("SELECT fate, body FROM attempts") == [("garbage", body("a"))]
+    assert held.rows("SELECT outcome, body FROM attempts") == [("garbage", body("a"))]
     assert held.rows("SELECT * FROM bodies") == []
     keep(held, asked("a"))
     held.commit_now(partial(garble_reply, key="a"))
@@ -119,7 +123,7 @@ def test_a_file_that_is_no_database_is_told(journal: Path):
     with pytest.raises(StoreError, match="damaged"):
         held.find("a")
     with pytest.raises(StoreError, match="damaged"):
-        held.later(lambda connection: None)
+        held.commit_later(lambda connection: None)
     assert journal.read_bytes().startswith(b"no database")
 
 
@@ -154,7 +158,7 @@ def test_a_full_disk_is_told_and_nothing_more_is_claimed(journal: Path):
         keep(held, *(asked(f"k{number}") for number in range(500)))
     assert "make room" in told.value.next
     with pytest.raises(StoreError):
-        held.later(lambda connection: None)
+        held.commit_later(lambda connection: None)
     held.close()
     again = Journal(journal)
     assert again.find("a") is not None
@@ -177,7 +181,7 @@ held.close()
 
 def test_a_failure_that_nobody_waited_for_is_told_at_the_end(journal: Path):
     held = Journal(journal)
-    held.later(lambda connection: connection.execute("INSERT INTO nowhere VALUES (1)") and None)
+    held.commit_later(lambda connection: connection.execute("INSERT INTO nowhere VALUES (1)") and None)
     with pytest.raises(StoreError, match="nowhere"):
         held.close()
     held.close()
@@ -197,11 +201,11 @@ def test_two_processes_may_write_at_the_same_time(journal: Path):
 
 
 def test_owners_are_alive_as_long_as_their_process():
-    assert is_alive(new_owner())
+    assert is_owner_alive(new_owner())
     code = "from benchbuilder.models.gateway.process_owner import new_owner; print(new_owner())"
     gone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    assert not is_alive(gone)
+    assert not is_owner_alive(gone)
     host, pid, began, number = new_owner().split(":")
-    assert not is_alive(f"elsewhere:{pid}:{began}:{number}")
-    assert not is_alive(f"{host}:{pid}:12345:{number}")
-    assert not is_alive("")
+    assert not is_owner_alive(f"elsewhere:{pid}:{began}:{number}")
+    assert not is_owner_alive(f"{host}:{pid}:12345:{number}")
+    assert not is_owner_alive("")

@@ -35,16 +35,16 @@ def table(tmp_path):
 def test_prices_are_read(table):
     prices = Prices.read(table(GOOD))
     assert (prices.as_of, prices.source) == ("2026-03-01", "https://example.org/prices")
-    assert prices.of("small") == Price(0.15, 0.6, 0.075, 0.5)
-    assert prices.of("large") == Price(2, 8, 2, 1)
+    assert prices.price_for("small") == Price(0.15, 0.6, 0.075, 0.5)
+    assert prices.price_for("large") == Price(2, 8, 2, 1)
 
 
 def test_a_model_is_found_by_name_alias_or_without_its_date(table):
     prices = Prices.read(table(GOOD))
-    assert prices.of("big") == prices.of("large") == prices.of("large-2025-01-31")
-    assert prices.of("large-2024-05-13") == Price(5, 15, 5)
+    assert prices.price_for("big") == prices.price_for("large") == prices.price_for("large-2025-01-31")
+    assert prices.price_for("large-2024-05-13") == Price(5, 15, 5)
     for unknown in ("larg", "large-mini", "large-20240513", "LARGE", "", "small-2024-05-13-ft"):
-        assert prices.of(unknown) is None
+        assert prices.price_for(unknown) is None
 
 
 def test_what_a_reply_costs():
@@ -95,8 +95,8 @@ def test_the_bundled_table_can_be_read():
     for name, price in prices.models.items():
         assert 0 < price.cached <= price.input < price.output, name
         assert 0 < price.batch <= 1, name
-    assert prices.of("gpt-4o-mini-2024-07-18", "https://api.openai.com/v1") is not None
-    assert prices.of("no-such-model") is None
+    assert prices.price_for("gpt-4o-mini-2024-07-18", "https://api.openai.com/v1") is not None
+    assert prices.price_for("no-such-model") is None
 
 
 def test_the_prices_of_an_address_are_for_no_other(tmp_path):
@@ -107,6 +107,6 @@ def test_the_prices_of_an_address_are_for_no_other(tmp_path):
         encoding="utf-8",
     )
     prices = Prices.read(file)
-    assert prices.of("a", "https://api.example.org/v1/") == Price(1.0, 2.0, 1.0)
-    assert prices.of("a", "http://127.0.0.1:8000/v1") is None
-    assert prices.of("a") is None
+    assert prices.price_for("a", "https://api.example.org/v1/") == Price(1.0, 2.0, 1.0)
+    assert prices.price_for("a", "http://127.0.0.1:8000/v1") is None
+    assert prices.price_for("a") is None

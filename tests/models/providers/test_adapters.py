@@ -6,8 +6,8 @@ import pytest
 import tiny_models
 
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.core.registry import create
-from benchbuilder.evaluation.judges.neural.libraries import hushed
+from benchbuilder.core.registry import create_from_spec
+from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings
 from benchbuilder.models.base import Message, Request
 from benchbuilder.models.providers.transformers import TransformersSpec
 
@@ -23,14 +23,14 @@ def adapters(base: Path, folder: Path) -> Path:
 
     torch.manual_seed(3)
     config = peft.LoraConfig(task_type="CAUSAL_LM", r=4, target_modules="all-linear", init_lora_weights=False)
-    with hushed():
+    with ignore_future_warnings():
         peft.get_peft_model(AutoModelForCausalLM.from_pretrained(base), config).save_pretrained(folder)
     return folder
 
 
 def model(base: Path, adapter: Path | None):
     given = {"kind": "transformers", "path": str(base), "architecture": "causal", "dtype": "float32", "device": "cpu"}
-    return create("model", TransformersSpec.model_validate({**given, "adapter": adapter and str(adapter)}))
+    return create_from_spec("model", TransformersSpec.model_validate({**given, "adapter": adapter and str(adapter)}))
 
 
 def test_adapters_are_loaded_and_make_another_model(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from benchbuilder.core import registry
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.models.base import Message, Request, Usage, request_key
-from benchbuilder.models.providers.openai import OFFICIAL, OpenAI, OpenAISpec, endpoint_of
-from benchbuilder.models.providers.openai_errors import hide, retry_after
+from benchbuilder.models.providers.openai import OFFICIAL, OpenAIModel, OpenAISpec, normalise_endpoint
+from benchbuilder.models.providers.openai_errors import hide_key, retry_after
 
 ASK = Request((Message("user", "孕妇能喝咖啡吗？"),), {"temperature": 0, "max_new_tokens": 128})
 SCHEMA = {
@@ -32,8 +32,8 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def model(**more) -> OpenAI:
-    return OpenAI(OpenAISpec(kind="openai", name="gpt-test", **more))
+def model(**more) -> OpenAIModel:
+    return OpenAIModel(OpenAISpec(kind="openai", name="gpt-test", **more))
 
 
 def completion(content: object = "好的。", finish: str | None = "stop", **more) -> str:
@@ -45,7 +45,7 @@ def completion(content: object = "好的。", finish: str | None = "stop", **mor
 
 
 def test_it_is_a_kind():
-    assert isinstance(registry.create("model", OpenAISpec(kind="openai", name="m")), OpenAI)
+    assert isinstance(registry.create_from_spec("model", OpenAISpec(kind="openai", name="m")), OpenAIModel)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_it_is_a_kind():
     ],
 )
 def test_an_address_has_one_form(address: str, endpoint: str):
-    assert endpoint_of(address) == endpoint
+    assert normalise_endpoint(address) == endpoint
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_address_has_one_form(address: str, endpoint: str):
 )
 def test_an_address_that_cannot_be_used_is_not_repeated(address: str):
     with pytest.raises(RecipeError) as caught:
-        endpoint_of(address)
+        normalise_endpoint(address)
     assert "model.base_url" in str(caught.value)
     assert "s3cr3t" not in str(caught.value)
 
@@ -92,9 +92,9 @@ def test_what_shapes_a_reply_is_in_the_key_and_nothing_else():
 
 def test_a_recipe_may_say_what_the_server_understands():
     further = model(understands=["top_k", "min_p"], lacks=["temperature"])
-    assert {"top_k", "min_p", "seed"} <= further.known()
-    assert "temperature" not in further.known()
-    assert "top_k" not in model().known()
+    assert {"top_k", "min_p", "seed"} <= further.known_settings()
+    assert "temperature" not in further.known_settings()
+    assert "top_k" not in model().known_settings()
     for wrong in ({"understands": ["topk"]}, {"lacks": ["heat"]}, {"extra_body": {"messages": []}}, {"name": " "}):
         with pytest.raises(ValidationError):
             OpenAISpec(**{"kind": "openai", "name": "m", **wrong})
@@ -221,5 +221,5 @@ def test_when_to_come_back_is_read_in_each_form():
 
 
 def test_keys_are_taken_out_of_what_a_service_says():
-    said = hide("Incorrect API key provided: sk-ab12. You can, sk-proj-******yz or sk-ab12x", "sk-ab12")
+    said = hide_key("Incorrect API key provided: sk-ab12. You can, sk-proj-******yz or sk-ab12x", "sk-ab12")
     assert said == "Incorrect API key provided: [key]. You can, [key] or [key]x"

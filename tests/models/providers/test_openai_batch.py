@@ -23,9 +23,9 @@ from benchbuilder.core.errors import ServiceError, WaitingForBatch
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.models.base import BatchGoneError, Message, RefusedRequestError, Request, TransientError, request_key
 from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.providers.openai import OpenAI, OpenAISpec
+from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Qm4vT9bN2xK8wR6p"
 QUICK = {"poll_s": 0.02, "wait_s": 60}
@@ -33,13 +33,13 @@ NOT_NOW = {"poll_s": 0.02, "wait_s": 0}
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
-    with running() as started:
+def server() -> Iterator[FakeOpenAI]:
+    with fake_openai_server() as started:
         yield started
 
 
 @pytest.fixture(autouse=True)
-def _fresh(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("OPENAI_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -54,7 +54,7 @@ def request(text: str, sample: int = 0) -> Request:
     return Request((Message("user", text),), {"temperature": 0, "max_new_tokens": 64}, None, sample)
 
 
-def spec_of(server: Running, **more: Any) -> OpenAISpec:
+def spec_of(server: FakeOpenAI, **more: Any) -> OpenAISpec:
     return OpenAISpec(**{"kind": "openai", "name": "m", "base_url": server.base_url, "timeout_s": 5, **more})
 
 
@@ -64,7 +64,7 @@ def chat(number: int) -> Any:
 
 
 def told(done: dict[int, Any]) -> dict[int, str]:
-    return {n: fates if isinstance(fates, str) else fates[0].detail for n, fates in done.items()}
+    return {n: outcomes if isinstance(outcomes, str) else outcomes[0].detail for n, outcomes in done.items()}
 
 
 def run(journal: Path, spec: OpenAISpec, count: int = 12, notes: list[str] | None = None) -> dict[int, str]:
@@ -74,11 +74,11 @@ def run(journal: Path, spec: OpenAISpec, count: int = 12, notes: list[str] | Non
     return told(done)
 
 
-def with_batches(server: Running, work: Any) -> Any:
+def with_batches(server: FakeOpenAI, work: Any) -> Any:
     """What `work` makes of the batches of a model."""
 
     async def all_of_it() -> Any:
-        model = OpenAI(spec_of(server))
+        model = OpenAIModel(spec_of(server))
         batches = model.batches()
         assert isinstance(batches, OpenAIBatches)
         try:
@@ -92,12 +92,14 @@ def with_batches(server: Running, work: Any) -> Any:
 # --- the adapter
 
 
-def test_a_batch_from_the_first_to_the_last_step(server: Running):
-    asked = {request_key(OpenAI(spec_of(server)), one): one for one in (request("一"), request("二"), request("二", 1))}
+def test_a_batch_from_the_first_to_the_last_step(server: FakeOpenAI):
+    asked = {
+        request_key(OpenAIModel(spec_of(server)), one): one for one in (request("一"), request("二"), request("二", 1))
+    }
 
-    async def work(model: OpenAI, batches: OpenAIBatches) -> Any:
+    async def work(model: OpenAIModel, batches: OpenAIBatches) -> Any:
         ident = await batches.submit("mark-1", list(asked.items()))
-        states = [await batches.look(ident) for _ in range(3)]
+        states = [await batches.poll(ident) for _ in range(3)]
         found = [await batches.find(mark, time.time()) for mark in ("mark-1", "mark-2")]
         bodies = {key: body async for key, body in batches.results(ident)}
         sizes = sum(batches.size(one) for one in asked.values())
@@ -111,13 +113,13 @@ def test_a_batch_from_the_first_to_the_last_step(server: Running):
     assert set(replies) == set(asked)
     assert {reply.outcome for reply in replies.values()} == {"complete"}
     assert sizes == len(file)
-    live = OpenAI(spec_of(server)).body(request("一"))
+    live = OpenAIModel(spec_of(server)).body(request("一"))
     assert [entry["body"] for entry in server.log() if entry["user"] == "一"] == [live]
     assert {entry["batch"] for entry in server.log()} == {ident}
 
 
-def test_an_older_batch_is_found_behind_many(server: Running):
-    async def work(_: OpenAI, batches: OpenAIBatches) -> Any:
+def test_an_older_batch_is_found_behind_many(server: FakeOpenAI):
+    async def work(_: OpenAIModel, batches: OpenAIBatches) -> Any:
         idents = [await batches.submit(f"mark-{n}", [("0" * 64, request("一"))]) for n in range(105)]
         return idents, await batches.find("mark-0", time.time()), await batches.find("mark-0", time.time() + 10**6)
 
@@ -126,13 +128,13 @@ def test_an_older_batch_is_found_behind_many(server: Running):
     assert later is None
 
 
-def test_results_are_read_line_by_line_whatever_the_texts_hold(server: Running):
+def test_results_are_read_line_by_line_whatever_the_texts_hold(server: FakeOpenAI):
     server.configure(fixed="一\u2028二\x85三\r四\n五" * 2000)
 
-    async def work(model: OpenAI, batches: OpenAIBatches) -> Any:
+    async def work(model: OpenAIModel, batches: OpenAIBatches) -> Any:
         keys = [f"{n:064d}" for n in range(50)]
         ident = await batches.submit("mark", [(key, Request((Message("user", key),))) for key in keys])
-        while (await batches.look(ident)).phase == "running":
+        while (await batches.poll(ident)).phase == "running":
             pass
         return {key: model.read(body).text async for key, body in batches.results(ident)}
 
@@ -148,12 +150,12 @@ def test_results_are_read_line_by_line_whatever_the_texts_hold(server: Running):
         ("no_model", ServiceError, "no model"), ("quota", ServiceError, "no credit"),
     ],
 )  # fmt: skip
-def test_failures_of_a_line_are_those_of_a_live_request(server: Running, do: str, kind: type, said: str):
+def test_failures_of_a_line_are_those_of_a_live_request(server: FakeOpenAI, do: str, kind: type, said: str):
     server.configure(rules=[{"do": do, "when": {"user": "二"}}])
 
-    async def work(_: OpenAI, batches: OpenAIBatches) -> Any:
+    async def work(_: OpenAIModel, batches: OpenAIBatches) -> Any:
         ident = await batches.submit("mark", [("a", request("一")), ("b", request("二"))])
-        while (await batches.look(ident)).phase == "running":
+        while (await batches.poll(ident)).phase == "running":
             pass
         return {key: result async for key, result in batches.results(ident)}
 
@@ -176,10 +178,10 @@ def test_failures_of_a_line_are_those_of_a_live_request(server: Running, do: str
         ({"do": "hang"}, TransientError, "no answer in time while handing in a file"),
     ],
 )
-def test_what_goes_wrong_while_handing_in_is_told_without_the_key(server: Running, rule: Any, kind: type, said: str):
+def test_what_goes_wrong_while_handing_in_is_told_without_the_key(server: FakeOpenAI, rule: Any, kind: type, said: str):
     server.configure(rules=[{**rule, "when": {"path": "/files"}, "message": rule.get("message", f"no: {SECRET}")}])
 
-    async def work(model: OpenAI, batches: OpenAIBatches) -> Any:
+    async def work(model: OpenAIModel, batches: OpenAIBatches) -> Any:
         model.client().timeout = 0.5
         with pytest.raises(kind, match=said) as error:
             await batches.submit("mark", [("a", request("一"))])
@@ -231,9 +233,9 @@ def test_nonsense_in_place_of_an_answer_is_tried_again(answer: tuple[str, bytes]
 
         async def all_of_it() -> None:
             spec = OpenAISpec(kind="openai", name="m", base_url=f"http://127.0.0.1:{there.server_port}/v1")
-            model = OpenAI(spec)
+            model = OpenAIModel(spec)
             batches = model.batches()
-            for call in (batches.submit("mark", [("a", request("一"))]), batches.look("batch_1")):
+            for call in (batches.submit("mark", [("a", request("一"))]), batches.poll("batch_1")):
                 with pytest.raises(TransientError, match="no answer of the protocol"):
                     await call
             with pytest.raises(TransientError, match="no answer of the protocol"):  # not: there is none
@@ -246,10 +248,10 @@ def test_nonsense_in_place_of_an_answer_is_tried_again(answer: tuple[str, bytes]
         there.shutdown()
 
 
-def test_a_batch_that_nobody_knows_is_gone(server: Running):
-    async def work(_: OpenAI, batches: OpenAIBatches) -> Any:
+def test_a_batch_that_nobody_knows_is_gone(server: FakeOpenAI):
+    async def work(_: OpenAIModel, batches: OpenAIBatches) -> Any:
         with pytest.raises(BatchGoneError, match="batch_404"):
-            await batches.look("batch_404")
+            await batches.poll("batch_404")
 
     with_batches(server, work)
 
@@ -257,7 +259,7 @@ def test_a_batch_that_nobody_knows_is_gone(server: Running):
 # --- the gateway over it
 
 
-def test_the_result_is_that_of_a_live_run_and_either_serves_the_other(server: Running, tmp_path: Path):
+def test_the_result_is_that_of_a_live_run_and_either_serves_the_other(server: FakeOpenAI, tmp_path: Path):
     by_batch = run(tmp_path / "a.sqlite", spec_of(server, batch=QUICK))
     assert len(by_batch) == 12
     assert server.stats()["calls"]["POST /v1/batches"] == 1
@@ -270,7 +272,7 @@ def test_the_result_is_that_of_a_live_run_and_either_serves_the_other(server: Ru
     assert len(server.log()) == 2 * asked
 
 
-def test_a_tenth_fails_for_ever_another_tenth_at_first(server: Running, tmp_path: Path):
+def test_a_tenth_fails_for_ever_another_tenth_at_first(server: FakeOpenAI, tmp_path: Path):
     server.configure(
         rules=[
             {"do": "server_error", "when": {"share": 0.1, "salt": "never"}},
@@ -294,7 +296,7 @@ def test_a_tenth_fails_for_ever_another_tenth_at_first(server: Running, tmp_path
 
 
 @pytest.mark.parametrize("end", ["expired", "cancelled"])
-def test_of_a_batch_that_ends_early_what_is_done_is_kept(server: Running, tmp_path: Path, end: str):
+def test_of_a_batch_that_ends_early_what_is_done_is_kept(server: FakeOpenAI, tmp_path: Path, end: str):
     server.configure(batch={"polls": 0, "end": end, "done_share": 0.5})
     journal, spec = tmp_path / "a.sqlite", spec_of(server, batch=QUICK, retries=2)
     rest = run(journal, spec, 16)
@@ -306,7 +308,7 @@ def test_of_a_batch_that_ends_early_what_is_done_is_kept(server: Running, tmp_pa
     assert len(server.log()) == 16
 
 
-def test_a_failed_batch_stops_the_build_with_what_the_service_says(server: Running, tmp_path: Path):
+def test_a_failed_batch_stops_the_build_with_what_the_service_says(server: FakeOpenAI, tmp_path: Path):
     server.configure(batch={"polls": 0, "end": "failed"})
     journal = tmp_path / "a.sqlite"
     with pytest.raises(ServiceError, match="did not take batch batch_1") as error:
@@ -317,14 +319,14 @@ def test_a_failed_batch_stops_the_build_with_what_the_service_says(server: Runni
     assert len(server.log()) == 12
 
 
-def test_several_batches_by_max_requests(server: Running, tmp_path: Path):
+def test_several_batches_by_max_requests(server: FakeOpenAI, tmp_path: Path):
     spec = spec_of(server, batch={**QUICK, "max_requests": 5})
     assert len(run(tmp_path / "a.sqlite", spec)) == 12
     assert server.stats()["calls"]["POST /v1/batches"] == 3
     assert Counter(entry["batch"] for entry in server.log()) == {"batch_1": 5, "batch_2": 5, "batch_3": 2}
 
 
-def test_a_build_goes_on_in_later_runs(server: Running, tmp_path: Path):
+def test_a_build_goes_on_in_later_runs(server: FakeOpenAI, tmp_path: Path):
     server.configure(batch={"polls": 3})
     journal, spec = tmp_path / "a.sqlite", spec_of(server, batch=NOT_NOW)
     for _ in range(3):
@@ -352,7 +354,7 @@ def started(journal: Path, spec: OpenAISpec) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
 
 
-def killed_when(server: Running, path: str, process: subprocess.Popen[str]) -> None:
+def killed_when(server: FakeOpenAI, path: str, process: subprocess.Popen[str]) -> None:
     """Kill a build once the service heard a call."""
     deadline = time.monotonic() + 60
     while not any(name.startswith(path) for name in server.stats()["calls"]):
@@ -367,7 +369,7 @@ def killed_when(server: Running, path: str, process: subprocess.Popen[str]) -> N
     ("path", "batches"),
     [("POST /v1/files", 1), ("POST /v1/batches", 1), ("GET /v1/batches/", 1), ("GET /v1/files/", 1)],
 )
-def test_a_kill_at_any_point_leads_to_one_batch(server: Running, tmp_path: Path, path: str, batches: int):
+def test_a_kill_at_any_point_leads_to_one_batch(server: FakeOpenAI, tmp_path: Path, path: str, batches: int):
     method, _, where = path.partition(" ")
     server.configure(rules=[{"do": "hang", "when": {"path": where.removeprefix("/v1"), "method": method}}])
     journal = tmp_path / "a.sqlite"
@@ -382,5 +384,5 @@ def test_a_kill_at_any_point_leads_to_one_batch(server: Running, tmp_path: Path,
     assert done == run(tmp_path / "b.sqlite", spec_of(server))
 
 
-def test_the_defaults_are_a_batch(server: Running):
+def test_the_defaults_are_a_batch(server: FakeOpenAI):
     assert spec_of(server, batch={}).batch == BatchSpec()

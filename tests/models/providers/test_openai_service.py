@@ -15,8 +15,8 @@ import pytest
 
 from benchbuilder.core.errors import BenchbuilderError, ServiceError
 from benchbuilder.models.base import Message, RefusedRequestError, Reply, Request, TransientError
-from benchbuilder.models.providers.openai import OpenAI, OpenAISpec
-from benchbuilder.testing.fake_openai.server import Running, running
+from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
+from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Zq8vT3mN5xK7wR2p"
 ASK = Request((Message("user", "孕妇能喝咖啡吗？"),), {"temperature": 0, "max_new_tokens": 64})
@@ -24,13 +24,13 @@ SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
-    with running() as started:
+def server() -> Iterator[FakeOpenAI]:
+    with fake_openai_server() as started:
         yield started
 
 
 @pytest.fixture(autouse=True)
-def _fresh(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("OPENAI_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -40,11 +40,13 @@ def _fresh(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def made(server: Running, **more) -> OpenAI:
-    return OpenAI(OpenAISpec(**{"kind": "openai", "name": "m", "base_url": server.base_url, "timeout_s": 5, **more}))
+def made(server: FakeOpenAI, **more) -> OpenAIModel:
+    return OpenAIModel(
+        OpenAISpec(**{"kind": "openai", "name": "m", "base_url": server.base_url, "timeout_s": 5, **more})
+    )
 
 
-def bodies(model: OpenAI, *requests: Request) -> list[str | BaseException]:
+def bodies(model: OpenAIModel, *requests: Request) -> list[str | BaseException]:
     async def all_of_them() -> list[str | BaseException]:
         try:
             return await asyncio.gather(*map(model.send, requests), return_exceptions=True)
@@ -54,7 +56,7 @@ def bodies(model: OpenAI, *requests: Request) -> list[str | BaseException]:
     return asyncio.run(all_of_them())
 
 
-def answer(server: Running, request: Request = ASK, **more) -> Reply:
+def answer(server: FakeOpenAI, request: Request = ASK, **more) -> Reply:
     model = made(server, **more)
     (body,) = bodies(model, request)
     if isinstance(body, BaseException):
@@ -62,7 +64,7 @@ def answer(server: Running, request: Request = ASK, **more) -> Reply:
     return model.read(body)
 
 
-def failure(server: Running, do: str, request: Request = ASK, *, spec: dict | None = None, **rule) -> BaseException:
+def failure(server: FakeOpenAI, do: str, request: Request = ASK, *, spec: dict | None = None, **rule) -> BaseException:
     """What `send` raises under one rule; nowhere in it is the key, nor in what is printed of it."""
     server.configure(rules=[{"do": do, **rule}])
     (error,) = bodies(made(server, **(spec or {})), request)
@@ -81,7 +83,7 @@ def failure(server: Running, do: str, request: Request = ASK, *, spec: dict | No
 # --- good answers
 
 
-def test_a_reply_comes_with_its_tokens(server: Running):
+def test_a_reply_comes_with_its_tokens(server: FakeOpenAI):
     server.configure(fixed="少喝。", cached_share=0.5)
     reply = answer(server)
     assert (reply.text, reply.outcome) == ("少喝。", "complete")
@@ -102,7 +104,7 @@ def test_a_reply_comes_with_its_tokens(server: Running):
         ("filter", "filtered"), ("filtered_request", "filtered"), ("no_usage", "complete"), ("dribble", "complete"),
     ],
 )  # fmt: skip
-def test_outcomes_are_told_apart(server: Running, do: str, outcome: str):
+def test_outcomes_are_told_apart(server: FakeOpenAI, do: str, outcome: str):
     server.configure(rules=[{"do": do, "seconds": 0.2}])
     reply = answer(server)
     assert reply.outcome == outcome
@@ -110,26 +112,26 @@ def test_outcomes_are_told_apart(server: Running, do: str, outcome: str):
         assert reply.usage is None
 
 
-def test_the_limit_of_tokens_is_kept(server: Running):
+def test_the_limit_of_tokens_is_kept(server: FakeOpenAI):
     reply = answer(server, Request(ASK.messages, {"max_new_tokens": 2}))
     assert (reply.text, reply.outcome) == ("孕妇", "truncated")
 
 
 @pytest.mark.parametrize("do", ["garbage", "html", "wrong_shape", "error_body"])
-def test_what_is_no_completion_is_handed_on_and_not_read(server: Running, do: str):
+def test_what_is_no_completion_is_handed_on_and_not_read(server: FakeOpenAI, do: str):
     server.configure(rules=[{"do": do}])
     with pytest.raises(ValueError, match="the answer"):
         answer(server)
 
 
 @pytest.mark.parametrize("structured", ["json_schema", "json_object"])
-def test_json_is_asked_for(server: Running, structured: str):
+def test_json_is_asked_for(server: FakeOpenAI, structured: str):
     server.configure(fixed="少喝。")
     reply = answer(server, Request(ASK.messages, {}, SCHEMA), structured=structured)
     assert json.loads(reply.text) == {"text": "少喝。"}
 
 
-def test_connections_are_kept(server: Running):
+def test_connections_are_kept(server: FakeOpenAI):
     model = made(server)
 
     async def one_after_the_other() -> int:
@@ -144,7 +146,7 @@ def test_connections_are_kept(server: Running):
     assert asyncio.run(one_after_the_other()) == 1
 
 
-def test_it_works_on_one_loop_after_the_other(server: Running):
+def test_it_works_on_one_loop_after_the_other(server: FakeOpenAI):
     model = made(server)
     for _ in range(2):
         assert not any(isinstance(body, BaseException) for body in bodies(model, ASK, ASK))
@@ -153,7 +155,7 @@ def test_it_works_on_one_loop_after_the_other(server: Running):
 # --- keys
 
 
-def test_the_key_is_read_from_the_variable_that_the_user_names(server: Running, monkeypatch: pytest.MonkeyPatch):
+def test_the_key_is_read_from_the_variable_that_the_user_names(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     server.configure(api_key="sk-another-one")
     monkeypatch.setenv("LAB_KEY", "sk-another-one\n")
     assert answer(server, api_key_env="LAB_KEY").outcome == "complete"
@@ -163,7 +165,7 @@ def test_the_key_is_read_from_the_variable_that_the_user_names(server: Running, 
     assert isinstance(error.__cause__, openai.AuthenticationError)
 
 
-def test_a_server_of_ones_own_needs_no_key(server: Running, monkeypatch: pytest.MonkeyPatch):
+def test_a_server_of_ones_own_needs_no_key(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     assert answer(server).outcome == "complete"
     with pytest.raises(ServiceError, match="no key") as caught:
@@ -177,7 +179,7 @@ def test_a_server_of_ones_own_needs_no_key(server: Running, monkeypatch: pytest.
     assert "sk-a" not in f"{caught.value}{vars(caught.value)}"
 
 
-def test_the_key_is_in_no_representation(server: Running):
+def test_the_key_is_in_no_representation(server: FakeOpenAI):
     model = made(server)
 
     async def shown() -> str:
@@ -203,7 +205,7 @@ def test_the_key_is_in_no_representation(server: Running):
         ("redirect", openai.APIStatusError, "model.base_url"),
     ],
 )
-def test_a_fault_of_the_set_up_stops_everything(server: Running, do: str, cause: type[Exception], says: str):
+def test_a_fault_of_the_set_up_stops_everything(server: FakeOpenAI, do: str, cause: type[Exception], says: str):
     error = failure(server, do)
     assert isinstance(error, ServiceError)
     assert isinstance(error.__cause__, cause)
@@ -213,7 +215,7 @@ def test_a_fault_of_the_set_up_stops_everything(server: Running, do: str, cause:
     assert len(server.log()) == 1
 
 
-def test_a_key_that_was_not_given_is_not_called_wrong(server: Running, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_that_was_not_given_is_not_called_wrong(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     error = failure(server, "unauthorized")
     assert isinstance(error, ServiceError)
@@ -221,24 +223,24 @@ def test_a_key_that_was_not_given_is_not_called_wrong(server: Running, monkeypat
     assert "none" not in error.why
 
 
-def test_payment_is_required(server: Running):
+def test_payment_is_required(server: FakeOpenAI):
     error = failure(server, "status", status=402, message="Insufficient credits")
     assert isinstance(error, ServiceError)
     assert "no credit" in str(error)
 
 
-def test_a_redirect_is_not_followed(server: Running):
+def test_a_redirect_is_not_followed(server: FakeOpenAI):
     failure(server, "redirect", location=f"{server.base_url}/chat/completions?again=1")
     assert len(server.log()) == 1
 
 
-def test_a_wrong_path_is_noticed(server: Running):
+def test_a_wrong_path_is_noticed(server: FakeOpenAI):
     with pytest.raises(ServiceError) as caught:
         answer(server, base_url=server.base_url.removesuffix("/v1"))
     assert f"{server.base_url}?" in caught.value.next
 
 
-def test_a_name_for_the_limit_that_the_model_does_not_take(server: Running):
+def test_a_name_for_the_limit_that_the_model_does_not_take(server: FakeOpenAI):
     server.configure(unsupported=["max_completion_tokens"])
     with pytest.raises(ServiceError) as caught:
         answer(server)
@@ -246,12 +248,12 @@ def test_a_name_for_the_limit_that_the_model_does_not_take(server: Running):
     assert answer(server, max_tokens_field="max_tokens").outcome == "complete"
 
 
-def test_what_a_model_lacks_can_be_left_out(server: Running):
+def test_what_a_model_lacks_can_be_left_out(server: FakeOpenAI):
     server.configure(unsupported=["temperature"])
     assert answer(server, lacks=["temperature"], unsupported="omit").outcome == "complete"
 
 
-def test_a_response_format_that_is_not_taken(server: Running):
+def test_a_response_format_that_is_not_taken(server: FakeOpenAI):
     asked = Request(ASK.messages, {}, SCHEMA)
     error = failure(server, "unsupported_format", asked, spec={"structured": "json_schema"})
     assert isinstance(error, ServiceError)
@@ -265,7 +267,7 @@ def test_a_response_format_that_is_not_taken(server: Running):
 @pytest.mark.parametrize(
     ("do", "says"), [("bad_request", "400"), ("context_length", "too long"), ("status", "too long")]
 )
-def test_a_request_may_be_refused(server: Running, do: str, says: str):
+def test_a_request_may_be_refused(server: FakeOpenAI, do: str, says: str):
     error = failure(server, do, status=413)
     assert isinstance(error, RefusedRequestError)
     assert isinstance(error.__cause__, openai.APIStatusError)
@@ -280,7 +282,7 @@ def test_a_request_may_be_refused(server: Running, do: str, says: str):
     [(408, False, True), (409, False, False), (429, True, False), (500, False, False), (502, False, True),
      (503, False, False), (504, False, True), (529, True, False)],
 )  # fmt: skip
-def test_a_status_may_pass(server: Running, status: int, throttled: bool, billed: bool):
+def test_a_status_may_pass(server: FakeOpenAI, status: int, throttled: bool, billed: bool):
     error = failure(server, "status", status=status)
     assert isinstance(error, TransientError)
     assert isinstance(error.__cause__, openai.APIStatusError)
@@ -289,7 +291,7 @@ def test_a_status_may_pass(server: Running, status: int, throttled: bool, billed
 
 
 @pytest.mark.parametrize(("wanted", "seconds"), [("7", 7), ("ms:2500", 2.5), ("date:40", 40)])
-def test_the_service_says_when_to_come_back(server: Running, wanted: str, seconds: float):
+def test_the_service_says_when_to_come_back(server: FakeOpenAI, wanted: str, seconds: float):
     error = failure(server, "rate_limit", retry_after=wanted)
     assert isinstance(error, TransientError)
     assert isinstance(error.__cause__, openai.RateLimitError)
@@ -298,7 +300,7 @@ def test_the_service_says_when_to_come_back(server: Running, wanted: str, second
 
 
 @pytest.mark.parametrize("do", ["drop_before", "drop_after", "drop_midway"])
-def test_a_connection_may_break(server: Running, do: str):
+def test_a_connection_may_break(server: FakeOpenAI, do: str):
     error = failure(server, do)
     assert isinstance(error, TransientError)
     assert isinstance(error.__cause__, openai.APIConnectionError)
@@ -307,7 +309,7 @@ def test_a_connection_may_break(server: Running, do: str):
 
 
 @pytest.mark.parametrize("do", ["hang", "dribble"])
-def test_an_answer_may_take_too_long(server: Running, do: str):
+def test_an_answer_may_take_too_long(server: FakeOpenAI, do: str):
     began = time.monotonic()
     error = failure(server, do, spec={"timeout_s": 0.5}, seconds=30)
     assert isinstance(error, TransientError)
@@ -317,7 +319,7 @@ def test_an_answer_may_take_too_long(server: Running, do: str):
     assert time.monotonic() - began < 3
 
 
-def test_nobody_may_listen(server: Running):
+def test_nobody_may_listen(server: FakeOpenAI):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
@@ -328,7 +330,7 @@ def test_nobody_may_listen(server: Running):
     assert "is the service running" in str(error)
 
 
-def test_a_name_may_be_unknown(server: Running, monkeypatch: pytest.MonkeyPatch):
+def test_a_name_may_be_unknown(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -339,7 +341,7 @@ def test_a_name_may_be_unknown(server: Running, monkeypatch: pytest.MonkeyPatch)
     assert "'llm.invalid' cannot be found" in str(error)
 
 
-def test_the_proxy_of_the_environment_is_used(server: Running, monkeypatch: pytest.MonkeyPatch):
+def test_the_proxy_of_the_environment_is_used(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
     body = bodies(made(server, base_url="http://llm.invalid/v1"), ASK)[0]
     assert isinstance(
@@ -353,7 +355,7 @@ def test_the_proxy_of_the_environment_is_used(server: Running, monkeypatch: pyte
 # --- the library's own client
 
 
-def test_the_library_has_the_same_address_and_key(server: Running):
+def test_the_library_has_the_same_address_and_key(server: FakeOpenAI):
     server.configure(api_key=SECRET, models=["m"])
     model = made(server)
 

@@ -12,7 +12,7 @@ from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError
 from benchbuilder.models.base import Message, RefusedRequestError, Reply, Request, Usage, request_key
-from benchbuilder.models.providers.replay import Recorded, Replay, ReplaySpec, request_hash, write_replies
+from benchbuilder.models.providers.replay import RecordedReply, ReplayModel, ReplaySpec, request_hash, write_replies
 from benchbuilder.testing import check_model
 
 SAMPLING = {"temperature": 0.0, "max_new_tokens": 128, "stop": ["\n"]}
@@ -24,15 +24,15 @@ def request(text: str = "叶酸有什么作用？", **changes: Any) -> Request:
     return Request(**(given | changes))
 
 
-def recorded(asked: Request, text: str = "预防神经管缺陷。", model: str = "gpt", **changes: Any) -> Recorded:
+def recorded(asked: Request, text: str = "预防神经管缺陷。", model: str = "gpt", **changes: Any) -> RecordedReply:
     reply = Reply(text, changes.pop("outcome", "complete"), changes.pop("usage", Usage(12, 7, 3)))
-    return Recorded.of(asked, reply, model=model, **changes)
+    return RecordedReply.from_reply(asked, reply, model=model, **changes)
 
 
-def replay(path: Path, *replies: Recorded, name: str | None = None) -> Replay:
+def replay(path: Path, *replies: RecordedReply, name: str | None = None) -> ReplayModel:
     if replies:
         write_replies(path, replies)
-    return registry.create("model", ReplaySpec(kind="replay", replies=FileRef(path=str(path)), name=name))
+    return registry.create_from_spec("model", ReplaySpec(kind="replay", replies=FileRef(path=str(path)), name=name))
 
 
 ASKED = [request(), request("妊娠多少周？"), request(sample=1), request(schema=SCHEMA)]
@@ -46,7 +46,7 @@ def test_it_keeps_the_contract_of_models(tmp_path: Path):
 
 
 def test_it_knows_every_setting(tmp_path: Path):
-    assert replay(tmp_path / "replies.jsonl", recorded(request())).known() == frozenset(Sampling.model_fields)
+    assert replay(tmp_path / "replies.jsonl", recorded(request())).known_settings() == frozenset(Sampling.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_order_of_a_written_file_depends_on_the_replies_alone(tmp_path: Path
     assert write_replies(tmp_path / "b", [*reversed(replies), replies[0]]) == 4
     written = (tmp_path / "a").read_bytes()
     assert written == (tmp_path / "b").read_bytes()
-    hashes = [request_hash(Recorded.model_validate_json(line).request()) for line in written.splitlines()]
+    hashes = [request_hash(RecordedReply.model_validate_json(line).request()) for line in written.splitlines()]
     assert hashes == sorted(request_hash(asked) for asked in ASKED)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
@@ -191,5 +191,8 @@ def test_it_is_called_by_the_models_in_its_file(tmp_path: Path):
     file = tmp_path / "replies.jsonl"
     model = replay(file, recorded(request()))
     assert model.label == recorded(request()).model
-    assert model.recorded_in == "replies.jsonl"
-    assert Replay(ReplaySpec(kind="replay", replies=FileRef(path="gone", at=str(tmp_path / "gone")))).label == "gone"
+    assert model.replies_file == "replies.jsonl"
+    assert (
+        ReplayModel(ReplaySpec(kind="replay", replies=FileRef(path="gone", resolved_path=str(tmp_path / "gone")))).label
+        == "gone"
+    )

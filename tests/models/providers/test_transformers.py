@@ -15,7 +15,7 @@ from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError, ServiceError
 from benchbuilder.models.base import Message, RefusedRequestError, Request, request_key
-from benchbuilder.models.providers.transformers import Transformers, TransformersSpec
+from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec
 from benchbuilder.testing import check_model
 
 CHATYUAN = {"user": "用户：{text}", "assistant": "小元：{text}", "between": "\n", "newline": "\\n", "tab": "\\t"}
@@ -34,24 +34,24 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_models.seq2seq(tmp_path_factory.mktemp("t5"), num_beams=4, max_length=7)
 
 
-def made(folder: Path, **changes: Any) -> Transformers:
+def made(folder: Path, **changes: Any) -> TransformersModel:
     seq2seq = "t5" in folder.name
     given: dict[str, Any] = {
         "kind": "transformers", "path": str(folder), "architecture": "seq2seq" if seq2seq else "causal",
         "dtype": "float32", "device": "cpu", "batch_size": 4, "wrapping": CHATYUAN if seq2seq else None,
     }  # fmt: skip
-    return registry.create("model", TransformersSpec(**(given | changes)))
+    return registry.create_from_spec("model", TransformersSpec(**(given | changes)))
 
 
 def ask(text: str, sampling: dict[str, Any] = GREEDY, **changes: Any) -> Request:
     return Request((Message("user", text),), sampling, **changes)
 
 
-def texts(model: Transformers, requests: list[Request]) -> list[str]:
+def texts(model: TransformersModel, requests: list[Request]) -> list[str]:
     return [model.read(body).text for body in model.generate(requests)]
 
 
-def prompt(model: Transformers, request: Request) -> str:
+def prompt(model: TransformersModel, request: Request) -> str:
     """What the model reads, as the tokenizer gives it back."""
     model.generate([request])
     engine = model._engine
@@ -314,7 +314,7 @@ def test_what_the_model_is(chat: Path, tmp_path: Path):
 
 def test_names_on_the_hub():
     given = {"kind": "transformers", "architecture": "causal", "dtype": "auto"}
-    model = registry.create("model", TransformersSpec(**given, name="org/model", revision="0123abc"))
+    model = registry.create_from_spec("model", TransformersSpec(**given, name="org/model", revision="0123abc"))
     assert model.label == "org/model"
     assert (model.identity()["name"], model.identity()["revision"]) == ("org/model", "0123abc")
     for wrong in (
@@ -333,7 +333,7 @@ def test_a_model_that_is_not_in_the_cache_and_no_network(tmp_path: Path, monkeyp
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    model = registry.create(
+    model = registry.create_from_spec(
         "model", TransformersSpec(kind="transformers", name="no-such/model", architecture="causal", dtype="auto")
     )
     with pytest.raises(ServiceError, match="no-such/model cannot be loaded") as raised:
@@ -437,14 +437,16 @@ def test_random_numbers_of_others_are_left_alone(chat: Path):
 def test_bundled_models(name: str):
     import yaml
 
-    from benchbuilder.config.search_path import bundled
+    from benchbuilder.config.search_path import bundled_folder
 
-    given = yaml.safe_load((bundled("recipes") / "model" / f"{name}.yaml").read_text(encoding="utf-8"))
+    given = yaml.safe_load((bundled_folder("recipes") / "model" / f"{name}.yaml").read_text(encoding="utf-8"))
     spec = TransformersSpec(**(given | ({"path": "folder"} if name == "transformers" else {})))
     if name == "chatyuan":
         assert spec.wrapping is not None
         assert spec.wrapping.model_dump() == {"start": "", "system": None, **CHATYUAN}
         assert (spec.architecture, spec.max_input_tokens, spec.overflow) == ("seq2seq", 768, "truncate")
-        assert {"temperature", "max_new_tokens", "no_repeat_ngram_size"} <= registry.create("model", spec).known()
+        assert {"temperature", "max_new_tokens", "no_repeat_ngram_size"} <= registry.create_from_spec(
+            "model", spec
+        ).known_settings()
     unused = FileRef(path="folder")
     assert spec.path in (None, unused)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.retrieval.retrievers import bm25_build, bm25_index
-from benchbuilder.retrieval.retrievers.bm25 import Bm25, Bm25Spec
-from benchbuilder.retrieval.retrievers.rank_bm25 import RankBm25, RankBm25Spec
+from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec
+from benchbuilder.retrieval.retrievers.rank_bm25 import RankBm25Retriever, RankBm25Spec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
 
@@ -26,13 +26,13 @@ def given_spec(**changes):
 
 
 def indexed(texts, cache, **changes):
-    retriever = Bm25(Bm25Spec(**given_spec(**changes)))
+    retriever = Bm25Retriever(Bm25Spec(**given_spec(**changes)))
     retriever.index(texts, cache)
     return retriever
 
 
 def oracle(texts, cache, **changes):
-    retriever = RankBm25(RankBm25Spec(**given_spec(**changes)))
+    retriever = RankBm25Retriever(RankBm25Spec(**given_spec(**changes)))
     retriever.index(texts, cache)
     return retriever
 
@@ -218,7 +218,7 @@ def test_chinese(tmp_path):
 
 def test_versions_and_a_missing_tokenizer():
     jieba = JiebaSpec(kind="jieba")
-    assert "jieba" in Bm25(Bm25Spec(**given_spec(tokenizer=jieba))).fingerprint()
-    assert {"rank-bm25", "jieba"} <= set(RankBm25(RankBm25Spec(**given_spec(tokenizer=jieba))).fingerprint())
+    assert "jieba" in Bm25Retriever(Bm25Spec(**given_spec(tokenizer=jieba))).fingerprint()
+    assert {"rank-bm25", "jieba"} <= set(RankBm25Retriever(RankBm25Spec(**given_spec(tokenizer=jieba))).fingerprint())
     with pytest.raises(DataError, match="no tokenizer"):
-        Bm25(Bm25Spec(**given_spec(tokenizer=None)))
+        Bm25Retriever(Bm25Spec(**given_spec(tokenizer=None)))

@@ -14,9 +14,9 @@ import pytest
 from test_bm25 import TEXTS, given_spec, indexed
 
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.core.records.arrow.lazy_texts import Texts
+from benchbuilder.core.records.arrow.lazy_texts import LazyTexts
 from benchbuilder.retrieval.retrievers import token_slices
-from benchbuilder.retrieval.retrievers.bm25 import Bm25, Bm25Spec
+from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.testing.processes import in_new_process
 
@@ -41,7 +41,7 @@ def never_tokenised(monkeypatch):
         def refuse(self, text):
             raise AssertionError("tokenised again")
 
-        monkeypatch.setattr("benchbuilder.retrieval.retrievers.index_terms.Words.tokens", refuse)
+        monkeypatch.setattr("benchbuilder.retrieval.retrievers.index_terms.IndexTerms.tokens", refuse)
 
     return forbid
 
@@ -167,9 +167,9 @@ def small_slices(monkeypatch):
 def test_processes_make_the_very_index_of_one(tmp_path, small_slices):
     texts = many(500)
     column = pa.chunked_array([pa.array(texts[:123]), pa.array(texts[123:])])
-    one, two = (Bm25(Bm25Spec(**given_spec())) for _ in range(2))
+    one, two = (Bm25Retriever(Bm25Spec(**given_spec())) for _ in range(2))
     one.build(texts, tmp_path / "one", 1)
-    made = two.build(Texts(column), tmp_path / "two", 2)
+    made = two.build(LazyTexts(column), tmp_path / "two", 2)
     assert {path.relative_to(tmp_path / "one"): file[1] for path, file in files(tmp_path / "one").items()} == {
         path.relative_to(tmp_path / "two"): file[1] for path, file in files(tmp_path / "two").items()
     }
@@ -180,7 +180,7 @@ def test_processes_make_the_very_index_of_one(tmp_path, small_slices):
 
 def test_few_texts_start_no_process(tmp_path, monkeypatch):
     monkeypatch.setattr(token_slices, "ProcessPoolExecutor", None)
-    Bm25(Bm25Spec(**given_spec())).build(many(5000), tmp_path, 8)
+    Bm25Retriever(Bm25Spec(**given_spec())).build(many(5000), tmp_path, 8)
 
 
 def test_several_processes_share_an_index(tmp_path):
@@ -208,7 +208,7 @@ class Dying:
 
 
 def test_a_process_that_dies_is_told(tmp_path, small_slices):
-    retriever = Bm25(Bm25Spec(**given_spec()))
+    retriever = Bm25Retriever(Bm25Spec(**given_spec()))
     retriever._words = Dying()
     with pytest.raises(ServiceError, match="cuts texts into tokens died"):
         retriever.build(many(500), tmp_path, 2)
@@ -228,8 +228,8 @@ class Slow:
 
 
 def build_slowly(cache):
-    token_slices.SLICE, token_slices._WORTH = 64, 1
-    retriever = Bm25(Bm25Spec(**given_spec()))
+    token_slices.SLICE, token_slices._BYTES_PER_WORKER = 64, 1
+    retriever = Bm25Retriever(Bm25Spec(**given_spec()))
     retriever._words = Slow()
     retriever.build(many(500), cache, 2)
 
@@ -253,7 +253,7 @@ def test_a_build_that_is_killed_leaves_no_process_and_no_index(tmp_path):
 
 def test_another_process_opens_what_this_one_made(tmp_path):
     texts = many(300)
-    made = Bm25(Bm25Spec(**given_spec())).build(texts, tmp_path)
+    made = Bm25Retriever(Bm25Spec(**given_spec())).build(texts, tmp_path)
     before = files(tmp_path)
     assert in_new_process(in_process, texts, tmp_path) == in_process(texts, tmp_path)
     assert files(tmp_path) == before

@@ -12,7 +12,7 @@ from tiny_encoders import encoder
 
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.retrieval.retrievers import dense
-from benchbuilder.retrieval.retrievers.dense import Dense, DenseSpec
+from benchbuilder.retrieval.retrievers.dense import DenseRetriever, DenseSpec
 
 TEXTS = [
     "孕妇应当补充叶酸。",
@@ -37,7 +37,7 @@ def spec(folder, **changes):
 
 
 def indexed(folder, cache, texts=TEXTS, **changes):
-    retriever = Dense(spec(folder, **changes))
+    retriever = DenseRetriever(spec(folder, **changes))
     retriever.index(texts, cache)
     return retriever
 
@@ -80,7 +80,7 @@ def test_the_best_of_all_blocks(block, top_k, folder, tmp_path, monkeypatch):
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     monkeypatch.setattr(dense, "_VECTORS", block)
     asked = made[[3, 17, 59]]
-    found = list(Dense(spec(folder, top_k=top_k))._best(made, asked))
+    found = list(DenseRetriever(spec(folder, top_k=top_k))._best(made, asked))
     for query, hits in zip(asked, found, strict=True):
         scores = [round(math.fsum(line.astype(float) * query.astype(float)), 6) for line in made]
         ranked = sorted((hit for hit in enumerate(scores) if hit[1] > 0), key=lambda hit: (-hit[1], hit[0]))
@@ -122,11 +122,11 @@ def test_damaged_vectors_are_made_anew(folder, tmp_path):
 
 def test_the_model_is_part_of_what_shapes_the_ranking(folder, tmp_path):
     other = encoder(tmp_path / "other", seed=2)
-    known, others = Dense(spec(folder)).fingerprint(), Dense(spec(other)).fingerprint()
+    known, others = DenseRetriever(spec(folder)).fingerprint(), DenseRetriever(spec(other)).fingerprint()
     assert known["model"] != others["model"]
     assert {"sentence-transformers", "torch", "transformers"} <= set(known)
     named = spec(folder, path=None, name="some/model", revision="1f2e")
-    assert Dense(named).fingerprint()["model"] == "some/model@1f2e"
+    assert DenseRetriever(named).fingerprint()["model"] == "some/model@1f2e"
 
 
 def test_it_travels_before_and_after_it_is_opened(folder, tmp_path):
@@ -149,11 +149,11 @@ def test_what_cannot_be(folder, changes, told):
 
 def test_what_is_no_model_is_told(tmp_path):
     with pytest.raises(DataError, match="there is no sentence encoder here"):
-        Dense(spec(tmp_path / "gone")).index(TEXTS, tmp_path)
+        DenseRetriever(spec(tmp_path / "gone")).index(TEXTS, tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match="cannot be loaded"):
-        Dense(spec(tmp_path / "empty")).index(TEXTS, tmp_path)
+        DenseRetriever(spec(tmp_path / "empty")).index(TEXTS, tmp_path)
 
 
 def test_weights_that_are_programs_are_refused(tmp_path):
@@ -164,10 +164,10 @@ def test_weights_that_are_programs_are_refused(tmp_path):
     torch.save(BertModel.from_pretrained(folder).state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     with pytest.raises(DataError, match="cannot be loaded"):
-        Dense(spec(folder)).index(TEXTS, tmp_path)
+        DenseRetriever(spec(folder)).index(TEXTS, tmp_path)
 
 
 def test_without_the_library(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(InstallationError, match="needs the package sentence-transformers"):
-        Dense(spec(folder)).index(TEXTS, tmp_path)
+        DenseRetriever(spec(folder)).index(TEXTS, tmp_path)

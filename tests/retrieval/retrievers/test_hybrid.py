@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from test_bm25 import TEXTS, given_spec
 
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec
-from benchbuilder.retrieval.retrievers.hybrid import Hybrid, HybridSpec
+from benchbuilder.retrieval.retrievers.hybrid import HybridRetriever, HybridSpec
 from benchbuilder.retrieval.retrievers.rank_bm25 import RankBm25Spec
 
 
@@ -19,7 +19,7 @@ def okapi(**changes):
 
 def indexed(cache, texts=TEXTS, **changes):
     lists = changes.pop("lists", {"short": okapi(top_k=2, b=1.0), "long": okapi(top_k=2, b=0.0, stop_words=None)})
-    retriever = Hybrid(spec(lists, **changes))
+    retriever = HybridRetriever(spec(lists, **changes))
     retriever.index(texts, cache)
     return retriever
 
@@ -40,26 +40,26 @@ def fixed(retriever, **lists):
 
 def test_by_hand(tmp_path):
     lists = {"a": okapi(), "b": okapi()}
-    hits = fixed(Hybrid(spec(lists, k=10, weights={"b": 2.0})), a=[4, 7], b=[7, 1]).search("milk")
+    hits = fixed(HybridRetriever(spec(lists, k=10, weights={"b": 2.0})), a=[4, 7], b=[7, 1]).search("milk")
     assert hits == [(7, 1 / 12 + 2 / 11), (1, 2 / 12), (4, 1 / 11)]
 
 
 @pytest.mark.parametrize(("ties", "order"), [("first", [1, 4]), ("last", [4, 1])])
 def test_ties_are_broken_by_the_order_of_the_texts(ties, order):
-    both = Hybrid(spec({"a": okapi(), "b": okapi()}, ties=ties))
+    both = HybridRetriever(spec({"a": okapi(), "b": okapi()}, ties=ties))
     assert [place for place, _ in fixed(both, a=[4, 1], b=[1, 4]).search("milk")] == order
 
 
 def test_equal_ranks_in_other_lists_are_equal():
     """Floating-point sums in another order may differ in the last bit: 1/61 + 1/62 + 1/63 does."""
-    three = fixed(Hybrid(spec({name: okapi() for name in "abc"})), a=[5, 9, 7], b=[9, 7, 5], c=[7, 5, 9])
+    three = fixed(HybridRetriever(spec({name: okapi() for name in "abc"})), a=[5, 9, 7], b=[9, 7, 5], c=[7, 5, 9])
     hits = three.search("milk")
     assert [place for place, _ in hits] == [5, 7, 9]
     assert len({score for _, score in hits}) == 1
 
 
 def test_only_so_many(tmp_path):
-    one = fixed(Hybrid(spec({"a": okapi()}, top_k=2)), a=[3, 2, 1])
+    one = fixed(HybridRetriever(spec({"a": okapi()}, top_k=2)), a=[3, 2, 1])
     assert [place for place, _ in one.search("milk")] == [3, 2]
 
 
@@ -72,13 +72,15 @@ def test_real_lists(tmp_path):
 
 def test_each_list_has_an_index_that_is_built_once(tmp_path):
     lists = {"words": okapi(), "again": okapi(k1=1.0), "oracle": RankBm25Spec(**given_spec(kind="rank_bm25"))}
-    made = Hybrid(spec(lists)).build(TEXTS, tmp_path)
+    made = HybridRetriever(spec(lists)).build(TEXTS, tmp_path)
     assert {path.name for path in made} == {path.name for path in tmp_path.iterdir() if path.is_dir()}
     assert len(made) == 3  # one index, two formulas
 
 
 def test_what_shapes_a_list_shapes_the_whole():
-    known = Hybrid(spec({"words": okapi(), "oracle": RankBm25Spec(**given_spec(kind="rank_bm25"))})).fingerprint()
+    known = HybridRetriever(
+        spec({"words": okapi(), "oracle": RankBm25Spec(**given_spec(kind="rank_bm25"))})
+    ).fingerprint()
     assert {"words version", "oracle version", "oracle rank-bm25"} <= set(known)
 
 

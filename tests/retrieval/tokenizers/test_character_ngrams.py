@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.retrieval.tokenizers.character_ngrams import CharacterNgramsSpec
 
 
 def tokens(text, shortest=3, longest=4, within="words"):
     spec = CharacterNgramsSpec(kind="character_ngrams", shortest=shortest, longest=longest, within=within)
-    return create("tokenizer", spec).tokens(text)
+    return create_from_spec("tokenizer", spec).tokens(text)
 
 
 def test_runs_of_each_length_inside_words_by_where_they_begin():
@@ -57,8 +57,10 @@ def test_the_longest_is_not_shorter_than_the_shortest():
 
 
 def test_its_tokens_overlap_and_a_step_that_needs_words_says_so():
-    from benchbuilder.retrieval.tokenizers.base import not_of_words
+    from benchbuilder.retrieval.tokenizers.base import word_boundary_problem
 
-    made = create("tokenizer", CharacterNgramsSpec(kind="character_ngrams", shortest=2, longest=3, within="words"))
-    assert [complaint.key for complaint in not_of_words(made)] == ["tokenizer"]
-    assert [complaint.found for complaint in not_of_words(None)] == ["null"]
+    made = create_from_spec(
+        "tokenizer", CharacterNgramsSpec(kind="character_ngrams", shortest=2, longest=3, within="words")
+    )
+    assert [complaint.key for complaint in word_boundary_problem(made)] == ["tokenizer"]
+    assert [complaint.actual for complaint in word_boundary_problem(None)] == ["null"]

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 import tiny_models
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.retrieval.tokenizers.huggingface import HuggingfaceSpec
 
 TEXTS = (
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 
 def make(**spec):
-    return create("tokenizer", HuggingfaceSpec(kind="huggingface", **spec))
+    return create_from_spec("tokenizer", HuggingfaceSpec(kind="huggingface", **spec))
 
 
 def test_pieces_are_the_text_whatever_bytes_the_vocabulary_has(folder):

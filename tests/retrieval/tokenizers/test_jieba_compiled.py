@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import InstallationError
 from benchbuilder.retrieval.tokenizers import jieba_compiled
-from benchbuilder.retrieval.tokenizers.jieba import Jieba, JiebaSpec
+from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec, JiebaTokenizer
 from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
-from benchbuilder.retrieval.tokenizers.jieba_guessing import guessed
-from benchbuilder.retrieval.tokenizers.jieba_words import Words, dictionary, jieba_module
+from benchbuilder.retrieval.tokenizers.jieba_guessing import guess_words
+from benchbuilder.retrieval.tokenizers.jieba_words import JiebaDictionary, jieba_dictionary, jieba_module
 
 jieba = jieba_module()
 finalseg = jieba.finalseg
@@ -58,7 +58,7 @@ def some_text(chance, words):
 
 @pytest.mark.parametrize("hmm", [True, False])
 def test_random_texts(hmm):
-    chance, words = random.Random(5), list(dictionary().frequencies)
+    chance, words = random.Random(5), list(jieba_dictionary().frequencies)
     for text in [some_text(chance, words) for _ in range(1500)]:
         assert compiled(hmm)(text) == pure().lcut(text, HMM=hmm)
 
@@ -78,11 +78,11 @@ def test_guessing_is_exact_where_characters_are_unknown():
     chance = random.Random(3)
     for _ in range(1500):
         text = "".join(chance.choices(chance.choice([SCRIPT, RARE]), k=chance.randint(1, 10)))
-        assert guessed(text) == list(finalseg.cut(text))
+        assert guess_words(text) == list(finalseg.cut(text))
 
 
 def test_the_dictionary_is_jiebas():
-    known = dictionary()
+    known = jieba_dictionary()
     assert known.total == pure().total
     assert known.frequencies == {word: count for word, count in pure().FREQ.items() if count}
     known_words = known.frequencies
@@ -92,7 +92,7 @@ def test_the_dictionary_is_jiebas():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_own_words_get_jiebas_frequencies(seed):
-    chance, words = random.Random(seed), list(dictionary().frequencies)
+    chance, words = random.Random(seed), list(jieba_dictionary().frequencies)
     makers = (
         lambda: "".join(chance.choices(SCRIPT, k=chance.randint(1, 6))),
         lambda: chance.choice(words) + chance.choice(words),
@@ -101,7 +101,7 @@ def test_own_words_get_jiebas_frequencies(seed):
         lambda: chance.choice(RARE) + "a-1",
     )
     own = tuple((chance.choice(makers)(), chance.choice([None, None, 5, 10**6])) for _ in range(40))
-    grown, jiebas = dictionary().with_own(own), pure(*own)
+    grown, jiebas = jieba_dictionary().with_words(own), pure(*own)
     assert grown.total == jiebas.total
     assert grown.frequencies == {word: count for word, count in jiebas.FREQ.items() if count}
     for _ in range(200):
@@ -111,17 +111,17 @@ def test_own_words_get_jiebas_frequencies(seed):
 
 
 def test_own_words_leave_the_dictionary_alone():
-    before = len(dictionary().frequencies)
-    dictionary().with_own((("胎膜早破病", None),))
-    assert len(dictionary().frequencies) == before
+    before = len(jieba_dictionary().frequencies)
+    jieba_dictionary().with_words((("胎膜早破病", None),))
+    assert len(jieba_dictionary().frequencies) == before
 
 
 def test_what_the_compiled_search_cannot_hold_is_left_to_jieba():
     deep = tuple(("".join("abcdefghi"[:size]), 100) for size in range(1, 10))
     assert compiled_cut(deep, True) is None
     assert compiled_cut((("胎膜早破", 2**60),), True) is None
-    pure_one = Jieba(JiebaSpec(kind="jieba", implementation="pure"))
-    assert pure_one.tokens("胎膜早破") == Jieba(JiebaSpec(kind="jieba")).tokens("胎膜早破")
+    pure_one = JiebaTokenizer(JiebaSpec(kind="jieba", implementation="pure"))
+    assert pure_one.tokens("胎膜早破") == JiebaTokenizer(JiebaSpec(kind="jieba")).tokens("胎膜早破")
 
 
 @pytest.fixture
@@ -141,9 +141,15 @@ def fresh():
 def test_without_the_compiled_package_jieba_cuts(monkeypatch, fresh):
     monkeypatch.setitem(sys.modules, "jieba_next.jieba_next_rust", None)
     assert compiled_cut((), True) is None
-    assert Jieba(JiebaSpec(kind="jieba")).tokens("孕妇应当补充叶酸。") == ["孕妇", "应当", "补充", "叶酸", "。"]
+    assert JiebaTokenizer(JiebaSpec(kind="jieba")).tokens("孕妇应当补充叶酸。") == [
+        "孕妇",
+        "应当",
+        "补充",
+        "叶酸",
+        "。",
+    ]
     with pytest.raises(InstallationError, match="compiled tokenizer"):
-        Jieba(JiebaSpec(kind="jieba", implementation="compiled")).open()
+        JiebaTokenizer(JiebaSpec(kind="jieba", implementation="compiled")).open()
 
 
 def test_a_release_that_cuts_otherwise_is_not_used(monkeypatch, fresh):
@@ -156,15 +162,17 @@ def test_a_release_that_cuts_otherwise_is_not_used(monkeypatch, fresh):
 
     monkeypatch.setattr("jieba_next.jieba_next_rust.PrefixDict", Shortest)
     assert compiled_cut((), True) is None
-    assert Jieba(JiebaSpec(kind="jieba")).tokens("补充叶酸") == ["补充", "叶酸"]
+    assert JiebaTokenizer(JiebaSpec(kind="jieba")).tokens("补充叶酸") == ["补充", "叶酸"]
 
 
 def test_a_route_of_equal_ways_takes_the_longer_word():
-    words = Words({"甲": 1, "乙": 100, "甲乙": 1}, 100)
+    words = JiebaDictionary({"甲": 1, "乙": 100, "甲乙": 1}, 100)
     assert words.route("甲乙", 2) == [1, 1, 0]
 
 
 def test_who_cuts_is_no_part_of_the_fingerprint():
-    pure_one, compiled_one = (Jieba(JiebaSpec(kind="jieba", implementation=one)) for one in ("pure", "compiled"))
+    pure_one, compiled_one = (
+        JiebaTokenizer(JiebaSpec(kind="jieba", implementation=one)) for one in ("pure", "compiled")
+    )
     assert pure_one.fingerprint() == compiled_one.fingerprint()
     assert set(pure_one.fingerprint()) == {"jieba"}

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import locate, overlaps, same_key, stands_alone
-from benchbuilder.core.text.normalise import narrow
-from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.core.text.answers import answers_overlap, comparison_key, is_whole_token, locate_answer
+from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.language import scanning
-from benchbuilder.steps.language.edits import cuts_word, ending, one_edit, replace_span, shifted, without_end
+from benchbuilder.steps.language.edits import cuts_word, longest_end, replace_span, shift_span, single_edit, without_end
 from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
-from benchbuilder.steps.language.questions import asks_true, is_one_sentence, leaks
+from benchbuilder.steps.language.questions import is_asked_as_true, is_one_sentence, leaks_answer
 from benchbuilder.steps.language.scanning import Scanner
 
 # --- claim texts -----------------------------------------------------------------------------------------------------
@@ -26,19 +26,19 @@ def test_a_span_outside_an_edit_keeps_its_text(text, data, new):
     edited, kept = Span(start=cut[0], end=cut[1]), Span(start=cut[2], end=cut[3])
     if data.draw(st.booleans()):
         edited, kept = kept, edited
-    moved = shifted(kept, edited, len(new))
+    moved = shift_span(kept, edited, len(new))
     if moved is not None:
-        assert moved.of(replace_span(text, edited, new)) == kept.of(text)
+        assert moved.slice_of(replace_span(text, edited, new)) == kept.slice_of(text)
 
 
 def test_an_edit_inside_a_span_loses_it():
-    assert shifted(Span(start=2, end=6), Span(start=4, end=4), 1) is None
-    assert shifted(None, Span(start=0, end=0), 1) is None
+    assert shift_span(Span(start=2, end=6), Span(start=4, end=4), 1) is None
+    assert shift_span(None, Span(start=0, end=0), 1) is None
 
 
 def test_the_longest_ending_counts():
-    assert ending("治疗应首选", ("选", "首选", "应首选", "是")) == "应首选"
-    assert ending("治疗", ("是", "")) == ""
+    assert longest_end("治疗应首选", ("选", "首选", "应首选", "是")) == "应首选"
+    assert longest_end("治疗", ("是", "")) == ""
     assert without_end("是。。", "。") == "是。"
 
 
@@ -78,37 +78,37 @@ def test_templates_know_names_only():
     assert template_faults("{a.__class__}{b!r}{0}", ["a", "b"]) != []
     assert template_faults("{a", ["a"]) == ["a brace that belongs to no placeholder"]
     with pytest.raises(KeyError):
-        fill("{a}", {})
+        fill_template("{a}", {})
 
 
 @given(st.text(), st.text())
 def test_values_are_put_in_as_they_are(left, right):
-    text, spans = fill("<{a}|{b}>", {"a": left, "b": right})
+    text, spans = fill_template("<{a}|{b}>", {"a": left, "b": right})
     assert text == f"<{left}|{right}>"
-    assert (spans["a"].of(text), spans["b"].of(text)) == (left, right)
+    assert (spans["a"].slice_of(text), spans["b"].slice_of(text)) == (left, right)
 
 
 def test_answers_are_found_literally_last_and_then_by_likeness():
-    assert locate("Na+", "Na+进入，Na+外流", 0) == Span(start=6, end=9)
-    assert locate("硫酸亚铁", "口服硫酸亚鉄", 0) is None
-    assert locate("硫酸亚铁", "口服硫酸亚鉄", 2) == Span(start=2, end=6)
-    assert locate("", "甲", 2) is None
+    assert locate_answer("Na+", "Na+进入，Na+外流", 0) == Span(start=6, end=9)
+    assert locate_answer("硫酸亚铁", "口服硫酸亚鉄", 0) is None
+    assert locate_answer("硫酸亚铁", "口服硫酸亚鉄", 2) == Span(start=2, end=6)
+    assert locate_answer("", "甲", 2) is None
 
 
 def test_answers_are_compared_without_width_case_and_marks():
-    assert same_key("Ｂ超 ", "。") == same_key("b超。", "。")
-    assert same_key("PPD（+）", "（）") != same_key("PPD（-）", "（）")
-    assert overlaps("4小时", "4小时内")
-    assert not overlaps("4小时", "5小时内")
+    assert comparison_key("Ｂ超 ", "。") == comparison_key("b超。", "。")
+    assert comparison_key("PPD（+）", "（）") != comparison_key("PPD（-）", "（）")
+    assert answers_overlap("4小时", "4小时内")
+    assert not answers_overlap("4小时", "5小时内")
 
 
 def test_questions():
     assert not is_one_sentence("？", "？", "。")
     assert not is_one_sentence("是甲。是乙吗？", "？", "。？")
     assert not is_one_sentence("是甲吗", "？", "。？")
-    assert leaks("hCG", "ＨＣＧ是什么？", "")
-    assert not leaks("", "是什么？", "")
-    assert {asks_true(1, f"fact-{n}") for n in range(20)} == {True, False}
+    assert leaks_answer("hCG", "ＨＣＧ是什么？", "")
+    assert not leaks_answer("", "是什么？", "")
+    assert {is_asked_as_true(1, f"fact-{n}") for n in range(20)} == {True, False}
 
 
 # --- scanning --------------------------------------------------------------------------------------------------------
@@ -140,25 +140,25 @@ def test_an_edit_outside_the_answer_is_found_however_the_characters_repeat(befor
     keep = Span(start=len(before), end=len(before) + len(answer))
     at = min(at, len(before)) if at < 8 else max(keep.end, min(at, len(text)))
     edited = text[:at] + new + text[at:]
-    found = one_edit(text, edited, keep)
+    found = single_edit(text, edited, keep)
     assert found is not None
     span, put = found
-    assert narrow(replace_span(text, span, put)) == narrow(edited)
-    place = shifted(keep, span, len(put))
+    assert to_half_width(replace_span(text, span, put)) == to_half_width(edited)
+    place = shift_span(keep, span, len(put))
     assert place is not None
-    assert place.of(replace_span(text, span, put)) == answer
+    assert place.slice_of(replace_span(text, span, put)) == answer
 
 
 @given(before=TEXTS, after=TEXTS)
 def test_without_an_answer_any_change_is_one_edit(before, after):
-    span, put = one_edit(before, after, None) or (None, "")
+    span, put = single_edit(before, after, None) or (None, "")
     assert span is not None
-    assert narrow(replace_span(before, span, put)) == narrow(after)
+    assert to_half_width(replace_span(before, span, put)) == to_half_width(after)
 
 
 def test_a_changed_answer_is_no_edit_outside_it():
-    assert one_edit("首选硫酸镁。", "首选硫酸钙。", Span(start=2, end=5)) is None
-    assert one_edit("首选硫酸镁。", "首选。", Span(start=2, end=5)) is None
+    assert single_edit("首选硫酸镁。", "首选硫酸钙。", Span(start=2, end=5)) is None
+    assert single_edit("首选硫酸镁。", "首选。", Span(start=2, end=5)) is None
 
 
 @pytest.mark.parametrize(
@@ -174,4 +174,4 @@ def test_a_changed_answer_is_no_edit_outside_it():
     ],
 )
 def test_a_number_or_word_is_not_cut(text, start, end, alone):
-    assert stands_alone(Span(start=start, end=end), text) is alone
+    assert is_whole_token(Span(start=start, end=end), text) is alone

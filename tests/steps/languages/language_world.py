@@ -135,7 +135,7 @@ def _evaluation(language: dict[str, Any]) -> dict[str, Any]:
                 "worst": 5,
                 "power": 0.8,
                 "effect": 0.05,
-                "lopsided": 0.65,
+                "class_imbalance": 0.65,
             }
         },
         "bootstrap": {"samples": 100, "level": 0.95, "seed": 1},

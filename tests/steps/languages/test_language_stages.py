@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy
-from benchbuilder.core.registry import create, find
-from benchbuilder.pipeline.accounting.shard import settle_gather
-from benchbuilder.steps.writer import Fault
+from benchbuilder.core.records.row import ProducedBy
+from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.steps.writer import ReplyFault
 
 STEM: dict[str, Any] = {
     "stops": ["?", "!"],
@@ -97,9 +97,9 @@ def test_a_models_statement_holds_the_answer_as_a_whole_word(text, found):
         "state_choice",
         {**SPACED, "keeps": 0.0, "glue": [".*"], "max_glue": 99, "asking": [], "may_go": [], "max_edits": 0},
     )
-    made = stage.judge(choice("What does she lack", "iron", "zinc"), {}, text, MadeBy(rule="model"))
+    made = stage.judge(choice("What does she lack", "iron", "zinc"), {}, text, ProducedBy(rule="model"))
     if found is None:
-        assert isinstance(made, Fault)
+        assert isinstance(made, ReplyFault)
     else:
         assert made.answer.start == text.rindex("iron")
 
@@ -137,7 +137,7 @@ def quiz(*questions: str) -> Table[Any]:
 def test_words_of_the_list_are_found_whole_or_anywhere(match, fold, kept_rows, tmp_path):
     (tmp_path / "words.txt").write_text("labour\n", encoding="utf-8")
     spec = {"words": str(tmp_path / "words.txt"), "match": match, "fold": fold, "groups": {"any": ["question"]}}
-    apart = find("tokenizer", "whitespace").load().spec_class(kind="whitespace", punctuation="apart")
+    apart = find_kind("tokenizer", "whitespace").load().spec_class(kind="whitespace", punctuation="apart")
     stage = make("topic", {**spec, "tokenizer": apart})
     texts = ("Labour, then birth", "the laboured breath", "when labour begins.", "a labo\u0301ur")
     found = stage.screen(quiz(*texts)).reasons.to_pylist()
@@ -147,7 +147,7 @@ def test_words_of_the_list_are_found_whole_or_anywhere(match, fold, kept_rows, t
 def test_a_step_that_needs_words_refuses_overlapping_tokens(tmp_path):
     (tmp_path / "words.txt").write_text("labour\n", encoding="utf-8")
     grams = (
-        find("tokenizer", "character_ngrams")
+        find_kind("tokenizer", "character_ngrams")
         .load()
         .spec_class(kind="character_ngrams", shortest=2, longest=3, within="words")
     )
@@ -184,7 +184,7 @@ def test_a_paragraph_is_short_by_what_people_see():
 
 
 def test_retrieval_ignores_what_the_recipe_names(tmp_path):
-    cls = find("retriever", "bm25").load()
+    cls = find_kind("retriever", "bm25").load()
     given = {"variant": "plus", "k1": 1.5, "b": 0.75, "epsilon": 0.25, "delta": 0.5, "top_k": 1, "stop_words": None}
     texts = ["O\u0323mo\u0323 náà ń ke", "ìyá rè̩ ti lo̩"]
 
@@ -192,7 +192,7 @@ def test_retrieval_ignores_what_the_recipe_names(tmp_path):
         spec = cls.spec_class.model_validate(
             {"kind": "bm25", **given, "fold": fold, "tokenizer": tokenizer("whitespace")}
         )
-        made = create("retriever", spec)
+        made = create_from_spec("retriever", spec)
         made.index(texts, tmp_path)
         return [at for at, _ in made.search(query)]
 
@@ -210,5 +210,5 @@ def test_what_depends_on_the_language_has_no_default(lacking):
 def test_duplicates_in_two_forms_of_unicode_are_one():
     stage = make("deduplicate", {"fields": {"question": "payload.question"}})
     tables = {"each": quiz("Kí ni \u1ecdm\u1ecd", "Ki\u0301 ni o\u0323mo\u0323", "Kí ni omo")}
-    fates = settle_gather(stage, tables, stage.gather(tables), tables["each"].row).fates
-    assert fates.column("fate").to_pylist() == ["kept", "dropped", "kept"]
+    outcomes = account_gather(stage, tables, stage.gather(tables), tables["each"].row).outcomes
+    assert outcomes.column("outcome").to_pylist() == ["kept", "dropped", "kept"]

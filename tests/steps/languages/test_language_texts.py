@@ -10,18 +10,18 @@ import pytest
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config.spec.annotation import GuidingQuestion
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import first_number, numbers, same_key
-from benchbuilder.core.text.lengths import characters, cut, length, shortened
-from benchbuilder.core.text.normalise import folded
+from benchbuilder.core.text.answers import all_numbers, comparison_key, first_number
+from benchbuilder.core.text.lengths import split_characters, text_length, truncate_code_points, truncate_text
+from benchbuilder.core.text.normalise import fold_text
 from benchbuilder.core.text.replies import odd_characters
 from benchbuilder.core.text.sentences import split_sentences
 from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.core.text.words import cuts_nothing, holds, whole_place
+from benchbuilder.core.text.words import contains_text, is_on_boundaries, last_whole_match
 from benchbuilder.evaluation.judge_training.item_groups import trigrams
-from benchbuilder.evaluation.parsing.chosen_options import chosen
-from benchbuilder.exporters.render.svg import shorten, width_of
-from benchbuilder.exporters.render.templates import seen
-from benchbuilder.steps.language.questions import is_one_sentence, leaks
+from benchbuilder.evaluation.parsing.chosen_options import read_chosen_options
+from benchbuilder.exporters.render.svg import shorten_label, width_of
+from benchbuilder.exporters.render.templates import visible_text
+from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer
 from benchbuilder.steps.language.relations import RelationTables
 
 HINDI, THAI, ARABIC = "क्षेत्र की", "น้ำนมแม่", "الحَمْل"
@@ -33,38 +33,38 @@ YORUBA = unicodedata.normalize("NFD", "ọmọ ọwọ́")
     [("新生儿", 3), (YORUBA, 7), (ARABIC, 5), ("e\u0301", 1), ("👩\u200d👩\u200d👧", 1), ("a\r\nb", 3), ("", 0)],
 )
 def test_a_length_counts_what_people_see(text, seen_as):
-    assert length(text) == seen_as
-    assert "".join(characters(text)) == text
+    assert text_length(text) == seen_as
+    assert "".join(split_characters(text)) == text
 
 
 @pytest.mark.parametrize("text", [HINDI, THAI, ARABIC, YORUBA, "👩\u200d👩\u200d👧 家"])
 def test_a_cut_leaves_every_character_whole(text):
     whole = set()
     at = 0
-    for character in characters(text):
+    for character in split_characters(text):
         whole.add(at)
         at += len(character)
     for most in range(len(text) + 2):
-        left = cut(text, most)
+        left = truncate_code_points(text, most)
         assert text.startswith(left)
         assert len(left) <= max(most, 0)
-        assert len(left) in {*whole, len(text)} or most < len(characters(text)[0])
-        assert length(shortened(text, most)) == min(most, length(text))
+        assert len(left) in {*whole, len(text)} or most < len(split_characters(text)[0])
+        assert text_length(truncate_text(text, most)) == min(most, text_length(text))
 
 
 def test_words_are_words_of_any_script():
-    assert length("हिन्दी में दो", "words") == 3
-    assert shortened("ما هو العلاج", 2, "words") == "ما هو"
-    assert holds(f"{YORUBA} kan", "Ọmọ ọwọ́", "words")
-    assert not holds("environmental", "iron", "words")
-    assert holds("environmental", "iron", "characters")
-    assert not leaks("آب", "کتاب آبی", "", "words")
-    assert whole_place("iron", "iron in the environment", "words") == Span(start=0, end=4)
+    assert text_length("हिन्दी में दो", "words") == 3
+    assert truncate_text("ما هو العلاج", 2, "words") == "ما هو"
+    assert contains_text(f"{YORUBA} kan", "Ọmọ ọwọ́", "words")
+    assert not contains_text("environmental", "iron", "words")
+    assert contains_text("environmental", "iron", "characters")
+    assert not leaks_answer("آب", "کتاب آبی", "", "words")
+    assert last_whole_match("iron", "iron in the environment", "words") == Span(start=0, end=4)
 
 
 def test_a_place_inside_a_character_is_none():
-    assert whole_place("क", "कि", "characters") is None
-    assert not cuts_nothing(Span(start=0, end=1), "कि", "characters")
+    assert last_whole_match("क", "कि", "characters") is None
+    assert not is_on_boundaries(Span(start=0, end=1), "कि", "characters")
 
 
 def test_full_stops_end_sentences_as_the_script_writes_them():
@@ -78,16 +78,16 @@ def test_full_stops_end_sentences_as_the_script_writes_them():
 
 def test_digits_of_every_script_are_numbers():
     assert first_number("٢٫٥ ملغم") == 2.5
-    assert numbers("६० मि.ग्रा.") == numbers("60 mg") == ["60"]
-    assert same_key("๖๐ มก.", ".") == same_key("60 มก", ".")
+    assert all_numbers("६० मि.ग्रा.") == all_numbers("60 mg") == ["60"]
+    assert comparison_key("๖๐ มก.", ".") == comparison_key("60 มก", ".")
     asked = GuidingQuestion(order=1, subject="claim", label="?", text="?", answer="scalar")
     assert parse_value(asked, "٠٫٧٥") == 0.75
 
 
 def test_what_does_not_count_is_named():
-    assert folded("Ọ̀GBẸ́NI", ["case", "marks"]) == "ogbeni"
-    assert folded("الحَمْل", ["marks"]) == "الحمل"
-    assert folded("e\u0301", []) == "\u00e9"
+    assert fold_text("Ọ̀GBẸ́NI", ["case", "marks"]) == "ogbeni"
+    assert fold_text("الحَمْل", ["marks"]) == "الحمل"
+    assert fold_text("e\u0301", []) == "\u00e9"
     assert WordFinder(["Milk"], ["case"], str.split).find("milk and silk") == {"Milk"}
     assert WordFinder(["ilk"], (), str.split).find("milk and silk") == set()
 
@@ -109,16 +109,16 @@ def test_relations_are_found_in_any_form(tmp_path: Path):
 def test_joiners_and_marks_of_direction_are_spelling_and_overrides_are_not():
     for text in ("می\u200cشود", "क्\u200dष", "(GDM)\u200f عند", "\u061cنعم", "٪\u0600١"):
         assert odd_characters(text) == ""
-        assert seen(text) == text
+        assert visible_text(text) == text
     assert odd_characters("it\u200c is \u202e not") == "U+200C U+202E"
-    assert seen("a\u202eb") == "a\ufffdb"
+    assert visible_text("a\u202eb") == "a\ufffdb"
 
 
 def test_labels_of_charts_end_before_a_character():
     for text in (THAI * 9, YORUBA * 9, "कि" * 30):
-        short = shorten(text, 80)
+        short = shorten_label(text, 80)
         assert short.endswith("…")
-        assert short[:-1] == "".join(characters(text)[: length(short[:-1])])
+        assert short[:-1] == "".join(split_characters(text)[: text_length(short[:-1])])
         assert width_of(short) <= 80
     assert width_of("ọ̀") == width_of("o")
 
@@ -130,31 +130,31 @@ def test_near_duplicates_are_told_apart_by_vowel_signs():
 
 def test_keys_of_other_scripts_are_read():
     arabic = {"أ": "الزنك", "ب": "الحديد"}
-    assert chosen("ب", arabic, [], ".") == {"ب"}
-    assert chosen("الجواب: ب. الحديد", arabic, ["الجواب:"], ".") == {"ب"}
-    assert chosen("بالطبع", arabic, [], ".") == frozenset()
-    assert chosen("الزنك", arabic, [], ".") == {"أ"}
+    assert read_chosen_options("ب", arabic, [], ".") == {"ب"}
+    assert read_chosen_options("الجواب: ب. الحديد", arabic, ["الجواب:"], ".") == {"ب"}
+    assert read_chosen_options("بالطبع", arabic, [], ".") == frozenset()
+    assert read_chosen_options("الزنك", arabic, [], ".") == {"أ"}
     thai = {"ก": "น้ำผึ้ง", "ข": "น้ำนมแม่"}
-    assert chosen("ข. น้ำนมแม่", thai, [], ".") == {"ข"}
-    assert chosen("กินข้าว", thai, [], ".") == frozenset()
+    assert read_chosen_options("ข. น้ำนมแม่", thai, [], ".") == {"ข"}
+    assert read_chosen_options("กินข้าว", thai, [], ".") == frozenset()
     latin = {"A": "irin", "B": "oyin"}
-    assert chosen("Aṣọ", latin, [], ".") == frozenset()
-    assert chosen("选A是对的", latin, ["选"], ".") == {"A"}
+    assert read_chosen_options("Aṣọ", latin, [], ".") == frozenset()
+    assert read_chosen_options("选A是对的", latin, ["选"], ".") == {"A"}
 
 
 def test_tokens_of_vowel_signs_are_estimated_as_those_of_letters():
-    from benchbuilder.models.gateway.token_count import estimate
+    from benchbuilder.models.gateway.token_count import estimate_tokens
 
-    assert estimate("कितना") < estimate("कखगघङ") * 1.05
-    assert estimate(unicodedata.normalize("NFD", "ọmọ")) < 4
+    assert estimate_tokens("कितना") < estimate_tokens("कखगघङ") * 1.05
+    assert estimate_tokens(unicodedata.normalize("NFD", "ọmọ")) < 4
 
 
 def test_people_may_have_names_with_joiners(tmp_path: Path):
     pytest.importorskip("sqlalchemy")
-    from benchbuilder.annotation.database.store import Ballots
+    from benchbuilder.annotation.database.store import AnnotationStore
     from benchbuilder.core.errors import DataError
 
-    ballots = Ballots.open(f"sqlite:///{tmp_path / 'v.db'}")
+    ballots = AnnotationStore.open(f"sqlite:///{tmp_path / 'v.db'}")
     person, _ = ballots.invite("علی\u200cرضا", "annotator")
     assert person.name == "علی\u200cرضا"
     with pytest.raises(DataError, match="nobody can be called"):

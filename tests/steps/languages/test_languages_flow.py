@@ -17,10 +17,10 @@ import pytest
 from language_world import write_recipe
 from samples import LANGUAGES
 
-from benchbuilder.config.load import Loaded, load_recipe
-from benchbuilder.core.text.words import cuts_nothing
+from benchbuilder.config.load import LoadedRecipe, load_recipe
+from benchbuilder.core.text.words import is_on_boundaries
 from benchbuilder.evaluation.plan import plan_evaluation
-from benchbuilder.pipeline.build import build
+from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
@@ -42,7 +42,7 @@ class Quiet:
 @dataclass(frozen=True)
 class Built:
     language: dict[str, Any]
-    loaded: Loaded
+    loaded: LoadedRecipe
     store: Store
     manifests: dict[str, Any]
     evaluation: Store
@@ -63,10 +63,10 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     asked = ["recipe=small", f"run.dir={folder / 'build'}"]
     loaded = load_recipe(asked, recipes=[str(recipes)], cwd=folder, environ={})
     store = Store(folder / "build")
-    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
-    made = build(plan, store, loaded.yaml, Quiet())
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+    made = build_benchmark(plan, store, loaded.yaml, Quiet())
     planned = plan_evaluation(loaded, folder)
-    scored = build(planned.plan, planned.store, loaded.yaml, Quiet())
+    scored = build_benchmark(planned.plan, planned.store, loaded.yaml, Quiet())
     return Built(language, loaded, store, made.manifests, planned.store, scored.manifests)
 
 
@@ -93,14 +93,14 @@ def test_context_and_question_are_joined_as_the_recipe_says(built: Built) -> Non
         context = payload.context.removesuffix(built.language["joiner"])
         assert context == context.strip()
         assert context[-1] in "".join([*built.language["stops"], *built.language["soft_stops"]])
-        assert payload.flat()["full-question"] == f"{context} {payload.question}"
+        assert payload.flat_cells()["full-question"] == f"{context} {payload.question}"
 
 
 def test_spans_cut_no_character_and_no_word(built: Built) -> None:
     matching = "characters" if built.language["code"] == "th" else "words"
     for step in ("state_choice", "state_triple", "negate_choice", "negate_triple", "replace_choice"):
         for row in built.rows(step):
-            assert cuts_nothing(row.answer, row.text, matching), row.text
+            assert is_on_boundaries(row.answer, row.text, matching), row.text
 
 
 def test_questions_end_in_the_mark_of_the_language(built: Built) -> None:
@@ -171,8 +171,8 @@ def test_one_form_of_unicode_if_the_recipe_names_it(tmp_path: Path) -> None:
     ]
     loaded = load_recipe(asked, recipes=[str(recipes)], cwd=tmp_path, environ={})
     store = Store(tmp_path / "build")
-    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
-    made = build(plan, store, loaded.yaml, Quiet(), outputs=False)
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+    made = build_benchmark(plan, store, loaded.yaml, Quiet(), write_outputs=False)
     for row in store.rows(made.manifests["choices"]):
         assert unicodedata.is_normalized("NFC", row.payload.question)
         assert not unicodedata.is_normalized("NFC", row.original)
@@ -180,8 +180,8 @@ def test_one_form_of_unicode_if_the_recipe_names_it(tmp_path: Path) -> None:
 
 
 def test_sheets_give_back_what_people_were_shown(built: Built, tmp_path: Path) -> None:
-    from benchbuilder.annotation.backends.sheets import FilesSpec, FileVotes
-    from benchbuilder.annotation.sheets.sample_votes import write_votes
+    from benchbuilder.annotation.backends.sheets import SheetsBackend, SheetsSpec
+    from benchbuilder.annotation.sheets.sample_votes import write_sample_votes
 
     language = built.language
     text, right, wrong = language["labels"]
@@ -192,22 +192,22 @@ def test_sheets_give_back_what_people_were_shown(built: Built, tmp_path: Path) -
     }  # fmt: skip
     question = {"order": 1, "subject": "claim", "label": language["ask"], "text": language["ask"]}
     note = {"order": 2, "subject": "claim", "label": wrong, "text": wrong, "answer": "text"}
-    spec = FilesSpec.model_validate({
-        "kind": "files", "questions": {"right": question, "said": note}, "keep": {"right": 1}, "rule": "mean",
+    spec = SheetsSpec.model_validate({
+        "kind": "sheets", "questions": {"right": question, "said": note}, "keep": {"right": 1}, "rule": "mean",
         "annotators": ["a"], "bootstrap": {"samples": 100, "level": 0.95, "seed": 1}, "labels": labels,
     })  # fmt: skip
     rows, evidence = built.rows("candidates"), built.rows("evidence")
     remark = f"{language['word']} {language['questions'][3][0]}"
     votes = tmp_path / "votes"
-    write_votes(rows, evidence, spec, lambda *what: 1 if what[3] == "right" else remark, votes, seed=1)
+    write_sample_votes(rows, evidence, spec, lambda *what: 1 if what[3] == "right" else remark, votes, seed=1)
     _as_workbook(votes / "a.csv", tmp_path / "people" / "votes" / "a.xlsx", language["digit"])
 
-    from benchbuilder.annotation.tasks import display, everything_asked
+    from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
 
-    asked = everything_asked(display(rows, evidence).tasks, spec)
-    ballot = FileVotes(spec).collect(list(asked), tmp_path / "people")
-    assert {value for by in ballot.votes.values() for value in by.values()} == {1, remark}
-    assert len(ballot.votes) == 2 * len(display(rows, evidence).tasks)
+    asked = judgement_requests(make_candidate_tasks(rows, evidence).tasks, spec)
+    ballot = SheetsBackend(spec).collect(list(asked), tmp_path / "people")
+    assert {value for by in ballot.by_subject.values() for value in by.values()} == {1, remark}
+    assert len(ballot.by_subject) == 2 * len(make_candidate_tasks(rows, evidence).tasks)
 
 
 def _as_workbook(sheet: Path, workbook: Path, one: str) -> None:

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.records.arrow.batches import Tickets, Units, passed
+from benchbuilder.core.records.arrow.batches import OutcomeBatch, SourceBatch, pass_through_batch
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Fate, Gathered, Kept, Screened, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, FilterResult, GatherResult, Kept, Outcome, SourceUnit
 from benchbuilder.core.records.payloads import Payload
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin, Row
-from benchbuilder.exporters.base import Exporter, Finished
+from benchbuilder.core.records.row import Origin, ProducedBy, Row
+from benchbuilder.exporters.base import Exporter, FinishedBuild
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 from benchbuilder.sources.base import Source, SourceSpec
@@ -48,7 +48,7 @@ class Copy(Map):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         self.seen = 0
 
-    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         how, text, slot = self.spec.how, row.text, ""
         self.seen += 1
         if how == "order":
@@ -65,7 +65,11 @@ class Copy(Map):
         elif how == "slot":
             slot = "x"
         child = Passage.child(
-            row, made_by=MadeBy(rule="" if how == "made_by" else "copy"), base=row.base, document="", text=text
+            row,
+            produced_by=ProducedBy(rule="" if how == "produced_by" else "copy"),
+            base=row.base,
+            document="",
+            text=text,
         )
         changes: dict[str, dict[str, Any]] = {
             "id": {"id": "passage-1"},
@@ -89,10 +93,10 @@ class Columns(Copy):
         made = {"missing": self.context.cache / "none", "astray": Path(__file__)}
         return (made[self.spec.how],) if self.spec.how in made else ()
 
-    def map_columns(self, table: Table[Any]) -> Tickets:
+    def map_columns(self, table: Table[Any]) -> OutcomeBatch:
         rows = list(table)[:: -1 if self.spec.how == "backwards" else 1]
         outcomes = [[Dropped("odd")] if self.spec.how == "drops" else list(self.map(row, {})) for row in rows]
-        return passed(table, range(len(rows)), outcomes)
+        return pass_through_batch(table, range(len(rows)), outcomes)
 
 
 class First(Filter):
@@ -103,10 +107,10 @@ class First(Filter):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
     reasons: ClassVar[Mapping[str, str]] = {"late": "It is not the first."}
 
-    def screen(self, table: Table[Any]) -> Screened:
+    def screen(self, table: Table[Any]) -> FilterResult:
         if self.spec.how == "batch":
-            return Screened([None if n == 0 else "late" for n in range(len(table))], [""] * len(table))
-        return Screened([None] * len(table), [""] * len(table))
+            return FilterResult([None if n == 0 else "late" for n in range(len(table))], [""] * len(table))
+        return FilterResult([None] * len(table), [""] * len(table))
 
 
 class Pack(Gather):
@@ -116,12 +120,12 @@ class Pack(Gather):
     spec_class = HowSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage)}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         rows = list(tables["each"])
         if self.spec.how == "hash":
             rows = list(rows)
             rows.sort(key=lambda row: hash(row.text))
-        return Gathered([(row.id, [Kept(row)]) for row in rows])
+        return GatherResult([(row.id, [Kept(row)]) for row in rows])
 
 
 class FileSpec(SourceSpec):
@@ -142,8 +146,8 @@ class Numbers(Source):
 
     def check(self) -> None: ...
 
-    def bulk(self) -> Iterator[Units | EndOfFile]:
-        for units in super().bulk():
+    def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
+        for units in super().read_batches():
             if isinstance(units, EndOfFile) or not self.spec.how.startswith("bulk"):
                 yield units
             elif self.spec.how == "bulk_detail":
@@ -153,7 +157,7 @@ class Numbers(Source):
             elif self.spec.how == "bulk_other":
                 yield replace(units, rows=Table.of(list(units.rows)[::-1], self.output))
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         how, name = self.spec.how, self.spec.path.path
         lines = self.spec.path.file.read_text().splitlines()
         numbers = list(range(1, len(lines) + 1))
@@ -161,20 +165,20 @@ class Numbers(Source):
             numbers.reverse()
         for number in numbers:
             if how == "reason" and number == 2:
-                yield Unit(name, number, Dropped("mood"))
+                yield SourceUnit(name, number, Dropped("mood"))
                 continue
             text = "same" if how == "twins" else str(os.getpid() + number) if how == "process" else str(number)
             row = Passage.build(
                 base="b", document="d", text=text,
-                origin=Origin(file=name, line=number + (how == "origin")), made_by=MadeBy(rule="numbers"),
+                origin=Origin(file=name, line=number + (how == "origin")), produced_by=ProducedBy(rule="numbers"),
                 language="en", partition="other" if how == "partition" else self.name,
             )  # fmt: skip
-            yield Unit(name, number, Kept(row))
+            yield SourceUnit(name, number, Kept(row))
         if how == "missing":
             return
         yield EndOfFile(name, len(lines) + (how == "count"))
         if how == "after":
-            yield Unit(name, 99, Dropped("odd"))
+            yield SourceUnit(name, 99, Dropped("odd"))
 
 
 class Letters(Tokenizer):
@@ -224,7 +228,7 @@ class Lines(Exporter):
     spec_class = HowSpec
     runs = 0
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         Lines.runs += 1
         path = folder / "lines.txt"
         path.write_text({"clock": str(Lines.runs), "process": str(os.getpid())}.get(self.spec.how, "fine"))
@@ -246,7 +250,7 @@ class Note(Payload):
     def map_texts(self, convert: Any) -> Self:
         return self.model_copy(update={"title": convert(self.title), "text": convert(self.text)})
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         return {"title": self.title, "text": self.text}
 
     @classmethod
@@ -282,5 +286,5 @@ class TwinNote(Note):
 class NumberNote(Note):
     """Has a cell that is a number."""
 
-    def flat(self) -> dict[str, Any]:
+    def flat_cells(self) -> dict[str, Any]:
         return {"title": 3}

@@ -8,18 +8,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.config.load import Loaded, load_recipe
+from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.core import registry
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.evaluation.plan import plan_evaluation
-from benchbuilder.exporters.base import Finished
-from benchbuilder.pipeline.build import build, finished_build
+from benchbuilder.exporters.base import FinishedBuild
+from benchbuilder.pipeline.build import build_benchmark, finished_build
 from benchbuilder.pipeline.plan import Node, Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import Stage
+from benchbuilder.steps.base import Step
 
 
 class Quiet:
@@ -38,7 +38,7 @@ class Quiet:
 class Sample:
     """The bundled recipe, built over its sample data without people."""
 
-    loaded: Loaded
+    loaded: LoadedRecipe
     plan: Plan
     store: Store
     manifests: dict[str, Manifest]
@@ -48,7 +48,7 @@ class Sample:
         """The rows of a step."""
         return list(self.store.rows(self.manifests[step]))
 
-    def finished(self) -> Finished:
+    def finished(self) -> FinishedBuild:
         """What its exporters get."""
         return finished_build(self.plan, self.store, self.manifests, self.loaded.yaml)
 
@@ -58,14 +58,14 @@ class Sample:
 
     def node(self, slot: str, kind: str) -> Node | None:
         """A source or step of a kind; one with rows, if there is one."""
-        wanted = Source if slot == "source" else Stage
-        nodes = [node for node in self.plan.nodes.values() if node.kind == kind and isinstance(node.maker, wanted)]
+        wanted = Source if slot == "source" else Step
+        nodes = [node for node in self.plan.nodes.values() if node.kind == kind and isinstance(node.producer, wanted)]
         return max(nodes, key=lambda node: self.manifests[node.name].rows, default=None)
 
     def tables(self, node: Node, rows: int) -> dict[str, Table[Any]]:
         """The rows that a step gets, the rows of its `each` port cut to `rows` and the others to what belongs there."""
         found: dict[str, Table[Any]] = {}
-        assert isinstance(node.maker, Stage)
+        assert isinstance(node.producer, Step)
         for port, names in node.inputs.items():
             tables = [self.store.rows(self.manifests[name]) for name in names]
             found[port] = Table.concat(tables, tables[0].row)
@@ -76,22 +76,22 @@ class Sample:
 
 
 def built_sample(folder: Path) -> Sample:
-    """The sample, built into `folder`."""
+    """The sample, built into `build_folder`."""
     loaded = load_recipe(["recipe=care_mi", "annotation=none", f"run.dir={folder / 'build'}"], cwd=folder, environ={})
-    store = Store(loaded.recipe.folder(folder))
-    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).of)
-    report = build(plan, store, loaded.yaml, Quiet())
+    store = Store(loaded.recipe.build_folder(folder))
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+    report = build_benchmark(plan, store, loaded.yaml, Quiet())
     planned = plan_evaluation(loaded, folder)
-    made = build(planned.plan, planned.store, loaded.yaml, Quiet(), outputs=False)
+    made = build_benchmark(planned.plan, planned.store, loaded.yaml, Quiet(), write_outputs=False)
     evaluation = Sample(loaded, planned.plan, planned.store, made.manifests)
     return Sample(loaded, plan, store, report.manifests, evaluation)
 
 
 def every(slot: str) -> list[str]:
     """The names of the built-in kinds of a slot."""
-    return sorted(registry.BUILT_IN[slot])
+    return sorted(registry.BUILT_IN_KINDS[slot])
 
 
 def load(slot: str, kind: str) -> type[Any]:
     """The class of a built-in kind."""
-    return registry.Kind(slot, kind, registry.BUILT_IN[slot][kind], "benchbuilder", "").load()
+    return registry.Kind(slot, kind, registry.BUILT_IN_KINDS[slot][kind], "benchbuilder", "").load()

@@ -8,7 +8,7 @@ from typing import Any
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Kept, Unit
+from benchbuilder.core.records.outcomes import Kept, SourceUnit
 from benchbuilder.sources.several_choice import SeveralChoices
 from benchbuilder.steps.split_answers import SplitAnswers
 
@@ -24,7 +24,7 @@ def several_answers() -> Example:
     """Questions with one right option or more, to be split."""
     recipe = bundled("law_zh")
     units = SeveralChoices(recipe.sources["jec_qa"], "jec_qa", "zh").read()
-    rows = [unit.fate.row for unit in units if isinstance(unit, Unit) and isinstance(unit.fate, Kept)]
+    rows = [unit.outcome.row for unit in units if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Kept)]
     return recipe.steps["answers"], {"each": Table.of(rows, type(rows[0]))}
 
 
@@ -32,5 +32,5 @@ def right_options() -> Example:
     """Questions with one right option, to be stated by it."""
     spec, tables = several_answers()
     split = SplitAnswers(spec, None)  # pyright: ignore[reportArgumentType]
-    rows = [fate.row for row in tables["each"] for fate in split.map(row, {}) if isinstance(fate, Kept)]
+    rows = [outcome.row for row in tables["each"] for outcome in split.map(row, {}) if isinstance(outcome, Kept)]
     return bundled("law_zh").steps["options"], {"each": Table.of(rows, type(rows[0]))}

@@ -9,8 +9,8 @@ import yaml
 
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.core.registry import find
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core.registry import find_kind
 
 _HERE = Path(__file__).parent
 _SETTINGS = _HERE.parents[2] / "recipes" / "words" / "zh.yaml"
@@ -25,8 +25,8 @@ def terms(kind: str, settings: str) -> tuple[Any, dict[str, Table[Any]]]:
     rows = [
         Fact[Term].build(
             payload=Term(text=text, lists=(f"list_{line}",)), origin=Origin(file="words.txt", line=line),
-            made_by=MadeBy(rule="terms"), language=language, partition=f"list_{line}",
+            produced_by=ProducedBy(rule="terms"), language=language, partition=f"list_{line}",
         )
         for line, (text, language) in enumerate(_WORDS, start=1)
     ]  # fmt: skip
-    return find("stage", kind).load().spec_class.model_validate(given), {"each": Table.of(rows, Fact[Term])}
+    return find_kind("step", kind).load().spec_class.model_validate(given), {"each": Table.of(rows, Fact[Term])}

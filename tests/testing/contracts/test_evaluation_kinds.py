@@ -13,10 +13,10 @@ from kind_sample import Sample, every, load
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
-from benchbuilder.evaluation.judges.base import Example, case_of
-from benchbuilder.evaluation.metrics.base import Scored
-from benchbuilder.evaluation.solvers.base import Asked
+from benchbuilder.core.context import StepContext
+from benchbuilder.evaluation.judges.base import Example, make_case
+from benchbuilder.evaluation.metrics.base import ClusteredScore
+from benchbuilder.evaluation.solvers.base import EvaluatedModel
 from benchbuilder.testing import (
     check_baseline,
     check_judge,
@@ -46,7 +46,7 @@ def _judge_example(kind: str, sample: Sample, folder: Path | None = None) -> dic
         more = {"prompt": str(prompts / "judge_decoder.j2")} if kind == "decoder" else {}
         return {**said, **small, **more}
     assert kind == "prompted", f"write an example of the judge {kind!r} here"
-    prompt = {"path": "zh/judge_correctness.j2", "at": str(prompts / "judge_correctness.j2")}
+    prompt = {"path": "zh/judge_correctness.j2", "resolved_path": str(prompts / "judge_correctness.j2")}
     return {"kind": kind, "aspect": "correctness", "max_evidence_chars": 500, "reply": "json", "prompt": prompt}
 
 
@@ -61,7 +61,7 @@ def test_baseline(sample: Sample, kind: str, tmp_path: Path) -> None:
         ]
     assert specs, f"the recipe has no baseline of the kind {kind!r}: write an example here"
     answers = check_baseline(
-        lambda: registry.create("baseline", specs[0]), sample.evaluation.rows("benchmark"), tmp_path
+        lambda: registry.create_from_spec("baseline", specs[0]), sample.evaluation.rows("benchmark"), tmp_path
     )
     assert any(text for text, _ in answers)
 
@@ -69,8 +69,8 @@ def test_baseline(sample: Sample, kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", every("solver"))
 def test_solver(sample: Sample, kind: str) -> None:
     spec = load("solver", kind).spec_class(kind=kind)
-    asked = Asked("some_model", sample.loaded.recipe.model, None, None, Sampling())
-    steps = check_solver(lambda: registry.create("solver", spec), asked)
+    asked = EvaluatedModel("some_model", sample.loaded.recipe.model, None, None, Sampling())
+    steps = check_solver(lambda: registry.create_from_spec("solver", spec), asked)
     assert steps["answer"].from_ == {"each": ("item",)}
 
 
@@ -88,7 +88,9 @@ def test_metric(sample: Sample, kind: str) -> None:
     scores = [score.model_copy(update={"counts": (place % 2, 1 + place % 3, 2)})
               for place, score in enumerate(evaluation.rows("verdict.model_jia"))]  # fmt: skip
     spec = load("metric", kind).spec_class(kind=kind, aspect="verdict", **METRICS[kind])
-    found = check_metric(lambda: registry.create("metric", spec), [Scored(one, facts[one.item]) for one in scores])
+    found = check_metric(
+        lambda: registry.create_from_spec("metric", spec), [ClusteredScore(one, facts[one.item]) for one in scores]
+    )
     assert any(0 < value < 1 for value in found.values())
 
 
@@ -107,8 +109,8 @@ def test_scorer(sample: Sample, kind: str, tmp_path: Path) -> None:
     items = {item.id: item for item in evaluation.rows("benchmark")}
     answers = [*evaluation.rows("answer.model_jia")[::9], *evaluation.rows("answer.echo")[::31]]
     pairs = [(answer, items[answer.of]) for answer in answers]
-    context = Context(1, "zh", "scoring", tmp_path / "cache", tmp_path / "people")
-    scored = check_scorer(lambda: registry.create("scorer", specs[0], context), pairs)
+    context = StepContext(1, "zh", "scoring", tmp_path / "cache", tmp_path / "people")
+    scored = check_scorer(lambda: registry.create_from_spec("scorer", specs[0], context), pairs)
     assert any(isinstance(one, tuple) for one in scored)
 
 
@@ -123,7 +125,7 @@ def test_judge(sample: Sample, kind: str, tmp_path: Path) -> None:
     assert evaluation is not None
     items = {item.id: item for item in evaluation.rows("benchmark")}
     answered = [answer for answer in evaluation.rows("answer.model_yi") if answer.text][:40]
-    cases = [case_of(items[answer.of], answer.text) for answer in answered]
+    cases = [make_case(items[answer.of], answer.text) for answer in answered]
     examples = [
         Example(case, (place % 11) / 10, 1.0, answer.of, items[answer.of].fact, answer.model, answer.partition)
         for place, (case, answer) in enumerate(zip(cases, answered, strict=True))
@@ -131,5 +133,5 @@ def test_judge(sample: Sample, kind: str, tmp_path: Path) -> None:
     given = _similarity() if kind == "similarity" else _judge_example(kind, sample, tmp_path / "base")
     spec = load("judge", kind).spec_class.model_validate(given)
     (tmp_path / "judge").mkdir()
-    found = check_judge(lambda: registry.create("judge", spec), cases[:12], examples, tmp_path / "judge")
+    found = check_judge(lambda: registry.create_from_spec("judge", spec), cases[:12], examples, tmp_path / "judge")
     assert len(found) == (0 if kind in ("prompted", "openai_finetuned") else 12)

@@ -17,13 +17,13 @@ from term_examples import terms
 
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core import registry
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.models.base import Message, Reply, Request
-from benchbuilder.models.providers.replay import Recorded, write_replies
+from benchbuilder.models.providers.replay import RecordedReply, write_replies
 from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import Stage
+from benchbuilder.steps.base import Step
 from benchbuilder.testing import (
     check_exporter,
     check_kind,
@@ -31,7 +31,7 @@ from benchbuilder.testing import (
     check_payload,
     check_retriever,
     check_source,
-    check_stage,
+    check_step,
     check_tokenizer,
 )
 
@@ -64,7 +64,9 @@ def test_source(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind == "benchmark":
         cls = load("source", kind)
         path = tmp_path / "items.jsonl"
-        registry.create("exporter", sample.loaded.recipe.outputs["items_jsonl"]).write(sample.finished(), tmp_path)
+        registry.create_from_spec("exporter", sample.loaded.recipe.outputs["items_jsonl"]).write(
+            sample.finished(), tmp_path
+        )
         check_source(cls(cls.spec_class(kind=kind, path=str(path)), "benchmark", "zh"))
         return
     if kind == "several_choice":
@@ -73,12 +75,12 @@ def test_source(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind in SOURCES:
         cls = load("source", kind)
         units = check_source(cls(cls.spec_class(kind=kind, **SOURCES[kind](tmp_path)), "example", "zh"))
-        assert {type(unit.fate) for unit in units} == {Kept, Dropped}
+        assert {type(unit.outcome) for unit in units} == {Kept, Dropped}
         return
     node = sample.of("source", kind).node("source", kind)
     assert node is not None, f"the recipe has no source of the kind {kind!r}: write an example here"
-    assert isinstance(node.maker, Source)
-    check_source(node.maker)
+    assert isinstance(node.producer, Source)
+    check_source(node.producer)
 
 
 # --- stages that the recipe's flow does not have, or switches off: their settings, from those of the recipe's steps
@@ -91,19 +93,19 @@ def _ask_oe_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
         "kind": "ask_oe_triple", "from": "state_triple", "enabled": True, "relations": spec.relations,
         "mark": spec.mark, "ends": spec.ends, "ignore": "",
     }  # fmt: skip
-    return load("stage", "ask_oe_triple").spec_class.model_validate(given), sample.tables(asks, ROWS)
+    return load("step", "ask_oe_triple").spec_class.model_validate(given), sample.tables(asks, ROWS)
 
 
 def _replace_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     node = sample.plan.nodes["replace_triple"]
-    assert isinstance(node.maker, Stage)
-    return node.maker.spec.model_copy(update={"enabled": True}), sample.tables(node, ROWS)
+    assert isinstance(node.producer, Step)
+    return node.producer.spec.model_copy(update={"enabled": True}), sample.tables(node, ROWS)
 
 
 def _convert_script(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     node = sample.plan.nodes["choices"]
-    assert isinstance(node.maker, Stage)
-    return node.maker.spec.model_copy(update={"convert": "t2s"}), sample.tables(node, 200)
+    assert isinstance(node.producer, Step)
+    return node.producer.spec.model_copy(update={"convert": "t2s"}), sample.tables(node, 200)
 
 
 def _deny(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
@@ -114,12 +116,12 @@ def _deny(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
 def _sample(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     given = {"kind": "sample", "from": "choices", "n": 5, "by": "payload.category"}
     each = sample.tables(sample.plan.nodes["choices"], ROWS)["each"]
-    return load("stage", "sample").spec_class.model_validate(given), {"each": each}
+    return load("step", "sample").spec_class.model_validate(given), {"each": each}
 
 
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     """Nobody is asked; with votes: tests/steps/test_vote.py."""
-    spec = load("stage", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
+    spec = load("step", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
     items = sample.store.rows(sample.manifests["items"])
     return spec.model_copy(update={"votes": sample.loaded.recipe.annotation}), {"each": items}
 
@@ -138,7 +140,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
-SOME_KEPT = set(every("stage"))
+SOME_KEPT = set(every("step"))
 """Stages of which some row of the example must come through, or the check would say little: all of them."""
 
 
@@ -146,24 +148,24 @@ ASKING = {"answer", "follow_up", "score_by_model"}
 """Stages that do nothing without a model: see tests/evaluation/steps/test_answering.py."""
 
 
-@pytest.mark.parametrize("kind", sorted(set(every("stage")) - ASKING))
+@pytest.mark.parametrize("kind", sorted(set(every("step")) - ASKING))
 def test_stage(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind not in SPECIAL:
-        sample = sample.of("stage", kind)
-    node = sample.node("stage", kind)
+        sample = sample.of("step", kind)
+    node = sample.node("step", kind)
     if kind in SPECIAL:
         spec, tables = SPECIAL[kind](sample)
     else:
         assert node is not None, f"the recipe has no step of the kind {kind!r}: write an example in SPECIAL"
-        assert isinstance(node.maker, Stage)
-        spec, tables = node.maker.spec, sample.tables(node, ROWS)
-    cls = load("stage", kind)
+        assert isinstance(node.producer, Step)
+        spec, tables = node.producer.spec, sample.tables(node, ROWS)
+    cls = load("step", kind)
     tables = {port: table for port, table in tables.items() if port in cls.ports}
-    context = Context(
+    context = StepContext(
         seed=sample.loaded.recipe.seed, language=sample.loaded.recipe.language, step=node.name if node else kind,
         cache=tmp_path / "cache", workplace=tmp_path / "people",
     )  # fmt: skip
-    shard = check_stage(lambda: cls(spec, context), tables)
+    shard = check_step(lambda: cls(spec, context), tables)
     if kind in SOME_KEPT:
         assert len(shard.rows) > 0
 
@@ -171,11 +173,11 @@ def test_stage(sample: Sample, kind: str, tmp_path: Path) -> None:
 def test_stages_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path: Path) -> None:
     """Every step of the recipe, on its first rows alone."""
     for name, node in sample.plan.nodes.items():
-        if isinstance(node.maker, Stage):
-            stage = node.maker
+        if isinstance(node.producer, Step):
+            stage = node.producer
             context = replace(stage.context, cache=tmp_path / name, workplace=tmp_path)
             tables = sample.tables(node, 3)
-            check_stage(lambda s=stage, c=context: type(s)(s.spec, c), tables)
+            check_step(lambda s=stage, c=context: type(s)(s.spec, c), tables)
 
 
 def _pieces(folder: Path) -> dict[str, Any]:
@@ -196,7 +198,7 @@ def test_tokenizer(sample: Sample, kind: str, tmp_path: Path) -> None:
     spec = sample.loaded.recipe.tokenizer
     if spec.kind != kind:
         spec = load("tokenizer", kind).spec_class(kind=kind, **TOKENIZERS[kind](tmp_path))
-    check_tokenizer(lambda: registry.create("tokenizer", spec), TEXTS)
+    check_tokenizer(lambda: registry.create_from_spec("tokenizer", spec), TEXTS)
 
 
 def _by_words(kind: str, variant: str) -> Callable[[Any, Path], KindSpec]:
@@ -230,7 +232,7 @@ def test_retriever(sample: Sample, example: str, tmp_path: Path) -> None:
     spec = RETRIEVERS[example](sample.loaded.recipe.retriever, tmp_path)
     texts = sample.store.rows(sample.manifests["paragraphs"]).column("text")[:80]
     queries = sample.store.rows(sample.manifests["candidates"]).column("question")[:12]
-    hits = check_retriever(lambda: registry.create("retriever", spec), texts, [*queries, "qqqq zzzz"])
+    hits = check_retriever(lambda: registry.create_from_spec("retriever", spec), texts, [*queries, "qqqq zzzz"])
     if "bm25" in example:
         assert not hits[-1]
 
@@ -243,7 +245,9 @@ REQUESTS = [
 
 
 def _replay(folder: Path) -> dict[str, Any]:
-    replies = (Recorded.of(asked, Reply(f"{n}", "complete"), model="m") for n, asked in enumerate(REQUESTS))
+    replies = (
+        RecordedReply.from_reply(asked, Reply(f"{n}", "complete"), model="m") for n, asked in enumerate(REQUESTS)
+    )
     write_replies(folder / "replies.jsonl", replies)
     return {"replies": str(folder / "replies.jsonl")}
 
@@ -266,7 +270,7 @@ MODELS: dict[str, Callable[[Path], dict[str, Any]]] = {
 def test_model(kind: str, tmp_path: Path) -> None:
     assert kind in MODELS, f"write an example of the model {kind!r} in MODELS"
     spec = load("model", kind).spec_class(kind=kind, **MODELS[kind](tmp_path))
-    replies = check_model(lambda: registry.create("model", spec), REQUESTS)
+    replies = check_model(lambda: registry.create_from_spec("model", spec), REQUESTS)
     assert len(replies) == (len(REQUESTS) if kind in ("replay", "transformers") else 0)
 
 
@@ -278,4 +282,4 @@ def test_exporter(sample: Sample, kind: str) -> None:
         specs = [spec for spec in sample.plan.recipe.outputs.values() if spec.kind == kind]
     assert specs, f"the recipe writes nothing with the exporter {kind!r}: write an example here"
     for spec in specs:
-        check_exporter(lambda s=spec: registry.create("exporter", s), sample.finished())
+        check_exporter(lambda s=spec: registry.create_from_spec("exporter", s), sample.finished())

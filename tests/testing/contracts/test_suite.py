@@ -9,11 +9,11 @@ import broken_kinds as broken
 import pytest
 
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.exporters.base import Finished
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.exporters.base import FinishedBuild
 from benchbuilder.testing import (
     ContractError,
     check_exporter,
@@ -21,24 +21,24 @@ from benchbuilder.testing import (
     check_payload,
     check_retriever,
     check_source,
-    check_stage,
+    check_step,
     check_tokenizer,
 )
 
 TABLE = Table.of(
     [
         Passage.build(base="b", document="d", text=f"text {n}", origin=Origin(file="f", line=n),
-                      made_by=MadeBy(rule="r"), language="en", partition="p")
+                      produced_by=ProducedBy(rule="r"), language="en", partition="p")
         for n in range(1, 20)
     ],
     Passage,
 )  # fmt: skip
-CONTEXT = Context(seed=1, language="en", step="step", cache=Path("nowhere"), workplace=Path("nowhere"))
+CONTEXT = StepContext(seed=1, language="en", step="step", cache=Path("nowhere"), workplace=Path("nowhere"))
 
 
 def run(cls: Any, how: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": cls.kind, "from": "x", "how": how})
-    check_stage(lambda: cls(spec, CONTEXT), {"each": TABLE})
+    check_step(lambda: cls(spec, CONTEXT), {"each": TABLE})
 
 
 @pytest.mark.parametrize("cls", [broken.Copy, broken.Columns, broken.First, broken.Pack])
@@ -62,7 +62,7 @@ def test_a_good_stage_passes(cls: Any) -> None:
         (broken.Copy, "origin", "another origin than its parent"),
         (broken.Copy, "language", "another language than its parent"),
         (broken.Copy, "partition", "another partition than its parent"),
-        (broken.Copy, "made_by", "does not say what made"),
+        (broken.Copy, "produced_by", "does not say what made"),
         (broken.Copy, "text", "make rows with build or child"),
         (broken.Copy, "touched", "but changed it"),
         (broken.Columns, "drops", "by the column, makes other rows"),
@@ -114,7 +114,7 @@ def test_a_stage_that_translates_may_change_the_language(monkeypatch: pytest.Mon
 )
 def test_sources(tmp_path: Path, how: str, told: str) -> None:
     (tmp_path / "numbers.txt").write_text("a\nb\nc\n")
-    path = FileRef(path="numbers.txt", at=str(tmp_path / "numbers.txt"))
+    path = FileRef(path="numbers.txt", resolved_path=str(tmp_path / "numbers.txt"))
     source = broken.Numbers(broken.FileSpec(kind="numbers", path=path, how=how), "numbers", "en")
     if not told:
         assert len(check_source(source)) == 3
@@ -153,8 +153,8 @@ def test_retrievers(how: str, told: str) -> None:
 )  # fmt: skip
 def test_exporters(how: str, told: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "lines", "from": "x", "how": how})
-    finished = Finished(
-        tables={"items": TABLE}, accounts=(), recipe={}, recipe_yaml="", ledger=Path("ledger.tsv"), items="items",
+    finished = FinishedBuild(
+        tables={"items": TABLE}, step_counts=(), recipe={}, recipe_yaml="", ledger=Path("ledger.tsv"), items="items",
         state="done",
     )  # fmt: skip
     if not told:
@@ -177,6 +177,6 @@ def test_payloads() -> None:
 
 
 def test_kinds() -> None:
-    check_kind("stage", "copy", broken.Copy)
+    check_kind("step", "copy", broken.Copy)
     with pytest.raises(ContractError, match="registered as 'copie'"):
-        check_kind("stage", "copie", broken.Copy)
+        check_kind("step", "copie", broken.Copy)

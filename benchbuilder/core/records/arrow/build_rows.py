@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.row import ProducedBy, Row
 
 _compute: Any = pc
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
@@ -34,27 +34,27 @@ def column_ids(
     ("" for rows of a source, which count under `partition`). Equals what `Row.build` computes for each row.
     """
     fields = [part for key in sorted(identity) for part in (f"{_JSON(key)}:", _json(identity[key]))]
-    parts: list[Any] = [f"[{_JSON(name)},[{{", *_separated(fields), "},", _json(slots), ","]
+    parts: list[Any] = [f"[{_JSON(name)},[{{", *_comma_separated(fields), "},", _json(slots), ","]
     counted = _compute.if_else(_compute.equal(drivers, ""), _JSON(partition), '""')
     return _hashed(f"{name}-", _joined([*parts, counted, "],", _json(drivers), "]"]))
 
 
 def source_rows(
-    row: type[Row], file: str, lines: pa.Array[Any], made_by: MadeBy, language: str, partition: str,
+    row: type[Row], file: str, lines: pa.Array[Any], produced_by: ProducedBy, language: str, partition: str,
     fields: Mapping[str, pa.Array[Any]],
 ) -> Table[Any]:  # fmt: skip
     """Rows that a source read from `file`, with the columns `fields` of their role."""
     count = len(lines)
-    empty = same("", count)
+    empty = constant_column("", count)
     envelope = {
         "id": column_ids(row.name, {name: fields[name] for name in row.identity}, empty, empty, partition),
         "of": empty,
         "parents": _lists(np.zeros(count + 1, np.int64), pa.array([], pa.string())),
         "slot": empty,
-        "origin": pa.StructArray.from_arrays([same(file, count), lines], names=["file", "line"]),
-        "made_by": _made_by(made_by, count),
-        "language": same(language, count),
-        "partition": same(partition, count),
+        "origin": pa.StructArray.from_arrays([constant_column(file, count), lines], names=["file", "line"]),
+        "produced_by": _produced_by_column(produced_by, count),
+        "language": constant_column(language, count),
+        "partition": constant_column(partition, count),
     }
     return _table(row, {**envelope, **fields})
 
@@ -67,8 +67,8 @@ def content_digests(columns: Sequence[pa.Array[Any]], size: int = 16) -> NDArray
     return _digests(_joined([*parts, "]"]), size)
 
 
-def children(
-    row: type[Row], parents: pa.Table, made_by: MadeBy, slots: pa.Array[Any], fields: Mapping[str, pa.Array[Any]],
+def child_rows(
+    row: type[Row], parents: pa.Table, produced_by: ProducedBy, slots: pa.Array[Any], fields: Mapping[str, pa.Array[Any]],
     lineage: pa.Array[Any] | None = None,
 ) -> Table[Any]:  # fmt: skip
     """Rows made of `parents` (one line for each child), with the columns `fields` of their role.
@@ -76,20 +76,20 @@ def children(
     Origin, language and partition carry over. `lineage` holds the ancestors of each, nearest first, where there are
     others than the parent and its own.
     """
-    ids = column(parents, "id")
+    ids = combined_column(parents, "id")
     identity = {name: fields[name] for name in row.identity}
     envelope = {
         "id": column_ids(row.name, identity, slots, ids),
         "of": ids,
-        "parents": _before(ids, column(parents, "parents")) if lineage is None else lineage,
+        "parents": _prepend_ids(ids, combined_column(parents, "parents")) if lineage is None else lineage,
         "slot": slots,
-        "made_by": _made_by(made_by, parents.num_rows),
-        **{name: column(parents, name) for name in ("origin", "language", "partition")},
+        "produced_by": _produced_by_column(produced_by, parents.num_rows),
+        **{name: combined_column(parents, name) for name in ("origin", "language", "partition")},
     }
     return _table(row, {**envelope, **fields})
 
 
-def column(table: pa.Table, name: str) -> pa.Array[Any]:
+def combined_column(table: pa.Table, name: str) -> pa.Array[Any]:
     """One column of a table in one piece; `name` may go into structs by dots."""
     head, *rest = name.split(".")
     chunked = table.column(head)
@@ -101,7 +101,7 @@ def column(table: pa.Table, name: str) -> pa.Array[Any]:
     return whole
 
 
-def same(value: str, count: int) -> pa.Array[Any]:
+def constant_column(value: str, count: int) -> pa.Array[Any]:
     """A column that holds the same text `count` times."""
     data = value.encode()
     if len(data) * count > _MOST_BYTES:
@@ -111,8 +111,10 @@ def same(value: str, count: int) -> pa.Array[Any]:
     return pa.StringArray.from_buffers(count, *buffers[1:])  # pyright: ignore[reportArgumentType]
 
 
-def _made_by(made_by: MadeBy, count: int) -> pa.Array[Any]:
-    return pa.StructArray.from_arrays([same(made_by.rule, count), same(made_by.version, count)], ["rule", "version"])
+def _produced_by_column(produced_by: ProducedBy, count: int) -> pa.Array[Any]:
+    return pa.StructArray.from_arrays(
+        [constant_column(produced_by.rule, count), constant_column(produced_by.version, count)], ["rule", "version"]
+    )
 
 
 def _table(row: type[Row], columns: Mapping[str, pa.Array[Any]]) -> Table[Any]:
@@ -120,7 +122,7 @@ def _table(row: type[Row], columns: Mapping[str, pa.Array[Any]]) -> Table[Any]:
     return Table(pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema), row)
 
 
-def _before(ids: pa.Array[Any], lists: Any) -> pa.Array[Any]:
+def _prepend_ids(ids: pa.Array[Any], lists: Any) -> pa.Array[Any]:
     """Each list with the id of its line before it."""
     count = len(ids)
     lengths = _compute.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -141,7 +143,7 @@ def _lists(offsets: NDArray[np.int64], values: Any) -> pa.Array[Any]:
     return pa.ListArray.from_arrays(places, values)
 
 
-def _separated(fields: list[Any]) -> list[Any]:
+def _comma_separated(fields: list[Any]) -> list[Any]:
     """Pairs of name and value with commas between them."""
     parts: list[Any] = []
     for place in range(0, len(fields), 2):
@@ -160,7 +162,7 @@ def _json(array: Any) -> Any:
     if pa.types.is_struct(array.type) and array.null_count == 0:
         names = sorted(field.name for field in array.type)
         fields = [part for name in names for part in (f"{_JSON(name)}:", _json(_compute.struct_field(array, name)))]
-        return _joined(["{", *_separated(fields), "}"])
+        return _joined(["{", *_comma_separated(fields), "}"])
     if pa.types.is_list(array.type) and array.null_count == 0:
         lengths = _compute.list_value_length(array).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)])
@@ -216,15 +218,15 @@ def _hashed(prefix: str, texts: Any) -> pa.Array[Any]:
     return pa.StringArray.from_buffers(count, pa.py_buffer(starts.tobytes()), pa.py_buffer(ids.tobytes()))
 
 
-def joined(parents: pa.Table, others: pa.Table) -> pa.Array[Any]:
-    """The ancestors of rows made of a line of `parents` and the line of `others` beside it, as `Row.child` has them.
+def joined_ancestors(parents: pa.Table, other_parents: pa.Table) -> pa.Array[Any]:
+    """The ancestors of rows made of a line of `parents` and the line of `other_parents` beside it, as `Row.child` has them.
 
     These are the two, then those of the one, then those of the other, each once.
     """
     count = parents.num_rows
-    lists: list[Any] = [column(table, "parents") for table in (parents, others)]
+    lists: list[Any] = [combined_column(table, "parents") for table in (parents, other_parents)]
     sizes = [_compute.list_value_length(one).to_numpy(zero_copy_only=False).astype(np.int64) for one in lists]
-    values: Any = pa.concat_arrays([*(column(table, "id") for table in (parents, others)),
+    values: Any = pa.concat_arrays([*(combined_column(table, "id") for table in (parents, other_parents)),
                                     *(one.flatten() for one in lists)])  # fmt: skip
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(sizes[0] + sizes[1] + 2, out=starts[1:])
@@ -253,7 +255,7 @@ def _each_once(values: Any, starts: np.ndarray[Any, Any]) -> pa.Array[Any]:
     return pa.ListArray.from_arrays(offsets, values)
 
 
-def leaves(array: pa.Array[Any], rows: Any = None) -> Iterator[tuple[Any, Any]]:
+def text_leaves(array: pa.Array[Any], rows: Any = None) -> Iterator[tuple[Any, Any]]:
     """Each column of texts inside `array`: the place of the line that each text belongs to, and the texts.
 
     Structs and lists are gone into; numbers are left out.
@@ -264,7 +266,7 @@ def leaves(array: pa.Array[Any], rows: Any = None) -> Iterator[tuple[Any, Any]]:
         yield rows, column
     elif pa.types.is_struct(column.type):
         for field in column.type:
-            yield from leaves(_compute.struct_field(column, field.name), rows)
+            yield from text_leaves(_compute.struct_field(column, field.name), rows)
     elif pa.types.is_list(column.type):
         lengths = _compute.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-        yield from leaves(column.flatten(), np.repeat(rows, lengths))
+        yield from text_leaves(column.flatten(), np.repeat(rows, lengths))

@@ -12,21 +12,21 @@ from benchbuilder.core.records.payloads import Payload
 from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Row
 
-_ENVELOPE = frozenset(Row.model_fields)
+_ROW_HEADER = frozenset(Row.model_fields)
 _TAIL = pa.schema(
     [
         pa.field("origin", pa.string(), nullable=False),
         pa.field("language", pa.string(), nullable=False),
-        pa.field("made-by", pa.string(), nullable=False),
+        pa.field("produced-by", pa.string(), nullable=False),
         pa.field("parents", pa.list_(pa.string()), nullable=False),
     ]
 )
 
 
-def spelled(name: str) -> str:
+def output_field_name(name: str) -> str:
     """A field's name as output files spell it.
 
-    >>> spelled("answer_wrong")
+    >>> output_field_name("answer_wrong")
     'answer-wrong'
     """
     return name.replace("_", "-")
@@ -36,7 +36,7 @@ def cells_of(row: Row) -> Mapping[str, str]:
     """The cells by which people know a row: those of its payload, or a candidate's own."""
     payload = getattr(row, "payload", None)
     if isinstance(payload, Payload):
-        return payload.flat()
+        return payload.flat_cells()
     if isinstance(row, Candidate):
         return {
             "q-type": row.type.upper(),
@@ -52,47 +52,47 @@ def flat_names(cls: type[Row]) -> tuple[str, ...]:
     """The names of the cells of rows of `cls`."""
     if "payload" in cls.model_fields:
         payload: Any = cls.model_fields["payload"].annotation
-        return tuple(payload.examples()[0].flat())
+        return tuple(payload.examples()[0].flat_cells())
     if issubclass(cls, Candidate):
         return ("q-type", "expected", "full-question", "answer", "answer-wrong")
     return ()
 
 
-def record_schema(cls: type[Row]) -> pa.Schema:
-    """The columns of `records`: id, source, the fields of the payload, cells that are no fields, the row's own
+def flat_record_schema(cls: type[Row]) -> pa.Schema:
+    """The columns of `flat_records`: id, source, the fields of the payload, cells that are no fields, the row's own
     fields, and where the row comes from."""
     fields = [pa.field("id", pa.string(), nullable=False), pa.field("source", pa.string(), nullable=False)]
     own: list[pa.Field[Any]] = []
     for field in schema_of(cls):
         if field.name == "payload":
             struct: Any = field.type
-            fields += [part.with_name(spelled(part.name)) for part in struct]
-        elif field.name not in _ENVELOPE:
-            own.append(field.with_name(spelled(field.name)))
+            fields += [part.with_name(output_field_name(part.name)) for part in struct]
+        elif field.name not in _ROW_HEADER:
+            own.append(field.with_name(output_field_name(field.name)))
     taken = {field.name for field in (*fields, *own, *_TAIL)}
     cells = [pa.field(name, pa.string(), nullable=False) for name in flat_names(cls) if name not in taken]
     return pa.schema([*fields, *cells, *own, *_TAIL])
 
 
-def records(table: Table[Any]) -> Iterator[dict[str, Any]]:
-    """One flat record per row, with the columns of `record_schema` in their order.
+def flat_records(table: Table[Any]) -> Iterator[dict[str, Any]]:
+    """One flat record per row, with the columns of `flat_record_schema` in their order.
 
-    Nested data (paragraphs) stays nested; ``origin`` is ``file:line``, ``made-by`` is ``rule@version`` and
+    Nested data (paragraphs) stays nested; ``origin`` is ``file:line``, ``produced-by`` is ``rule@version`` and
     ``parents`` every ancestor's id, nearest first.
     """
-    names = record_schema(table.row).names
+    names = flat_record_schema(table.row).names
     for row in table:
         data = row.model_dump(mode="json")
         payload: Mapping[str, Any] = data.get("payload") or {}
         found: dict[str, Any] = {
             **cells_of(row),
-            **{spelled(name): value for name, value in data.items() if name not in _ENVELOPE},
-            **{spelled(name): value for name, value in payload.items()},
+            **{output_field_name(name): value for name, value in data.items() if name not in _ROW_HEADER},
+            **{output_field_name(name): value for name, value in payload.items()},
             "id": row.id,
             "source": row.partition,
             "origin": f"{row.origin.file}:{row.origin.line}",
             "language": row.language,
-            "made-by": f"{row.made_by.rule}@{row.made_by.version}",
+            "produced-by": f"{row.produced_by.rule}@{row.produced_by.version}",
             "parents": list(row.parents),
         }
         yield {name: found[name] for name in names}

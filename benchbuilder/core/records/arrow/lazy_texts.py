@@ -8,11 +8,11 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-_AT_ONCE = 4096
+_SLICE_ROWS = 4096
 
 
-class Texts(Sequence[str]):
-    """The texts at `places` (rising) of a column; all of them without `places`.
+class LazyTexts(Sequence[str]):
+    """The texts at `positions` (rising) of a column; all of them without `positions`.
 
     Nothing is copied: a column that is memory-mapped is read from its file text by text, or slice by slice.
     """
@@ -53,13 +53,13 @@ class Texts(Sequence[str]):
         return self._column.take(chosen)
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), _AT_ONCE):
-            yield from self[start : start + _AT_ONCE]
+        for start in range(0, len(self), _SLICE_ROWS):
+            yield from self[start : start + _SLICE_ROWS]
 
 
-def taken(table: pa.Table, places: np.ndarray[Any, Any]) -> pa.Table:
-    """The lines of a table at `places`, in that order; only the chunks that hold them are read."""
-    wanted, back = np.unique(places, return_inverse=True)
+def take_rows(table: pa.Table, positions: np.ndarray[Any, Any]) -> pa.Table:
+    """The lines of a table at `positions`, in that order; only the chunks that hold them are read."""
+    wanted, back = np.unique(positions, return_inverse=True)
     batches = table.to_batches()
     ends = np.cumsum([batch.num_rows for batch in batches], dtype=np.int64)
     pieces = [table.schema.empty_table()]

@@ -9,32 +9,32 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchbuilder.core.records.arrow.unique_ids import alike, name_and_digits, numbers, values
+from benchbuilder.core.records.arrow.unique_ids import digit_values, digits_as_numbers, split_id, split_uniform_ids
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
+class _IdGroup:
     """The ids of one name: their digits as numbers, in order of the first of these, and where each stands."""
 
     high: Any
     low: Any
-    places: Any
+    positions: Any
 
     def find(self, digits: Any) -> list[int | None]:
         """The place of each id; `digits` holds the values of its digits, a line for each."""
-        high, low = numbers(digits)
+        high, low = digits_as_numbers(digits)
         first, after = (np.searchsorted(self.high, high, side=side) for side in ("left", "right"))
         # the first of those that begin alike is nearly always the one
         at = np.minimum(first, len(self.high) - 1)
         right = (first < after) & (self.low[at] == low)
-        found: list[int | None] = np.where(right, self.places[at], -1).tolist()
+        found: list[int | None] = np.where(right, self.positions[at], -1).tolist()
         for one in np.flatnonzero(~right).tolist():
             run = range(int(first[one]), int(after[one]))
-            found[one] = next((int(self.places[place]) for place in run if self.low[place] == low[one]), None)
+            found[one] = next((int(self.positions[place]) for place in run if self.low[place] == low[one]), None)
         return found
 
 
-class Places:
+class RowIndex:
     """Finds rows by their ids. Exact, whatever these look like; of an id that stands there twice, either place.
 
     Ids that rows compute for themselves (a name and the digits of a hash) take eighteen bytes each, others as much as
@@ -47,9 +47,9 @@ class Places:
         pieces: dict[str, list[tuple[Any, Any, Any]]] = {}
         start = 0
         for piece in ids:
-            if len(piece) and (found := alike(piece)) is not None:
+            if len(piece) and (found := split_uniform_ids(piece)) is not None:
                 name, digits = found
-                pieces.setdefault(name, []).append((*numbers(digits), np.arange(start, start + len(piece))))
+                pieces.setdefault(name, []).append((*digits_as_numbers(digits), np.arange(start, start + len(piece))))
             else:
                 self._others |= {str(row): start + at for at, row in enumerate(piece.to_pylist())}
             start += len(piece)
@@ -57,24 +57,24 @@ class Places:
 
     def find(self, ids: Sequence[str]) -> list[int | None]:
         """The place of each of these ids; ``None`` where it is not there."""
-        if not self._others and (same := alike(pa.array(ids, pa.string())) if ids else None) is not None:
+        if not self._others and (same := split_uniform_ids(pa.array(ids, pa.string())) if ids else None) is not None:
             held = self._alike.get(same[0])
             return [None] * len(ids) if held is None else held.find(same[1])
         found = [self._others.get(row) for row in ids]
         by_name: dict[str, list[tuple[int, str]]] = {}
         for at, row in enumerate(ids):
-            parts = name_and_digits(row)
+            parts = split_id(row)
             if parts is not None and parts[0] in self._alike:
                 by_name.setdefault(parts[0], []).append((at, parts[1]))
         for name, wanted in by_name.items():
-            there = self._alike[name].find(values([digits for _, digits in wanted]))
+            there = self._alike[name].find(digit_values([digits for _, digits in wanted]))
             for (at, _), place in zip(wanted, there, strict=True):
                 found[at] = found[at] if place is None else place
         return found
 
 
-def _ordered(pieces: list[tuple[Any, Any, Any]]) -> _Alike:
+def _ordered(pieces: list[tuple[Any, Any, Any]]) -> _IdGroup:
     high, low, places = (np.concatenate(held) for held in zip(*pieces, strict=True))
     pieces.clear()
     order = np.argsort(high, kind="stable")
-    return _Alike(high[order], low[order], places[order])
+    return _IdGroup(high[order], low[order], places[order])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchbuilder.core.errors import AccountsError
+from benchbuilder.core.errors import AccountingError
 
 _DIGITS = 20
 _ID = re.compile(rf"(.*-)([0-9a-f]{{{_DIGITS}}})", re.DOTALL)
@@ -19,7 +19,7 @@ _VALUES = np.full(256, _WRONG, np.uint8)
 _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 
-class Unique:
+class UniqueIds:
     """Takes the ids of a table piece by piece and says whether one stood there twice.
 
     Exact, whatever the ids look like. Those that rows compute for themselves (a name and the digits of a hash) take
@@ -33,19 +33,19 @@ class Unique:
         self._low: list[Any] = []
         self._others: Counter[str] = Counter()
 
-    def take(self, ids: pa.Array[Any] | pa.ChunkedArray[Any]) -> None:
+    def add(self, ids: pa.Array[Any] | pa.ChunkedArray[Any]) -> None:
         """Take the ids of some rows."""
         for piece in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
             if not len(piece):
                 continue
-            if (found := alike(piece)) is not None:
+            if (found := split_uniform_ids(piece)) is not None:
                 self._keep(*found)
             else:
                 self._sort_out([str(row) for row in piece.to_pylist()])
 
     def _keep(self, name: str, digits: Any) -> None:
         """`digits` holds the values of the digits, a line for each id."""
-        high, low = numbers(digits)
+        high, low = digits_as_numbers(digits)
         self._names.append(name)
         self._sizes.append(len(high))
         self._high.append(high)
@@ -54,14 +54,14 @@ class Unique:
     def _sort_out(self, ids: list[str]) -> None:
         by_name: dict[str, list[str]] = {}
         for row in ids:
-            if (parts := name_and_digits(row)) is None:
+            if (parts := split_id(row)) is None:
                 self._others[row] += 1
             else:
                 by_name.setdefault(parts[0], []).append(parts[1])
         for name, digits in by_name.items():
-            self._keep(name, values(digits))
+            self._keep(name, digit_values(digits))
 
-    def twice(self) -> list[str]:
+    def duplicates(self) -> list[str]:
         """The ids that stood there more than once."""
         found = [row for row, count in self._others.items() if count > 1]
         if not self._high:
@@ -82,8 +82,8 @@ class Unique:
 
     def check(self, step: str) -> None:
         """AccountsError if an id of the rows of `step` stood there twice."""
-        if twice := self.twice():
-            raise AccountsError(
+        if twice := self.duplicates():
+            raise AccountingError(
                 f"the accounts of step {step!r} do not balance: {len(twice)} id"
                 f"{' occurs' if len(twice) == 1 else 's occur'} twice, for instance {min(twice)}",
                 why="equal rows must come from different parents",
@@ -92,25 +92,25 @@ class Unique:
             )
 
 
-def name_and_digits(row: str) -> tuple[str, str] | None:
+def split_id(row: str) -> tuple[str, str] | None:
     """The name and the digits of an id that a row computes for itself; ``None`` of others."""
     match = _ID.fullmatch(row)
     return None if match is None else (match[1], match[2])
 
 
-def values(digits: Sequence[str]) -> Any:
+def digit_values(digits: Sequence[str]) -> Any:
     """The values of the digits of some ids, a line for each."""
     return _VALUES[np.frombuffer("".join(digits).encode(), np.uint8)].reshape(-1, _DIGITS)
 
 
-def numbers(digits: Any) -> tuple[Any, Any]:
+def digits_as_numbers(digits: Any) -> tuple[Any, Any]:
     """The first sixteen digits of each line as one number, and the last four as another."""
     octets = digits[:, 0::2] << 4 | digits[:, 1::2]
     high = np.ascontiguousarray(octets[:, :8]).view(">u8").ravel().astype(np.uint64)
     return high, np.ascontiguousarray(octets[:, 8:]).view(">u2").ravel().astype(np.uint16)
 
 
-def alike(ids: Any) -> tuple[str, Any] | None:
+def split_uniform_ids(ids: Any) -> tuple[str, Any] | None:
     """The name and the values of the digits of ids that all have one name; ``None`` if they have not."""
     if ids.null_count or not pa.types.is_string(ids.type):
         return None

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.core.stats.agreement.coefficients import Counts, krippendorff_alpha
-from benchbuilder.core.stats.agreement.margins import Floats, ratio, varies
+from benchbuilder.core.stats.agreement.margins import Floats, has_variation, margin_ratio
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
+MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
-def alpha(matrix: Counts, values: Sequence[float], level: Level) -> NDArray[np.float64]:
+def alpha_coefficient(matrix: Counts, values: Sequence[float], level: MeasurementLevel) -> NDArray[np.float64]:
     """Alpha at `level` of coincidence matrices of shape ``(..., C, C)`` whose C categories stand for `values`.
 
     `values` ascend, and are not negative where `level` is ratio; nominal looks at none of them, ordinal only at their
@@ -26,19 +26,19 @@ def alpha(matrix: Counts, values: Sequence[float], level: Level) -> NDArray[np.f
     if level == "ratio":
         distances = _ratio_distances(np.asarray(values, np.float64))
         expected = (margins[..., :, None] * margins[..., None, :] * distances).sum((-1, -2))
-        return of_sums((matrix * distances).sum((-1, -2)), margins, expected)
+        return alpha_of_sums((matrix * distances).sum((-1, -2)), margins, expected)
     positions = mid_ranks(margins) if level == "ordinal" else np.asarray(values, np.float64)
     distances = (positions[..., :, None] - positions[..., None, :]) ** 2
-    return of_sums((matrix * distances).sum((-1, -2)), margins, expected_squares(margins, positions))
+    return alpha_of_sums((matrix * distances).sum((-1, -2)), margins, expected_squares(margins, positions))
 
 
-def of_sums(observed: Floats, margins: Floats, expected: Floats) -> Floats:
+def alpha_of_sums(observed: Floats, margins: Floats, expected: Floats) -> Floats:
     """Alpha of the `observed` squared distance over all coincidences and the `expected` one over all pairs of values.
 
     `margins` of shape ``(..., C)`` hold the number of pairable values by category.
     """
-    found = 1 - ratio(observed * (margins.sum(-1) - 1), expected)
-    return np.where(varies(margins), found, np.nan)
+    found = 1 - margin_ratio(observed * (margins.sum(-1) - 1), expected)
+    return np.where(has_variation(margins), found, np.nan)
 
 
 def mid_ranks(margins: Floats) -> Floats:
@@ -53,7 +53,7 @@ def mid_ranks(margins: Floats) -> Floats:
 def expected_squares(margins: Floats, positions: Floats) -> Floats:
     """The squared distance summed over all ordered pairs of values whose categories lie at `positions`."""
     total = margins.sum(-1)
-    mean = ratio((margins * positions).sum(-1), total)[..., None]
+    mean = margin_ratio((margins * positions).sum(-1), total)[..., None]
     return 2 * total * (margins * (positions - mean) ** 2).sum(-1)
 
 

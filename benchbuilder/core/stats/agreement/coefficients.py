@@ -63,14 +63,14 @@ def rater_pairs(counts: Counts) -> Counts:
     return kept.T @ (kept * each[:, None]) - np.diag(each @ kept)
 
 
-def percent(table: Counts) -> NDArray[np.float64]:
+def percent_agreement(table: Counts) -> NDArray[np.float64]:
     """Share (0 to 1) of units on which the two coders agree; of `rater_pairs`, the mean share of agreeing pairs."""
-    return margins.share(_diagonal(table), table.sum(-1))
+    return margins.agreement_proportion(_diagonal(table), table.sum(-1))
 
 
 def cohen_kappa(table: Counts) -> NDArray[np.float64]:
     """Cohen's kappa: chance agreement from each coder's own margins (Cohen 1960)."""
-    return margins.kappa(_diagonal(table), table.sum(-1), table.sum(-2))
+    return margins.kappa_of_margins(_diagonal(table), table.sum(-1), table.sum(-2))
 
 
 def fleiss_kappa(table: Counts) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ def gwet_ac1(table: Counts) -> NDArray[np.float64]:
 
     For two coders it takes their contingency table, for any number `rater_pairs`.
     """
-    return margins.ac1(_diagonal(table), table.sum(-1), table.sum(-2))
+    return margins.ac1_of_margins(_diagonal(table), table.sum(-1), table.sum(-2))
 
 
 def krippendorff_alpha(matrix: Counts) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ def krippendorff_alpha(matrix: Counts) -> NDArray[np.float64]:
 
     The matrix of two coders who judged every unit is their contingency table plus its transpose.
     """
-    return margins.nominal_alpha(_total(matrix) - _diagonal(matrix), matrix.sum(-1))
+    return margins.nominal_alpha_of_margins(_total(matrix) - _diagonal(matrix), matrix.sum(-1))
 
 
 def _total(table: Counts) -> NDArray[np.float64]:

@@ -18,19 +18,19 @@ _NOISE = 1e-12
 
 
 @dataclass(frozen=True)
-class Variance:
+class AnovaMeanSquares:
     """Mean squares of `units` times `raters` scores: between units, between raters, the rest, and within units."""
 
     units: Floats
     raters: int
     between: Floats
     of_raters: Floats
-    rest: Floats
+    residual: Floats
     within: Floats
 
 
-def sums_of(scores: Floats) -> Floats:
-    """What `variance` needs of ``(units, raters)`` `scores`, one row per unit; sums of rows go into it.
+def anova_sums(scores: Floats) -> Floats:
+    """What `anova_mean_squares` needs of ``(units, raters)`` `scores`, one row per unit; sums of rows go into it.
 
     Scores near zero lose the least: take the mean of all scores off them first.
     """
@@ -38,8 +38,8 @@ def sums_of(scores: Floats) -> Floats:
     return np.column_stack([np.ones(len(scores)), totals**2, (scores**2).sum(1), scores])
 
 
-def variance(sums: Floats) -> Variance:
-    """The analysis of the summed rows of `sums_of`, of shape ``(..., 3 + raters)``.
+def anova_mean_squares(sums: Floats) -> AnovaMeanSquares:
+    """The analysis of the summed rows of `anova_sums`, of shape ``(..., 3 + raters)``.
 
     ``nan`` where there are fewer than two units or two raters, and where all scores are the same.
     """
@@ -54,46 +54,50 @@ def variance(sums: Floats) -> Variance:
     within = whole - rows
     across = np.clip((columns**2).sum(-1) / n - common, 0, within)
     rest = (within - across) / ((n - 1) * max(k - 1, 1))
-    return Variance(units, raters, rows / (n - 1), across / max(k - 1, 1), rest, within / (n * max(k - 1, 1)))
+    return AnovaMeanSquares(units, raters, rows / (n - 1), across / max(k - 1, 1), rest, within / (n * max(k - 1, 1)))
 
 
-def icc11(found: Variance) -> Floats:
+def icc11(anova: AnovaMeanSquares) -> Floats:
     """ICC(1,1): one score, of a rater of whom nothing is known."""
-    return _share(found.between - found.within, found.between + (found.raters - 1) * found.within, found)
+    return _variance_proportion(anova.between - anova.within, anova.between + (anova.raters - 1) * anova.within, anova)
 
 
-def icc1k(found: Variance) -> Floats:
+def icc1k(anova: AnovaMeanSquares) -> Floats:
     """ICC(1,k): the mean of k such scores."""
-    return _share(found.between - found.within, found.between, found)
+    return _variance_proportion(anova.between - anova.within, anova.between, anova)
 
 
-def icc21(found: Variance) -> Floats:
+def icc21(anova: AnovaMeanSquares) -> Floats:
     """ICC(2,1): one score, absolute agreement, of a rater like these."""
-    bias = found.raters * (found.of_raters - found.rest) / _at_least_one(found.units)
-    return _share(found.between - found.rest, found.between + (found.raters - 1) * found.rest + bias, found)
+    bias = anova.raters * (anova.of_raters - anova.residual) / _at_least_one(anova.units)
+    return _variance_proportion(
+        anova.between - anova.residual, anova.between + (anova.raters - 1) * anova.residual + bias, anova
+    )
 
 
-def icc2k(found: Variance) -> Floats:
+def icc2k(anova: AnovaMeanSquares) -> Floats:
     """ICC(2,k): the mean of k such scores."""
-    bias = (found.of_raters - found.rest) / _at_least_one(found.units)
-    return _share(found.between - found.rest, found.between + bias, found)
+    bias = (anova.of_raters - anova.residual) / _at_least_one(anova.units)
+    return _variance_proportion(anova.between - anova.residual, anova.between + bias, anova)
 
 
-def icc31(found: Variance) -> Floats:
+def icc31(anova: AnovaMeanSquares) -> Floats:
     """ICC(3,1): one score of one of these raters, consistency: what a rater adds to all units does not count."""
-    return _share(found.between - found.rest, found.between + (found.raters - 1) * found.rest, found)
+    return _variance_proportion(
+        anova.between - anova.residual, anova.between + (anova.raters - 1) * anova.residual, anova
+    )
 
 
-def icc3k(found: Variance) -> Floats:
+def icc3k(anova: AnovaMeanSquares) -> Floats:
     """ICC(3,k): the mean of the scores of these raters, consistency."""
-    return _share(found.between - found.rest, found.between, found)
+    return _variance_proportion(anova.between - anova.residual, anova.between, anova)
 
 
 def _at_least_one(units: Floats) -> Floats:
     return np.maximum(units, 1)
 
 
-def _share(part: Floats, whole: Floats, found: Variance) -> Floats:
+def _variance_proportion(part: Floats, whole: Floats, anova: AnovaMeanSquares) -> Floats:
     """The quotient, ``nan`` where the divisor is no more than rounding."""
-    noise = _NOISE * (found.between + found.of_raters + found.rest)
+    noise = _NOISE * (anova.between + anova.of_raters + anova.residual)
     return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > noise)

@@ -11,29 +11,29 @@ from numpy.typing import NDArray
 
 from benchbuilder.core.stats.agreement.margins import Floats
 
-Value = str | float
-Unit = Mapping[str, Value | None]
+RatingValue = str | float
+RatingsOfUnit = Mapping[str, RatingValue | None]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pairs:
+class RatingPairs:
     """Every two ratings of the same unit: the unit, and the codes of both."""
 
     unit: Ints
-    one: Ints
-    other: Ints
+    first: Ints
+    second: Ints
 
 
 @dataclass(frozen=True)
-class Layout:
+class RatingLayout:
     """The ratings of units that at least two people rated, ordered by unit.
 
     `cluster` and `sizes` (how many ratings) go by unit; `unit`, `rater` and `code` (the place in `categories`, which
     ascend) go by rating. `clusters` and `raters` count those that are left.
     """
 
-    categories: tuple[Value, ...]
+    categories: tuple[RatingValue, ...]
     clusters: int
     raters: int
     cluster: Ints
@@ -42,7 +42,7 @@ class Layout:
     rater: Ints
     code: Ints
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> RatingPairs:
         """Every unordered pair of ratings of the same unit."""
         found: list[tuple[Ints, Ints]] = []
         for apart in range(1, int(self.sizes.max(initial=1))):
@@ -50,9 +50,9 @@ class Layout:
             found.append((first, first + apart))
         one = np.concatenate([np.zeros(0, np.int64), *(first for first, _ in found)])
         other = np.concatenate([np.zeros(0, np.int64), *(second for _, second in found)])
-        return Pairs(self.unit[one], self.code[one], self.code[other])
+        return RatingPairs(self.unit[one], self.code[one], self.code[other])
 
-    def places(self) -> Floats:
+    def category_values(self) -> Floats:
         """The categories as numbers.
 
         Raises:
@@ -62,13 +62,13 @@ class Layout:
             raise ValueError("ordinal and interval ratings are numbers")
         return np.array([float(value) for value in self.categories])
 
-    def complete(self) -> NDArray[np.bool_]:
+    def is_complete_unit(self) -> NDArray[np.bool_]:
         """Which units all raters rated."""
         return self.sizes == self.raters
 
     def grid(self) -> Ints:
         """The codes of the complete units, one row per unit and one column per rater."""
-        full = self.complete()[self.unit]
+        full = self.is_complete_unit()[self.unit]
         order = np.lexsort((self.rater[full], self.unit[full]))
         return self.code[full][order].reshape(-1, max(self.raters, 1))
 
@@ -78,8 +78,8 @@ class Layout:
         return np.column_stack([np.bincount(cluster, amount, self.clusters) for amount in amounts]).astype(np.float64)
 
 
-class Spread:
-    """Amounts by cluster and key (0 up to `size`), of which :meth:`of` gives the sums by key in each draw."""
+class ClusterSums:
+    """Amounts by cluster and key (0 up to `size`), of which :meth:`sum_draws` gives the sums by key in each draw."""
 
     def __init__(self, cluster: Ints, key: Ints, amount: Floats, size: int) -> None:
         cells, which = np.unique(cluster * size + key, return_inverse=True)
@@ -87,30 +87,32 @@ class Spread:
         self._amount = np.bincount(which, amount, len(cells))
         self._size = size
 
-    def of(self, weights: Ints) -> Floats:
+    def sum_draws(self, weights: Ints) -> Floats:
         """The sums, of shape ``(draws, size)``; `weights` say how often each draw has each cluster."""
         rows = [np.bincount(self._key, row[self._cluster] * self._amount, self._size) for row in weights]
         return np.array(rows, np.float64).reshape(len(weights), self._size)
 
 
-def lay_out(clusters: Sequence[Sequence[Unit]], offered: Iterable[Value] = ()) -> Layout:
+def build_layout(
+    clusters: Sequence[Sequence[RatingsOfUnit]], ratings_by_cluster: Iterable[RatingValue] = ()
+) -> RatingLayout:
     """The layout of `clusters` of units (rater -> value, ``None`` = missing).
 
-    Units with fewer than two values are left out, and clusters and raters with none but such. `offered` are
+    Units with fewer than two values are left out, and clusters and raters with none but such. `ratings_by_cluster` are
     categories that count although nobody gave them.
 
     Raises:
         ValueError: a value is a number that is not finite.
     """
-    kept = [[given for unit in cluster if len(given := _given(unit)) > 1] for cluster in clusters]
+    kept = [[given for unit in cluster if len(given := _given_ratings(unit)) > 1] for cluster in clusters]
     kept = [cluster for cluster in kept if cluster]
     units = [unit for cluster in kept for unit in cluster]
     values = {value for unit in units for value in unit.values()}
-    categories = tuple(sorted(values.union(offered), key=lambda value: (isinstance(value, str), value)))
+    categories = tuple(sorted(values.union(ratings_by_cluster), key=lambda value: (isinstance(value, str), value)))
     codes = {value: code for code, value in enumerate(categories)}
     raters = {rater: place for place, rater in enumerate(sorted({rater for unit in units for rater in unit}))}
     sizes = np.array([len(unit) for unit in units], np.int64)
-    return Layout(
+    return RatingLayout(
         categories=categories,
         clusters=len(kept),
         raters=len(raters),
@@ -122,7 +124,7 @@ def lay_out(clusters: Sequence[Sequence[Unit]], offered: Iterable[Value] = ()) -
     )
 
 
-def _given(unit: Unit) -> dict[str, Value]:
+def _given_ratings(unit: RatingsOfUnit) -> dict[str, RatingValue]:
     given = {rater: value for rater, value in unit.items() if value is not None}
     for rater, value in given.items():
         if not isinstance(value, str) and not isfinite(value):

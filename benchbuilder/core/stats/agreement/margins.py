@@ -1,6 +1,6 @@
 """Formulas of agreement on nominal judgements, from how much agrees and how often each category is given.
 
-`agreed` has shape ``(...)``; margins have shape ``(..., C)`` for C categories and hold, in the unit of `agreed`, how
+`agreement_count` has shape ``(...)``; margins have shape ``(..., C)`` for C categories and hold, in the unit of `agreement_count`, how
 much fell into each category. A whole bootstrap is one call. Undefined is ``nan``.
 """
 
@@ -14,42 +14,42 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def share(agreed: Floats, rows: Floats) -> Floats:
+def agreement_proportion(agreement_count: Floats, rows: Floats) -> Floats:
     """Share (0 to 1) of what agrees in everything that was judged."""
-    return ratio(agreed, rows.sum(-1))
+    return margin_ratio(agreement_count, rows.sum(-1))
 
 
-def kappa(agreed: Floats, rows: Floats, columns: Floats) -> Floats:
+def kappa_of_margins(agreed: Floats, rows: Floats, columns: Floats) -> Floats:
     """What is agreed beyond chance: chance draws one judgement from `rows` and the other from `columns`."""
     total = rows.sum(-1)
-    expected = ratio((rows * columns).sum(-1), total * total)
-    return _corrected(share(agreed, rows), expected)
+    expected = margin_ratio((rows * columns).sum(-1), total * total)
+    return _corrected(agreement_proportion(agreed, rows), expected)
 
 
-def ac1(agreed: Floats, rows: Floats, columns: Floats) -> Floats:
+def ac1_of_margins(agreed: Floats, rows: Floats, columns: Floats) -> Floats:
     """Gwet's AC1: chance agreement from the mean of the margins, over all C categories whether given or not."""
-    mean = ratio((rows + columns) / 2, rows.sum(-1)[..., None])
-    expected = ratio((mean * (1 - mean)).sum(-1), np.float64(rows.shape[-1] - 1))
-    return _corrected(share(agreed, rows), expected)
+    mean = margin_ratio((rows + columns) / 2, rows.sum(-1)[..., None])
+    expected = margin_ratio((mean * (1 - mean)).sum(-1), np.float64(rows.shape[-1] - 1))
+    return _corrected(agreement_proportion(agreed, rows), expected)
 
 
-def nominal_alpha(disagreed: Floats, values: Floats) -> Floats:
+def nominal_alpha_of_margins(disagreed: Floats, values: Floats) -> Floats:
     """Krippendorff's nominal alpha, from the coincidences that disagree and the pairable `values` by category."""
     total = values.sum(-1)
-    expected = ratio(total * total - (values * values).sum(-1), total - 1)
-    return 1 - ratio(disagreed, expected)
+    expected = margin_ratio(total * total - (values * values).sum(-1), total - 1)
+    return 1 - margin_ratio(disagreed, expected)
 
 
-def varies(margins: Floats) -> NDArray[np.bool_]:
+def has_variation(margins: Floats) -> NDArray[np.bool_]:
     """Whether more than one category was given: exact, where a difference of rounded sums is not."""
     return (margins > 0).sum(-1) > 1
 
 
-def ratio(above: NDArray[Any] | np.float64, below: NDArray[Any] | np.float64) -> Floats:
+def margin_ratio(numerator: NDArray[Any] | np.float64, denominator: NDArray[Any] | np.float64) -> Floats:
     """The quotient, ``nan`` where the divisor is zero or less."""
-    above, below = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    numerator, denominator = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
+    return np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator > 0)
 
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
-    return ratio(observed - expected, 1 - expected)
+    return margin_ratio(observed - expected, 1 - expected)

@@ -7,26 +7,31 @@ from typing import Any, Literal
 
 import numpy as np
 
-from benchbuilder.core.stats.agreement.estimates import Estimate, Interval, Nominal, Ordinal
-from benchbuilder.core.stats.agreement.layout import Layout, Unit, Value, lay_out
-from benchbuilder.core.stats.resampling import DIGITS, draws, interval
+from benchbuilder.core.stats.agreement.estimates import (
+    AgreementMeasures,
+    IntervalMeasures,
+    NominalMeasures,
+    OrdinalMeasures,
+)
+from benchbuilder.core.stats.agreement.layout import RatingLayout, RatingsOfUnit, RatingValue, build_layout
+from benchbuilder.core.stats.resampling import REPORTED_DIGITS, draw_rows, percentile_interval
 
-Level = Literal["nominal", "ordinal", "interval"]
+RatingLevel = Literal["nominal", "ordinal", "interval"]
 
 _OBSERVED = ("percent", "mean_difference", "within_tolerance")
 _OF_COMPLETE = ("icc21", "icc2k")
 _HIGH_PERCENT, _LOW_KAPPA, _GAP = 0.8, 0.4, 0.2
 
 
-def measure_ratings(
-    clusters: Sequence[Sequence[Unit]],
+def measure_agreement(
+    clusters: Sequence[Sequence[RatingsOfUnit]],
     *,
-    level: Level,
+    level: RatingLevel,
     samples: int,
     confidence_level: float,
     seed: int,
     tolerance: float | None = None,
-    categories: Iterable[Value] = (),
+    categories: Iterable[RatingValue] = (),
 ) -> dict[str, Any]:
     """Every measure at `level` of `clusters`, as plain JSON data.
 
@@ -41,7 +46,7 @@ def measure_ratings(
       AC1 depends on how many categories there are: `categories` names those offered, else those given count.
     * ordinal: percent, alpha, and of exactly two raters weighted_kappa (``kappa_kind`` is quadratic).
     * interval: mean_difference, within_tolerance (share of pairs at most `tolerance` apart, where it is given), alpha,
-      icc21 and icc2k of the ``complete`` units, those that every rater rated.
+      icc21 and icc2k of the ``is_complete_unit`` units, those that every rater rated.
 
     What corrects for chance or compares variances is undefined where every value is the same, AC1 included; percent,
     mean_difference and within_tolerance say what was observed and are undefined only where there is nothing.
@@ -49,17 +54,17 @@ def measure_ratings(
     Raises:
         ValueError: a value is not finite, or not a number at the ordinal or interval level.
     """
-    layout = lay_out(clusters, categories)
+    layout = build_layout(clusters, categories)
     estimate = _estimate(layout, level, tolerance)
     found: dict[str, Any] = {"n": len(layout.sizes), "clusters": layout.clusters, "raters": layout.raters}
     if level == "interval":
-        found["complete"] = int(layout.complete().sum())
+        found["complete"] = int(layout.is_complete_unit().sum())
     elif level == "nominal":
         found["kappa_kind"] = "cohen" if layout.raters == 2 else "fleiss"
     elif layout.raters == 2:
         found["kappa_kind"] = "quadratic"
-    whole = estimate.of(np.ones((1, layout.clusters), np.int64))
-    drawn = [estimate.of(batch) for batch in draws(np.arange(layout.clusters), samples, seed)]
+    whole = estimate.compute(np.ones((1, layout.clusters), np.int64))
+    drawn = [estimate.compute(batch.astype(np.int64)) for batch in draw_rows(np.arange(layout.clusters), samples, seed)]
     for name, values in whole.items():
         value = float(values[0])
         if words := _why_undefined(name, value, layout):
@@ -67,12 +72,12 @@ def measure_ratings(
             continue
         resampled = np.concatenate([np.zeros(0), *(batch[name] for batch in drawn)])
         why = {"why": "the variance is too small"} if name in _OF_COMPLETE else {}
-        bounds = interval(resampled, confidence_level, layout.clusters, **why)
-        found[name] = {"value": round(value, DIGITS) + 0.0, **bounds}
+        bounds = percentile_interval(resampled, confidence_level, layout.clusters, **why)
+        found[name] = {"value": round(value, REPORTED_DIGITS) + 0.0, **bounds}
     return found
 
 
-def paradox(result: Mapping[str, Any]) -> bool:
+def has_prevalence_paradox(result: Mapping[str, Any]) -> bool:
     """Whether `result` shows the prevalence paradox: people mostly agree, yet kappa is low where AC1 is not.
 
     True where percent is at least 0.8, kappa below 0.4, and AC1 at least 0.2 above kappa. False where one of them is
@@ -84,13 +89,13 @@ def paradox(result: Mapping[str, Any]) -> bool:
     return percent >= _HIGH_PERCENT and kappa < _LOW_KAPPA and ac1 - kappa >= _GAP
 
 
-def _estimate(layout: Layout, level: Level, tolerance: float | None) -> Estimate:
+def _estimate(layout: RatingLayout, level: RatingLevel, tolerance: float | None) -> AgreementMeasures:
     if level == "nominal":
-        return Nominal(layout)
-    return Ordinal(layout) if level == "ordinal" else Interval(layout, tolerance)
+        return NominalMeasures(layout)
+    return OrdinalMeasures(layout) if level == "ordinal" else IntervalMeasures(layout, tolerance)
 
 
-def _why_undefined(name: str, value: float, layout: Layout) -> str:
+def _why_undefined(name: str, value: float, layout: RatingLayout) -> str:
     """Why there is no value, in words; nothing where there is one."""
     if not len(layout.sizes):
         return "undefined: there is nothing that two annotators judged"
@@ -101,6 +106,6 @@ def _why_undefined(name: str, value: float, layout: Layout) -> str:
         return f"undefined: {people} gave only {only if isinstance(only, str) else f'{only:g}'}"
     if not np.isnan(value):
         return ""
-    if layout.complete().sum() < 2:
+    if layout.is_complete_unit().sum() < 2:
         return f"undefined: fewer than two items were judged by all {layout.raters} annotators"
     return "undefined: the judgements do not tell the items apart"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.core.stats.agreement.coefficients import Counts
-from benchbuilder.core.stats.agreement.margins import Floats, ratio, varies
+from benchbuilder.core.stats.agreement.margins import Floats, has_variation, margin_ratio
 
 Weighting = Literal["linear", "quadratic"]
 
@@ -22,20 +22,22 @@ def weighted_kappa(table: Counts, values: Sequence[float], weighting: Weighting)
     places = np.asarray(values, np.float64)
     distances = np.abs(places[:, None] - places[None, :]) ** (2 if weighting == "quadratic" else 1)
     observed = (table * distances).sum((-1, -2))
-    return of_margins(observed, table.sum(-1), table.sum(-2), places, weighting)
+    return weighted_kappa_of_margins(observed, table.sum(-1), table.sum(-2), places, weighting)
 
 
-def of_margins(observed: Floats, rows: Floats, columns: Floats, values: Floats, weighting: Weighting) -> Floats:
+def weighted_kappa_of_margins(
+    observed: Floats, rows: Floats, columns: Floats, values: Floats, weighting: Weighting
+) -> Floats:
     """Weighted kappa of the `observed` distance summed over units, and of how often each rater gave each value."""
     total = rows.sum(-1)
     expected = _squares(rows, columns, values) if weighting == "quadratic" else _steps(rows, columns, values)
-    return np.where(varies(rows + columns), 1 - ratio(observed * total, expected), np.nan)
+    return np.where(has_variation(rows + columns), 1 - margin_ratio(observed * total, expected), np.nan)
 
 
 def _squares(rows: Floats, columns: Floats, values: Floats) -> Floats:
     """The squared distance summed over every value of the one rater with every value of the other."""
     total = rows.sum(-1)
-    centre = ratio(((rows + columns) * values).sum(-1), 2 * total)[..., None]
+    centre = margin_ratio(((rows + columns) * values).sum(-1), 2 * total)[..., None]
     away = values - centre
     squares = ((rows + columns) * away**2).sum(-1)
     return total * squares - 2 * (rows * away).sum(-1) * (columns * away).sum(-1)

@@ -15,11 +15,11 @@ NETWORK = "network"
 _FACTS = "judge.json"
 
 
-def write(folder: Path, facts: Mapping[str, Any], save: Callable[[Path], None]) -> None:
+def write_checkpoint(folder: Path, facts: Mapping[str, Any], save: Callable[[Path], None]) -> None:
     """Fill `folder` with what `save` writes and with `facts`.
 
     What stood there counts no more from the first moment on; a folder that was left in the middle has no `judge.json`
-    and is refused by `read`.
+    and is refused by `read_checkpoint`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _FACTS).unlink(missing_ok=True)
@@ -34,7 +34,7 @@ def write(folder: Path, facts: Mapping[str, Any], save: Callable[[Path], None]) 
     os.replace(draft, folder / _FACTS)  # noqa: PTH105 - atomic, also over an old file
 
 
-def read(folder: Path | None, kind: str) -> dict[str, Any]:
+def read_checkpoint(folder: Path | None, kind: str) -> dict[str, Any]:
     """The facts of a trained judge of `kind`; DataError if there is none in `folder`, or a half-written one."""
     training = "train the judge (benchbuild judge train), or correct the path"
     if folder is None:

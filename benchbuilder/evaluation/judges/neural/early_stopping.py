@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from benchbuilder.evaluation.judges.base import Example
 
-FEWEST = 10
+MIN_CHOOSING = 10
 """Fewer examples than this choose nothing: their correlation is luck."""
 
 
-def apart(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
+def split_off_choosing(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
     """What is learned from, and the rated examples that choose the epoch: about a `share` of them, whole families.
 
     Statements of the families that choose are in neither. Where nobody rated anything, statements choose. The second
@@ -28,7 +28,7 @@ def apart(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Ex
         chosen.add(family)
         taken += sizes[family]
     rest = [example for example in examples if example.family not in chosen]
-    if taken < FEWEST or sum(example.weight for example in rest) <= 0:
+    if taken < MIN_CHOOSING or sum(example.weight for example in rest) <= 0:
         return list(examples), []
     return rest, [example for example in rated if example.family in chosen]
 

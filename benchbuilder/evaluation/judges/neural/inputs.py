@@ -10,25 +10,25 @@ from benchbuilder.core.errors import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.models import prompts
 
-Cut = Literal["", "evidence", "question", "answer"]
+Truncation = Literal["", "evidence", "question", "answer"]
 GAP = "…"
 """Stands where the middle of an answer was left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TokenRow:
     """A case as tokens; `types` tell the two texts of a pair apart where the model wants that.
 
-    `cut` is the last part that had to be shortened: before the question is, all paragraphs are gone, and before the
+    `truncation` is the last part that had to be shortened: before the question is, all paragraphs are gone, and before the
     answer is, all of the question.
     """
 
     ids: tuple[int, ...]
     types: tuple[int, ...] = ()
-    cut: Cut = ""
+    truncation: Truncation = ""
 
 
-class Words:
+class TruncatingTokenizer:
     """A tokenizer with what is needed to shorten texts by tokens."""
 
     def __init__(self, tokenizer: Any, label: str) -> None:
@@ -43,7 +43,7 @@ class Words:
         added: Mapping[int, Any] = tokenizer.added_tokens_decoder
         self._special = sorted({str(token) for token in added.values() if token.special}, key=len, reverse=True)
 
-    def plain(self, case: Case) -> Case:
+    def without_special_tokens(self, case: Case) -> Case:
         """The case without texts that the tokenizer would take for marks of its own, as an answer may hold them."""
         return replace(
             case,
@@ -99,7 +99,7 @@ class Words:
         return text
 
 
-class Pairs:
+class PairInputs:
     """Cases for an encoder: question and paragraphs as the first text of a pair, the answer as the second.
 
     If they have more than `limit` tokens, paragraphs are cut from their end (the best ones stand first), then the
@@ -107,7 +107,7 @@ class Pairs:
     answer the beginning and the end stay, half of the room each.
     """
 
-    def __init__(self, words: Words, limit: int) -> None:
+    def __init__(self, words: TruncatingTokenizer, limit: int) -> None:
         self._words, self._limit = words, limit
         around = [int(words.tokenizer.num_special_tokens_to_add(pair=pair)) for pair in (True, False)]
         self._room = limit - max(around)  # a pair with an empty text counts as a single one
@@ -115,10 +115,10 @@ class Pairs:
         if self._room < 1:
             raise DataError(f"max_length is {limit}, which leaves no room for an answer", next="set a higher one")
 
-    def row(self, case: Case) -> Row:
+    def row(self, case: Case) -> TokenRow:
         """The tokens of a case, at most `limit`."""
-        words, case = self._words, self._words.plain(case)
-        cut: Cut = ""
+        words, case = self._words, self._words.without_special_tokens(case)
+        cut: Truncation = ""
         answer = words.both_ends(case.answer, self._room)
         room = self._room - words.count(answer)
         question = words.end(case.question, room)
@@ -138,7 +138,7 @@ class Pairs:
                 f"the tokenizer makes {len(found['input_ids'])} tokens of a pair, and {self._limit} have room",
                 next="set max_length, a little lower than what the model takes",
             )
-        return Row(tuple(found["input_ids"]), tuple(types), cut)
+        return TokenRow(tuple(found["input_ids"]), tuple(types), cut)
 
 
 VARIABLES: Mapping[str, str] = {
@@ -150,30 +150,32 @@ VARIABLES: Mapping[str, str] = {
 }
 
 
-class Prompted:
+class PromptInputs:
     """Cases for a decoder: a prompt file filled in, the score to follow.
 
     If a prompt has more than `limit` tokens, paragraphs are cut from their end, then the question from its
     beginning; only if that is not enough the middle of the answer is left out.
     """
 
-    def __init__(self, words: Words, prompt: prompts.Prompt, aspect: str, limit: int, *, chat: bool) -> None:
+    def __init__(
+        self, words: TruncatingTokenizer, prompt: prompts.Prompt, aspect: str, limit: int, *, chat: bool
+    ) -> None:
         self._words, self._prompt, self._aspect, self._limit, self._chat = words, prompt, aspect, limit, chat
         tokenizer = words.tokenizer
         begin: int | None = tokenizer.bos_token_id
         self._begin = [begin] if begin is not None and words.ids("0", special=True)[:1] == [begin] else []
 
-    def row(self, case: Case) -> Row:
+    def row(self, case: Case) -> TokenRow:
         """The tokens of a prompt, at most `limit`; DataError if the prompt file alone has more."""
         words = self._words
-        case = words.plain(case)
+        case = words.without_special_tokens(case)
         values: dict[str, Any] = {
             "aspect": self._aspect, "type": case.type, "question": case.question, "evidence": list(case.evidence),
             "answer": case.answer,
         }  # fmt: skip
-        cut: Cut = ""
+        cut: Truncation = ""
         ids = self._ids(values)
-        shorten: tuple[tuple[Cut, Callable[[int], Any], int], ...] = (
+        shorten: tuple[tuple[Truncation, Callable[[int], Any], int], ...] = (
             ("evidence", lambda room: self._paragraphs(case.evidence, room), sum(map(words.count, case.evidence))),
             ("question", lambda room: words.end(case.question, room), words.count(case.question)),
             ("answer", lambda room: words.both_ends(case.answer, room), words.count(case.answer)),
@@ -190,7 +192,7 @@ class Prompted:
                 where=str(self._prompt.file),
                 next="set a higher max_length or shorten the prompt",
             )
-        return Row(tuple(ids), (), cut)
+        return TokenRow(tuple(ids), (), cut)
 
     def _paragraphs(self, evidence: Sequence[str], room: int) -> list[str]:
         """The first paragraphs that have `room` tokens together, the last of them cut."""
@@ -204,7 +206,7 @@ class Prompted:
         return kept
 
     def _ids(self, values: Mapping[str, Any]) -> list[int]:
-        text = prompts.render(self._prompt, values)
+        text = prompts.render_prompt(self._prompt, values)
         if not self._chat:
             return [*self._begin, *self._words.ids(text)]
         said = [{"role": "user", "content": text}]

@@ -10,28 +10,28 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.constant_predictor import constant_predictor
+from benchbuilder.core.stats.constant_predictor import check_constant_predictor
 from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge
 from benchbuilder.evaluation.judges.neural import checkpoint
-from benchbuilder.evaluation.judges.neural.base_model import Base, base_of
-from benchbuilder.evaluation.judges.neural.early_stopping import apart
-from benchbuilder.evaluation.judges.neural.inputs import Row
-from benchbuilder.evaluation.judges.neural.learner import Learner, Place, scores
+from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
+from benchbuilder.evaluation.judges.neural.early_stopping import split_off_choosing
+from benchbuilder.evaluation.judges.neural.inputs import TokenRow
+from benchbuilder.evaluation.judges.neural.learner import ComputePlace, Learner, score_rows
 from benchbuilder.evaluation.judges.neural.libraries import (
-    device_of,
-    dtype_of,
-    fitting,
-    hushed,
-    quiet,
-    repeatable,
-    require,
+    deterministic,
+    explain_out_of_memory,
+    ignore_future_warnings,
+    library_versions,
+    require_libraries,
+    resolve_device,
+    resolve_dtype,
+    silence_transformers,
     torch_and_transformers,
-    versions,
 )
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
-from benchbuilder.evaluation.judges.neural.training_loop import Examples, Fit
+from benchbuilder.evaluation.judges.neural.training_loop import EncodedExamples, TrainingLoop
 
-LOOKED_AT = 256
+CHECK_SAMPLE_SIZE = 256
 """Training examples that are scored for the alarm where nothing chooses the epoch."""
 
 
@@ -52,32 +52,36 @@ class NeuralJudge(TrainedJudge):
 
     def ready(self) -> None:
         """InstallationError without torch, transformers and what else the kind needs."""
-        require(self.libraries, self.kind)
+        require_libraries(self.libraries, self.kind)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries."""
-        return versions(self.libraries)
+        return library_versions(self.libraries)
 
     @abstractmethod
-    def begin(self, base: Base, place: Place) -> Learner:
+    def untrained_learner(self, base: BaseModelSource, place: ComputePlace) -> Learner:
         """The model to start from, ready to be trained; ServiceError if it cannot be had."""
 
     @abstractmethod
-    def resume(self, folder: Path, base: Base, place: Place, facts: Mapping[str, Any]) -> Learner:
-        """The trained network in `folder`; `facts` is what `more_facts` said when it was trained, and more."""
+    def trained_learner(
+        self, folder: Path, base: BaseModelSource, place: ComputePlace, facts: Mapping[str, Any]
+    ) -> Learner:
+        """The trained network in `folder`; `facts` is what `learner_facts` said when it was trained, and more."""
 
-    def more_facts(self, learner: Learner) -> Mapping[str, Any]:  # noqa: ARG002
-        """What `resume` needs to know besides what every network has."""
+    def learner_facts(self, learner: Learner) -> Mapping[str, Any]:  # noqa: ARG002
+        """What `trained_learner` needs to know besides what every network has."""
         return {}
 
     def open(self, folder: Path | None) -> None:
         """Load the trained network; DataError if there is none, ServiceError if it cannot be loaded."""
-        facts = checkpoint.read(folder, self.kind)
+        facts = checkpoint.read_checkpoint(folder, self.kind)
         assert folder is not None
         torch, transformers = torch_and_transformers()
-        with quiet(transformers), fitting(torch, "load the judge"):
+        with silence_transformers(transformers), explain_out_of_memory(torch, "load the judge"):
             place = self._place(torch)
-            self._learner = self.resume(folder / checkpoint.NETWORK, base_of(self.spec, facts["base"]), place, facts)
+            self._learner = self.trained_learner(
+                folder / checkpoint.NETWORK, resolve_base_model(self.spec, facts["base"]), place, facts
+            )
 
     def score(self, cases: Sequence[Case]) -> list[float]:
         """A score from 0 to 1 for each case, in order."""
@@ -87,10 +91,14 @@ class NeuralJudge(TrainedJudge):
                 f"a judge of the kind '{self.kind}' scores nothing before it is opened", next="open it on its folder"
             )
         torch, transformers = torch_and_transformers()
-        with quiet(transformers), fitting(torch, "score"), repeatable(torch, 0, learner.place.device):
+        with (
+            silence_transformers(transformers),
+            explain_out_of_memory(torch, "score"),
+            deterministic(torch, 0, learner.place.device),
+        ):
             rows = self._rows(learner, cases)
-            self.shortened.update(row.cut for row in rows if row.cut)
-            return scores(learner, rows, self.spec.device_batch_size)
+            self.shortened.update(row.truncation for row in rows if row.truncation)
+            return score_rows(learner, rows, self.spec.device_batch_size)
 
     def train(
         self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,  # noqa: ARG002
@@ -98,7 +106,7 @@ class NeuralJudge(TrainedJudge):
     ) -> Mapping[str, Any]:  # fmt: skip
         """Train, keep the network in `folder` and be open.
 
-        Where the spec says so a part of `examples` chooses the epoch, unless another training did (`settle`). On the
+        Where the spec says so a part of `examples` chooses the epoch, unless another training did (`apply_choices`). On the
         processor the same arguments give the same judge bit for bit; on a GPU as far as its libraries are
         deterministic.
         """
@@ -106,51 +114,57 @@ class NeuralJudge(TrainedJudge):
         if sum(example.weight for example in examples) <= 0:
             raise DataError("there is nothing to train a judge on", why=f"{len(examples)} examples, of no weight")
         torch, transformers = torch_and_transformers()
-        place, base = self._place(torch), base_of(self.spec)
+        place, base = self._place(torch), resolve_base_model(self.spec)
         base.require_folder()
-        learned, choosing = self._parted(examples, seed)
-        with quiet(transformers), fitting(torch, "train"), repeatable(torch, seed, place.device):
-            learner = self.begin(base, place)
+        learned, choosing = self._split_examples(examples, seed)
+        with (
+            silence_transformers(transformers),
+            explain_out_of_memory(torch, "train"),
+            deterministic(torch, seed, place.device),
+        ):
+            learner = self.untrained_learner(base, place)
             origin, sizes = base.identity(learner.model.config), self._size(learner)
             note(
                 f"{base.label}: {sizes['trained']:,} of {sizes['parameters']:,} parameters learn, on {place.device} "
-                f"in {_plain(place.dtype)}, at most {learner.max_length} tokens"
+                f"in {_dtype_name(place.dtype)}, at most {learner.max_length} tokens"
             )
             given = self._examples(learner, learned)
-            shortened = Counter(row.cut for row in given.rows if row.cut)
-            _tell_shortened(shortened, len(given.rows), learner.max_length, note)
+            shortened = Counter(row.truncation for row in given.rows if row.truncation)
+            _note_shortened(shortened, len(given.rows), learner.max_length, note)
             if self.spec.gradient_checkpointing:
-                _checkpoint(learner.model, note)
-            fitted = Fit(learner, self.spec, seed, note).run(given, self._examples(learner, choosing), self._epochs)
-            every = max(1, len(given.rows) // LOOKED_AT)
+                _enable_checkpointing(learner.model, note)
+            fitted = TrainingLoop(learner, self.spec, seed, note).run(
+                given, self._examples(learner, choosing), self._epochs
+            )
+            every = max(1, len(given.rows) // CHECK_SAMPLE_SIZE)
             looked_at = given.rows[::every]
-            predicted = fitted.predicted or scores(learner, looked_at, self.spec.device_batch_size)
+            predicted = fitted.predicted or score_rows(learner, looked_at, self.spec.device_batch_size)
             targets = [one.target for one in (choosing or learned[::every])]
-        alarm = constant_predictor(predicted, targets)
+        alarm = check_constant_predictor(predicted, targets)
         if alarm is not None:
             note(f"ALARM: {alarm.why}; try a lower learning_rate, a longer warm_up, or more epochs")
         facts: dict[str, Any] = {
-            "kind": self.kind, "base": origin, **sizes, **self.more_facts(learner), "max_length": learner.max_length,
-            "computed_in": f"{_plain(place.dtype)} on {place.device.type}",
-            "versions": versions(self.libraries), "steps": fitted.steps, "epochs": len(fitted.losses),
-            "epoch_kept": fitted.kept, "epoch_chosen_by": self._chosen_by(choosing), "losses": fitted.losses,
+            "kind": self.kind, "base": origin, **sizes, **self.learner_facts(learner), "max_length": learner.max_length,
+            "computed_in": f"{_dtype_name(place.dtype)} on {place.device.type}",
+            "versions": library_versions(self.libraries), "steps": fitted.steps, "epochs": len(fitted.losses),
+            "epoch_kept": fitted.best_epoch, "epoch_chosen_by": self._chosen_by(choosing), "losses": fitted.losses,
             "choosing_pearson": fitted.pearsons, "tokens_learned": fitted.tokens, "shortened": dict(shortened),
             "alarm": alarm.why if alarm is not None else None,
         }  # fmt: skip
-        with quiet(transformers):
-            checkpoint.write(folder, facts, learner.save)
+        with silence_transformers(transformers):
+            checkpoint.write_checkpoint(folder, facts, learner.save)
         self._learner = learner
         return facts
 
-    def settle(self, facts: Mapping[str, Any]) -> None:
+    def apply_choices(self, facts: Mapping[str, Any]) -> None:
         """Train as many epochs as the other training found best, on all examples; none is put aside to choose."""
         self._epochs = int(facts["epoch_kept"])
 
-    def _parted(self, examples: Sequence[Example], seed: int) -> tuple[list[Example], list[Example]]:
+    def _split_examples(self, examples: Sequence[Example], seed: int) -> tuple[list[Example], list[Example]]:
         """What is learned from, and what chooses the epoch."""
         if self.spec.choose == "last" or self._epochs is not None:
             return list(examples), []
-        return apart(examples, self.spec.choose_share, seed)
+        return split_off_choosing(examples, self.spec.choose_share, seed)
 
     def _chosen_by(self, choosing: Sequence[Example]) -> str:
         if choosing:
@@ -158,34 +172,34 @@ class NeuralJudge(TrainedJudge):
         settled = self.spec.choose == "best" and self._epochs is not None
         return "the training that is held to account" if settled else "the last one"
 
-    def _place(self, torch: Any) -> Place:
-        device = device_of(torch, self.spec.device)
+    def _place(self, torch: Any) -> ComputePlace:
+        device = resolve_device(torch, self.spec.device)
         if device.type == "cuda":  # judges trained before may still hold memory there
             gc.collect()
             torch.cuda.empty_cache()
-        return Place(torch, device, dtype_of(torch, self.spec.dtype, device))
+        return ComputePlace(torch, device, resolve_dtype(torch, self.spec.dtype, device))
 
-    def _rows(self, learner: Learner, cases: Sequence[Case]) -> list[Row]:
+    def _rows(self, learner: Learner, cases: Sequence[Case]) -> list[TokenRow]:
         return [learner.row(case if self.spec.evidence else case.without_evidence()) for case in cases]
 
-    def _examples(self, learner: Learner, examples: Sequence[Example]) -> Examples:
+    def _examples(self, learner: Learner, examples: Sequence[Example]) -> EncodedExamples:
         rows = self._rows(learner, [example.case for example in examples])
-        return Examples(rows, [one.target for one in examples], [one.weight for one in examples])
+        return EncodedExamples(rows, [one.target for one in examples], [one.weight for one in examples])
 
     def _size(self, learner: Learner) -> dict[str, int]:
-        trained = sum(one.numel() for one in learner.learned().values())
+        trained = sum(one.numel() for one in learner.trainable_parameters().values())
         return {"trained": trained, "parameters": sum(one.numel() for one in learner.model.parameters())}
 
 
-def _checkpoint(model: Any, note: Callable[[str], None]) -> None:
+def _enable_checkpointing(model: Any, note: Callable[[str], None]) -> None:
     if getattr(model, "supports_gradient_checkpointing", False):
-        with hushed():
+        with ignore_future_warnings():
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     else:
         note("gradient_checkpointing: this model knows none")
 
 
-def _tell_shortened(shortened: Mapping[str, int], rows: int, limit: int, note: Callable[[str], None]) -> None:
+def _note_shortened(shortened: Mapping[str, int], rows: int, limit: int, note: Callable[[str], None]) -> None:
     told = {
         "evidence": "lost paragraphs or parts of them",
         "question": "lost all paragraphs and the beginning of the question",
@@ -196,5 +210,5 @@ def _tell_shortened(shortened: Mapping[str, int], rows: int, limit: int, note: C
             note(f"{shortened[part]} of {rows} examples have more than {limit} tokens and {words}")
 
 
-def _plain(dtype: Any) -> str:
+def _dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")

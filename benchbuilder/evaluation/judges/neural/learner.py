@@ -13,18 +13,18 @@ from typing import Any
 
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.evaluation.judges.base import Case
-from benchbuilder.evaluation.judges.neural.inputs import Row
+from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 
 
 @dataclass(frozen=True)
-class Place:
+class ComputePlace:
     """Where and in what a network computes."""
 
     torch: Any
     device: Any
     dtype: Any
 
-    def mixed(self) -> Any:
+    def mixed_precision(self) -> Any:
         """The context in which products are computed in `dtype` while weights stay as they are."""
         if self.dtype == self.torch.float32:
             return nullcontext()
@@ -38,52 +38,52 @@ class Learner(ABC):
     """
 
     model: Any
-    place: Place
+    place: ComputePlace
     max_length: int
     centre: float = 0.0
 
     @abstractmethod
-    def row(self, case: Case) -> Row:
+    def row(self, case: Case) -> TokenRow:
         """The tokens of a case."""
 
-    def goal(self, target: float, chance: Random) -> float:  # noqa: ARG002
+    def training_target(self, target: float, chance: Random) -> float:  # noqa: ARG002
         """What is learned for `target` this time."""
         return target
 
     @abstractmethod
-    def losses(self, rows: Sequence[Row], goals: Sequence[float]) -> Any:
+    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
         """The loss of each row, on the device, in float32."""
 
     @abstractmethod
-    def values(self, rows: Sequence[Row], width: int) -> list[float]:
+    def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:
         """The score of each row, in order, with rows filled up to `width` tokens."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what was learned, as safetensors and JSON, into a folder that is there and empty."""
 
-    def learned(self) -> dict[str, Any]:
+    def trainable_parameters(self) -> dict[str, Any]:
         """The parameters that training changes, by name."""
         return {name: one for name, one in self.model.named_parameters() if one.requires_grad}
 
 
-def padded(torch: Any, lists: Sequence[Sequence[int]], fill: int, width: int, device: Any) -> Any:
+def padded_matrix(torch: Any, lists: Sequence[Sequence[int]], fill: int, width: int, device: Any) -> Any:
     """Lists of whole numbers as a matrix, filled up on the right."""
     return torch.tensor([[*one, *[fill] * (width - len(one))] for one in lists], dtype=torch.long, device=device)
 
 
-def scores(learner: Learner, rows: Sequence[Row], together: int) -> list[float]:
+def score_rows(learner: Learner, rows: Sequence[TokenRow], batch_size: int) -> list[float]:
     """The score of each row, in order, the same in whatever company.
 
     How a product is rounded depends on its shape. So on the processor each row is scored alone, and elsewhere in
-    batches of one shape: always `together` rows, and a width that depends on the row's own length only.
+    batches of one shape: always `batch_size` rows, and a width that depends on the row's own length only.
     """
     alone = learner.place.device.type == "cpu"
-    return scores_in_batches(learner, rows, 1 if alone else together, 1 if alone else 64)
+    return score_rows_in_batches(learner, rows, 1 if alone else batch_size, 1 if alone else 64)
 
 
-def scores_in_batches(learner: Learner, rows: Sequence[Row], together: int, step: int) -> list[float]:
-    """The score of each row, in batches of `together` rows of the same multiple of `step` tokens."""
+def score_rows_in_batches(learner: Learner, rows: Sequence[TokenRow], batch_size: int, step: int) -> list[float]:
+    """The score of each row, in batches of `batch_size` rows of the same multiple of `step` tokens."""
     torch = learner.place.torch
     groups: dict[int, list[int]] = {}
     for at, row in enumerate(rows):
@@ -92,9 +92,9 @@ def scores_in_batches(learner: Learner, rows: Sequence[Row], together: int, step
     learner.model.eval()
     with torch.no_grad():
         for width, places in sorted(groups.items()):
-            for start in range(0, len(places), together):
-                part = places[start : start + together]
-                full = [rows[at] for at in part] + [rows[part[-1]]] * (together - len(part))
+            for start in range(0, len(places), batch_size):
+                part = places[start : start + batch_size]
+                full = [rows[at] for at in part] + [rows[part[-1]]] * (batch_size - len(part))
                 for at, value in zip(part, learner.values(full, width), strict=False):
                     if math.isnan(value):
                         raise ServiceError(

@@ -15,7 +15,7 @@ from benchbuilder.core.errors import InstallationError, ServiceError
 EXTRA = "judge-hf"
 
 
-def require(libraries: Sequence[str], kind: str) -> None:
+def require_libraries(libraries: Sequence[str], kind: str) -> None:
     """InstallationError if one of `libraries` is not installed; none is imported."""
     if lacking := [name for name in libraries if find_spec(name) is None]:
         raise InstallationError(
@@ -25,7 +25,7 @@ def require(libraries: Sequence[str], kind: str) -> None:
         )
 
 
-def versions(libraries: Sequence[str]) -> dict[str, str]:
+def library_versions(libraries: Sequence[str]) -> dict[str, str]:
     """The versions of those of `libraries` that are installed."""
     found: dict[str, str] = {}
     for name in libraries:
@@ -45,35 +45,37 @@ def torch_and_transformers() -> tuple[Any, Any]:
     except ImportError as error:
         raise InstallationError(
             "the libraries of neural judges cannot be imported",
-            why=first_line(error),
+            why=first_error_line(error),
             next=f"pip install 'benchbuilder[{EXTRA}]'",
         ) from error
     return torch, transformers
 
 
-def device_of(torch: Any, wanted: str) -> Any:
+def resolve_device(torch: Any, name: str) -> Any:
     """The device that is meant; ServiceError if there is none of this name."""
-    if wanted == "auto":
-        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        device = torch.device(wanted)
-        torch.empty(1, device=device)
+        device = torch.device(name)
+        torch.is_empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise ServiceError(
-            f"there is no device {wanted} here", why=first_line(error), next="set device: auto, cuda, cuda:1 or cpu"
+            f"there is no device {name} here",
+            why=first_error_line(error),
+            next="set device: auto, cuda, cuda:1 or cpu",
         ) from error
     return device
 
 
-def dtype_of(torch: Any, wanted: str, device: Any) -> Any:
+def resolve_dtype(torch: Any, name: str, device: Any) -> Any:
     """What is computed in: for ``auto`` bfloat16 on a GPU that has it, else float32."""
-    if wanted == "auto":
-        wanted = "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
-    return getattr(torch, wanted)
+    if name == "auto":
+        name = "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    return getattr(torch, name)
 
 
 @contextmanager
-def quiet(transformers: Any) -> Generator[None]:
+def silence_transformers(transformers: Any) -> Generator[None]:
     """The library's notices and progress bars do not reach the terminal."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -89,7 +91,7 @@ def quiet(transformers: Any) -> Generator[None]:
 
 
 @contextmanager
-def hushed() -> Generator[None]:
+def ignore_future_warnings() -> Generator[None]:
     """Without warnings of what later versions of the libraries will call otherwise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -97,7 +99,7 @@ def hushed() -> Generator[None]:
 
 
 @contextmanager
-def repeatable(torch: Any, seed: int, device: Any) -> Generator[None]:
+def deterministic(torch: Any, seed: int, device: Any) -> Generator[None]:
     """Random numbers from `seed` and deterministic algorithms where there are some; both as before afterwards."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filling = torch.utils.deterministic.fill_uninitialized_memory
@@ -114,7 +116,7 @@ def repeatable(torch: Any, seed: int, device: Any) -> Generator[None]:
 
 
 @contextmanager
-def fitting(torch: Any, doing: str) -> Generator[None]:
+def explain_out_of_memory(torch: Any, activity: str) -> Generator[None]:
     """ServiceError that says what to set where memory does not suffice."""
     try:
         yield
@@ -122,27 +124,29 @@ def fitting(torch: Any, doing: str) -> Generator[None]:
         if type(error) is RuntimeError and "allocate memory" not in str(error):
             raise
         raise ServiceError(
-            f"there is not enough memory to {doing}",
-            why=first_line(error),
+            f"there is not enough memory to {activity}",
+            why=first_error_line(error),
             next="set a lower device_batch_size (results stay the same), gradient_checkpointing: true, a lower "
             "max_length, or a smaller model",
         ) from error
 
 
 @contextmanager
-def explained(what: str, where: str, following: str) -> Generator[None]:
+def explain_load_errors(subject: str, location: str, advice: str) -> Generator[None]:
     """Errors of loading as ServiceError, or InstallationError where a library is missing."""
     from safetensors import SafetensorError
 
     try:
         yield
     except ImportError as error:
-        raise InstallationError(what, why=first_line(error), next="install the library that is named") from error
+        raise InstallationError(
+            subject, why=first_error_line(error), next="install the library that is named"
+        ) from error
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
-        why = f"{type(error).__name__}: {first_line(error)}"
-        raise ServiceError(what, where=where, why=why, next=following) from error
+        why = f"{type(error).__name__}: {first_error_line(error)}"
+        raise ServiceError(subject, where=location, why=why, next=advice) from error
 
 
-def first_line(error: BaseException) -> str:
+def first_error_line(error: BaseException) -> str:
     """What an error says, in one line."""
     return str(error).strip().partition("\n")[0]

@@ -13,14 +13,14 @@ Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Fork:
+class TokenFork:
     """A place where values part: after the tokens `before`, what may follow."""
 
     before: Tokens
     choices: Tokens
 
 
-class Grid:
+class ScoreGrid:
     """Values with their texts as tokens, each closed by the token `end`.
 
     `forks` are the places where the texts part, and `paths` the token sequences to read after a prompt so that every
@@ -40,7 +40,7 @@ class Grid:
         for one in self.tokens:
             for at, token in enumerate(one):
                 following.setdefault(one[:at], set()).add(token)
-        forks = [Fork(before, tuple(sorted(nexts))) for before, nexts in following.items() if len(nexts) > 1]
+        forks = [TokenFork(before, tuple(sorted(nexts))) for before, nexts in following.items() if len(nexts) > 1]
         self.forks = tuple(sorted(forks, key=lambda fork: (len(fork.before), fork.before)))
         befores = [fork.before for fork in self.forks]
         self.paths = tuple(
@@ -52,11 +52,11 @@ class Grid:
         """Tokens of the longest value, its end included."""
         return max(map(len, self.tokens))
 
-    def at(self, value: float) -> Tokens:
+    def tokens_of(self, value: float) -> Tokens:
         """The tokens of a value of the grid."""
         return self.tokens[self.values.index(value)]
 
-    def near(self, target: float, chance: Random) -> float:
+    def sample_near(self, target: float, chance: Random) -> float:
         """One of the two values around `target`, the nearer one the likelier: on average `target`."""
         above = bisect_right(self.values, target)
         if above == 0:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, Knob, Spec
+from benchbuilder.config.spec.base import FileRef, RuntimeOption, Spec
 from benchbuilder.evaluation.judges.base import JudgeSpec
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
@@ -38,11 +38,11 @@ class LearningSpec(Spec):
     """Where something chooses the epoch: epochs without a better one after which training ends; ``null``: never."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """What is computed in; ``auto``: bfloat16 on a GPU that has it, else float32."""
-    device: Annotated[str, Knob()] = "auto"
+    device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``. One device, never several."""
-    device_batch_size: Annotated[Positive, Knob()] = 8
+    device_batch_size: Annotated[Positive, RuntimeOption()] = 8
     """Examples that are on the device together: gradients are collected until a step has its `batch_size`."""
-    gradient_checkpointing: Annotated[bool, Knob()] = False
+    gradient_checkpointing: Annotated[bool, RuntimeOption()] = False
     """Compute what training remembers a second time: less memory, about a third more time."""
 
     @model_validator(mode="after")

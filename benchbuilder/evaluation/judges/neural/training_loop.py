@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.core.stats.constant_predictor import constant_predictor
+from benchbuilder.core.stats.constant_predictor import check_constant_predictor
 from benchbuilder.core.stats.correlation import pearson
-from benchbuilder.evaluation.judges.neural.inputs import Row
-from benchbuilder.evaluation.judges.neural.learner import Learner, scores
+from benchbuilder.evaluation.judges.neural.inputs import TokenRow
+from benchbuilder.evaluation.judges.neural.learner import Learner, score_rows
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
 POOL = 8
@@ -21,16 +21,16 @@ POOL = 8
 
 
 @dataclass(frozen=True)
-class Examples:
+class EncodedExamples:
     """Tokens with their targets and weights."""
 
-    rows: Sequence[Row]
+    rows: Sequence[TokenRow]
     targets: Sequence[float]
     weights: Sequence[float]
 
 
 @dataclass
-class Fitted:
+class TrainingResult:
     """What came of training: per epoch the mean loss and Pearson on what chooses, and what the best one scored.
 
     `tokens` counts what the model was shown while it learned, without what fills up rows.
@@ -38,51 +38,53 @@ class Fitted:
 
     losses: list[float] = field(default_factory=list[float])
     pearsons: list[float | None] = field(default_factory=list[float | None])
-    kept: int = 0
+    best_epoch: int = 0
     steps: int = 0
     tokens: int = 0
     predicted: list[float] = field(default_factory=list[float])
 
 
-class Fit:
+class TrainingLoop:
     """One training of a network."""
 
     def __init__(self, learner: Learner, spec: LearningSpec, seed: int, note: Callable[[str], None]) -> None:
         self._learner, self._spec, self._seed, self._note = learner, spec, seed, note
         self._torch = learner.place.torch
-        self._learned = learner.learned()
+        self._learned = learner.trainable_parameters()
 
-    def run(self, examples: Examples, choosing: Examples, stop: int | None = None) -> Fitted:
+    def run(self, examples: EncodedExamples, choosing: EncodedExamples, epochs: int | None = None) -> TrainingResult:
         """Learn from `examples`; `choosing` (may be empty) chooses the epoch and is not learned from.
 
-        `stop` ends training after so many epochs, while the learning rate goes as if all were to come.
+        `epochs` ends training after so many epochs, while the learning rate goes as if all were to come.
         """
-        spec, fitted = self._spec, Fitted()
+        spec, fitted = self._spec, TrainingResult()
         weighted = zip(examples.targets, examples.weights, strict=True)
         self._learner.centre = sum(target * weight for target, weight in weighted) / sum(examples.weights)
         steps = spec.epochs * -(-len(examples.rows) // spec.batch_size)
         optimizer = self._optimizer()
-        schedule = self._torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_share, spec.warm_up, steps))
+        schedule = self._torch.optim.lr_scheduler.LambdaLR(
+            optimizer, partial(_learning_rate_factor, spec.warm_up, steps)
+        )
         best: dict[str, Any] = {}
         best_rank = (False, -2.0)  # nearly constant scores may correlate, and are worse than any that vary
-        for epoch in range(1, (stop or spec.epochs) + 1):
+        for epoch in range(1, (epochs or spec.epochs) + 1):
             fitted.losses.append(self._epoch(epoch, examples, optimizer, schedule, fitted))
             if not choosing.rows:
-                fitted.kept = epoch
-                self._note(f"epoch {epoch} of {stop or spec.epochs}: loss {fitted.losses[-1]:.4f}")
+                fitted.best_epoch = epoch
+                self._note(f"epoch {epoch} of {epochs or spec.epochs}: loss {fitted.losses[-1]:.4f}")
                 continue
-            predicted = scores(self._learner, choosing.rows, spec.device_batch_size)
+            predicted = score_rows(self._learner, choosing.rows, spec.device_batch_size)
             correlation = pearson(predicted, choosing.targets)
             fitted.pearsons.append(None if math.isnan(correlation) else correlation)
-            constant = constant_predictor(predicted, choosing.targets) is not None
+            constant = check_constant_predictor(predicted, choosing.targets) is not None
             rank = (not constant, -1.0 if math.isnan(correlation) else correlation)
             better = rank > best_rank
             best_rank = max(rank, best_rank)
             if better:
-                fitted.kept, fitted.predicted = epoch, predicted
+                fitted.best_epoch, fitted.predicted = epoch, predicted
                 best = {name: one.detach().to("cpu", copy=True) for name, one in self._learned.items()}
-            self._tell(epoch, fitted, better=better, constant=constant)
-            if spec.patience is not None and epoch - fitted.kept >= spec.patience:
+            self._note_epoch(epoch, fitted, better=better, constant=constant)
+            if spec.patience is not None and epoch - fitted.best_epoch >= spec.patience:
                 break
         with self._torch.no_grad():
             for name, one in best.items():
@@ -90,11 +92,13 @@ class Fit:
         self._learner.model.eval()
         return fitted
 
-    def _epoch(self, epoch: int, examples: Examples, optimizer: Any, schedule: Any, fitted: Fitted) -> float:
+    def _epoch(
+        self, epoch: int, examples: EncodedExamples, optimizer: Any, schedule: Any, fitted: TrainingResult
+    ) -> float:
         """All examples once; the mean loss, by weight."""
         model, torch = self._learner.model, self._torch
         chance = Random(f"{self._seed}:{epoch}")
-        goals = [self._learner.goal(target, chance) for target in examples.targets]
+        goals = [self._learner.training_target(target, chance) for target in examples.targets]
         total = torch.zeros((), dtype=torch.float32, device=self._learner.place.device)  # read once: no waiting
         model.train()
         for batch in self._batches(examples, chance):
@@ -122,7 +126,7 @@ class Fit:
             )  # fmt: skip
         return mean
 
-    def _batches(self, examples: Examples, chance: Random) -> Iterator[list[int]]:
+    def _batches(self, examples: EncodedExamples, chance: Random) -> Iterator[list[int]]:
         """Positions of the examples of each step: by chance, those of a step about equally long."""
         size = self._spec.batch_size
         order = list(range(len(examples.rows)))
@@ -149,7 +153,7 @@ class Fit:
             [group for group in groups if group["params"]], lr=self._spec.learning_rate, fused=on_gpu
         )
 
-    def _tell(self, epoch: int, fitted: Fitted, *, better: bool, constant: bool) -> None:
+    def _note_epoch(self, epoch: int, fitted: TrainingResult, *, better: bool, constant: bool) -> None:
         correlation = fitted.pearsons[-1]
         said = "undefined" if correlation is None else f"{correlation:.3f}"
         said += " (it scores nearly all alike)" if constant else ""
@@ -159,7 +163,7 @@ class Fit:
         )
 
 
-def _share(warm_up: float, steps: int, step: int) -> float:
+def _learning_rate_factor(warm_up: float, steps: int, step: int) -> float:
     """The share of the learning rate at a step: up along a line, down along a cosine."""
     warm = round(warm_up * steps)
     if step < warm:

@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config.spec.annotation import Name
 from benchbuilder.config.spec.base import Spec, StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Item, Option
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.templates import fill, template_faults
+from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.base import Map, Port
 from pydantic import AfterValidator, Field
 
@@ -27,7 +27,7 @@ def _check_template(template: str) -> str:
 Template = Annotated[str, AfterValidator(_check_template)]
 
 
-class ClassSpec(Spec):
+class ConceptClassSpec(Spec):
     """What is asked about the concepts of a class, and what stands for them in a masked text."""
 
     mask: Annotated[str, Field(min_length=1)]
@@ -38,7 +38,7 @@ class ClassSpec(Spec):
 class AskConceptSpec(StepSpec):
     """The classes, by name, and the keys of the options, as many as there are options."""
 
-    classes: Annotated[dict[str, ClassSpec], Field(min_length=1)]
+    classes: Annotated[dict[str, ConceptClassSpec], Field(min_length=1)]
     keys: Annotated[tuple[str, ...], Field(min_length=2)]
 
 
@@ -61,7 +61,7 @@ class AskConcept(Map):
 
     spec: AskConceptSpec
 
-    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The questions about the concept, one for each aspect."""
         spec = self.spec.classes.get(row.payload.concept_class)
         if spec is None:
@@ -70,17 +70,17 @@ class AskConcept(Map):
             return [Dropped("wrong_count", str(len(row.payload.options) + 1))]
         return [Kept(self._item(row, spec, aspect, template), aspect) for aspect, template in spec.questions.items()]
 
-    def _item(self, row: Fact[Concept], spec: ClassSpec, aspect: str, template: str) -> Item[ConceptQuestion]:
+    def _item(self, row: Fact[Concept], spec: ConceptClassSpec, aspect: str, template: str) -> Item[ConceptQuestion]:
         concept = row.payload
         texts = [concept.name, *(near.name for near in concept.options)]
         Random(f"{self.context.seed}:{row.id}:{aspect}").shuffle(texts)
         options = tuple(Option(key=key, text=text) for key, text in zip(self.spec.keys, texts, strict=True))
         payload = ConceptQuestion(
             concept=concept.code, concept_class=concept.concept_class, aspect=aspect, names=concept.names,
-            mask=spec.mask, question=fill(template, {"name": concept.name})[0], options=options,
+            mask=spec.mask, question=fill_template(template, {"name": concept.name})[0], options=options,
             answer_key=self.spec.keys[texts.index(concept.name)], answer=concept.name,
         )  # fmt: skip
         return Item[ConceptQuestion].child(
-            row, made_by=self.made_by(aspect), slot=aspect, partition=concept.concept_class, payload=payload,
+            row, produced_by=self.produced_by(aspect), slot=aspect, partition=concept.concept_class, payload=payload,
             candidate=row.id, fact=row.id, reviewed=False,
         )  # fmt: skip

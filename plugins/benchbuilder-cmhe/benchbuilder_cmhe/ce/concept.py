@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 from benchbuilder.core.records.payloads import Option, Payload
-from benchbuilder.core.records.row import Frozen
+from benchbuilder.core.records.row import FrozenModel
 
 
-class Near(Frozen):
+class NearbyConcept(FrozenModel):
     """A concept that stands beside another as an option; `steps` is the shortest path between them in the tree."""
 
     code: str
@@ -30,7 +30,7 @@ class Concept(Payload):
     names: tuple[str, ...]
     tree_numbers: tuple[str, ...]
     concept_class: str = ""
-    options: tuple[Near, ...] = ()
+    options: tuple[NearbyConcept, ...] = ()
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -46,7 +46,7 @@ class Concept(Payload):
             }
         )
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "name": self.name,
@@ -61,7 +61,7 @@ class Concept(Payload):
         """Rows for the contract suite."""
         return (
             cls(code="T1", name="Oak", names=("Oak", "Quercus"), tree_numbers=("B01.100", "B01.300.5"),
-                concept_class="plant", options=(Near(code="T2", name="Beech", steps=2),)),
+                concept_class="plant", options=(NearbyConcept(code="T2", name="Beech", steps=2),)),
             cls(code="T2", name="Beech", names=("Beech",), tree_numbers=("B01.200",)),
         )  # fmt: skip
 
@@ -104,7 +104,7 @@ class ConceptQuestion(Payload):
             }
         )
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "question": self.question,
@@ -117,7 +117,7 @@ class ConceptQuestion(Payload):
             "names": " | ".join(self.names),
         }
 
-    def asked(self) -> dict[str, Any]:
+    def prompt_fields(self) -> dict[str, Any]:
         """The question, the options and what stands in place of the concept; not which option it is."""
         options = [{"key": option.key, "text": option.text} for option in self.options]
         return {"question": self.question, "type": self.aspect, "options": options, "mask": self.mask}

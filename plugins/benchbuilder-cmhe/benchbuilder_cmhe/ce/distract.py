@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Map, Port
 from pydantic import Field
 
-from benchbuilder_cmhe.ce.concept import Concept, Near
-from benchbuilder_cmhe.ce.tree import Tree, categories, path_of, steps_between
+from benchbuilder_cmhe.ce.concept import Concept, NearbyConcept
+from benchbuilder_cmhe.ce.tree import TermTree, categories, steps_between, tree_path
 
 
 class DistractSpec(StepSpec):
@@ -63,10 +63,10 @@ class Distract(Map):
         self._number = {code: number for number, code in enumerate(codes)}
         self._names = [frozenset(map(str.casefold, every)) for every in pool.column("payload.names")]
         places: list[list[str]] = pool.column("payload.tree_numbers")
-        self._tree = Tree(places)
+        self._tree = TermTree(places)
         self._categories = [categories(numbers, self.spec.category) for numbers in places]
 
-    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The concept with its wrong options, the similar ones first."""
         number = self._number.get(row.payload.code)
         if number is None:
@@ -79,35 +79,37 @@ class Distract(Map):
         distant = self._distant(number, taken, chance)
         if len(distant) < self.spec.distant:
             return [Dropped("too_few_distant", f"{len(distant)} of {self.spec.distant}")]
-        payload = row.payload.model_copy(update={"options": tuple(self._near(*pair) for pair in (*similar, *distant))})
-        return [Kept(Fact[Concept].child(row, made_by=self.made_by(), payload=payload))]
+        payload = row.payload.model_copy(
+            update={"options": tuple(self._nearby_concept(*pair) for pair in (*similar, *distant))}
+        )
+        return [Kept(Fact[Concept].child(row, produced_by=self.produced_by(), payload=payload))]
 
-    def _near(self, number: int, steps: int) -> Near:
+    def _nearby_concept(self, number: int, steps: int) -> NearbyConcept:
         code, name = self._pool[number]
-        return Near(code=code, name=name, steps=steps)
+        return NearbyConcept(code=code, name=name, steps=steps)
 
-    def _similar(self, number: int, taken: set[str], chance: Random) -> list[tuple[int, int]]:
+    def _similar(self, number: int, used_names: set[str], chance: Random) -> list[tuple[int, int]]:
         if not self.spec.similar:
             return []
-        own = [path_of(place) for place in self._tree.numbers[number]] if self.spec.kin == "drop" else []
+        own = [tree_path(place) for place in self._tree.numbers[number]] if self.spec.kin == "drop" else []
 
         def fits(other: int) -> bool:
             if self.spec.same_class and self._classes[other] != self._classes[number]:
                 return False
-            if own and any(_one_line(path_of(place), mine) for place in self._tree.numbers[other] for mine in own):
+            if own and any(_are_in_line(tree_path(place), mine) for place in self._tree.numbers[other] for mine in own):
                 return False
-            return self._free(other, taken)
+            return self._claim_names(other, used_names)
 
         return self._tree.nearest(number, self.spec.similar, fits, lambda ring: chance.sample(ring, len(ring)))
 
-    def _distant(self, number: int, taken: set[str], chance: Random) -> list[tuple[int, int]]:
+    def _distant(self, number: int, used_names: set[str], chance: Random) -> list[tuple[int, int]]:
         """Drawn until enough fit; then, where hardly any does, among all that do."""
         size, own, found = len(self._pool), self._categories[number], list[int]()
 
         def fits(other: int) -> bool:
-            return self._categories[other].isdisjoint(own) and self._free(other, taken)
+            return self._categories[other].isdisjoint(own) and self._claim_names(other, used_names)
 
-        for other in _drawn(size, 50 * self.spec.distant, chance):
+        for other in _draw_numbers(size, 50 * self.spec.distant, chance):
             if len(found) == self.spec.distant:
                 break
             if fits(other):
@@ -115,21 +117,21 @@ class Distract(Map):
         numbers = self._tree.numbers
         return [(other, steps_between(numbers[number], numbers[other])) for other in found]
 
-    def _free(self, other: int, taken: set[str]) -> bool:
+    def _claim_names(self, candidate: int, used_names: set[str]) -> bool:
         """Whether it shares no name with what stands there already; its names are taken from now on."""
-        if not taken.isdisjoint(self._names[other]):
+        if not used_names.isdisjoint(self._names[candidate]):
             return False
-        taken |= self._names[other]
+        used_names |= self._names[candidate]
         return True
 
 
-def _drawn(size: int, quick: int, chance: Random) -> Iterator[int]:
+def _draw_numbers(size: int, quick: int, chance: Random) -> Iterator[int]:
     """Numbers below `size` by chance, `quick` of them with repetitions, and then each once."""
     for _ in range(quick):
         yield chance.randrange(size)
     yield from chance.sample(range(size), size)
 
 
-def _one_line(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _are_in_line(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Whether one of two places stands above the other."""
-    return one[: len(other)] == other or other[: len(one)] == one
+    return first[: len(second)] == second or second[: len(first)] == first

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.outcomes import Kept, Outcome
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Map, Port
 
 from benchbuilder_cmhe.ce.concept import ConceptQuestion
-from benchbuilder_cmhe.ce.mentions import masked
+from benchbuilder_cmhe.ce.mentions import mask_names
 
 
 class MaskSpec(StepSpec):
@@ -41,9 +41,9 @@ class Mask(Map):
 
     spec: MaskSpec
 
-    def map(self, row: Answer, parents: Mapping[str, Any]) -> Iterable[Fate]:
+    def map(self, row: Answer, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """The masked answer."""
         item: Item[ConceptQuestion] = parents["item"]
-        text, count = masked(row.text, item.payload.names, item.payload.mask, self.spec.endings)
-        made_by = self.made_by("" if count else "no_mention")
-        return [Kept(Answer.child(row, made_by=made_by, model=row.model, text=text, outcome=row.outcome))]
+        text, count = mask_names(row.text, item.payload.names, item.payload.mask, self.spec.endings)
+        produced_by = self.produced_by("" if count else "no_mention")
+        return [Kept(Answer.child(row, produced_by=produced_by, model=row.model, text=text, outcome=row.outcome))]

@@ -21,7 +21,7 @@ _WIDE = 0xFEE0
 """From a character of ASCII to its full-width form."""
 
 
-def masked(text: str, names: Sequence[str], mask: str, endings: Sequence[str] = ()) -> tuple[str, int]:
+def mask_names(text: str, names: Sequence[str], mask: str, endings: Sequence[str] = ()) -> tuple[str, int]:
     """`text` with every mention of any of `names` replaced by `mask`, and how many mentions there were.
 
     The longest name that fits counts. Case and width of letters, the kind of apostrophe and the amount of white space
@@ -29,7 +29,7 @@ def masked(text: str, names: Sequence[str], mask: str, endings: Sequence[str] = 
     mention is a whole word or several, which may have one of `endings` more or less than the name; in the others it is
     found anywhere.
 
-    >>> masked("Oaks and oak-like trees; Soak", ["Oak"], "[tree]", ["s"])
+    >>> mask_names("Oaks and oak-like trees; Soak", ["Oak"], "[tree]", ["s"])
     ('[tree] and [tree]-like trees; Soak', 2)
     """
     pattern = _pattern(tuple(names), tuple(endings))

@@ -9,24 +9,24 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import FileRef, Spec
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import MadeBy, Origin, Row
+from benchbuilder.core.records.row import Origin, ProducedBy, Row
 from benchbuilder.sources.base import Source, SourceSpec
-from benchbuilder.sources.formats.delimited import Cut, delimited_rows
-from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
+from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.lines import Encoding
 from benchbuilder.sources.formats.tables import Column
 from pydantic import Field
 
 from benchbuilder_cmhe.ce.concept import Concept
-from benchbuilder_cmhe.ce.mesh_xml import Descriptor, descriptors
+from benchbuilder_cmhe.ce.mesh_xml import Descriptor, read_descriptors
 
 _FACT = Fact[Concept]
 _HEAD_ROWS = 20
 
 
-class TableFile(Spec):
+class MeshTableFile(Spec):
     """A delimited file."""
 
     file: FileRef | None
@@ -36,17 +36,17 @@ class TableFile(Spec):
     encoding: Encoding = "utf-8"
 
 
-class NameColumns(Spec):
+class MeshNameColumns(Spec):
     """Which concept a row names, and how."""
 
     id: Column
     name: Column
 
 
-class NamesTable(TableFile):
+class MeshNamesTable(MeshTableFile):
     """Names by the id of the concept; of several names of one concept, the first is displayed."""
 
-    columns: NameColumns
+    columns: MeshNameColumns
 
 
 class NumberColumns(Spec):
@@ -56,7 +56,7 @@ class NumberColumns(Spec):
     number: Column
 
 
-class NumbersTable(TableFile):
+class NumbersTable(MeshTableFile):
     """Tree numbers by the id of the concept, one a row."""
 
     columns: NumberColumns
@@ -65,16 +65,16 @@ class NumbersTable(TableFile):
 class MeshSpec(SourceSpec):
     """Where the concepts are.
 
-    `descriptors` is the XML of the National Library of Medicine; where it is set, `terms`, `entry_terms` and
+    `read_descriptors` is the XML of the National Library of Medicine; where it is set, `terms`, `entry_terms` and
     `tree_numbers` are not read. Without it `terms` (one row a concept) and `tree_numbers` are needed.
     """
 
     descriptors: FileRef | None = None
-    terms: NamesTable | None = None
-    entry_terms: NamesTable | None = None
+    terms: MeshNamesTable | None = None
+    entry_terms: MeshNamesTable | None = None
     """Further names in the language of `terms`."""
     tree_numbers: NumbersTable | None = None
-    translations: NamesTable | None = None
+    translations: MeshNamesTable | None = None
     """Names in the language of the source; a translated concept keeps the vocabulary's own names behind them."""
     untranslated: Literal["keep", "drop"]
     """Whether a concept that `translations` does not name is displayed by the vocabulary's own name, or dropped.
@@ -85,8 +85,8 @@ class MeshSpec(SourceSpec):
     """What parts an inverted name (``Anemia, Aplastic``): it is a name the right way round too; ``null``: leave it."""
 
 
-Names = dict[str, list[str]]
-Reading = Generator[Unit | EndOfFile, None, Names]
+NamesByConcept = dict[str, list[str]]
+TableReading = Generator[SourceUnit | EndOfFile, None, NamesByConcept]
 
 
 class Mesh(Source):
@@ -112,78 +112,80 @@ class Mesh(Source):
 
     def files(self) -> list[FileRef]:
         """The tables that are joined in, then the file of concepts."""
-        return [found.ref for _, _, found in self._tables()] + [self._driving().ref]
+        return [found.ref for _, _, found in self._tables()] + [self._driving_file().ref]
 
     def check(self) -> None:
         """Look at the head of each file."""
         for name, table, found in self._tables():
             list(islice(self._rows(name, table, found), _HEAD_ROWS))
-        driving = self._driving()
+        driving = self._driving_file()
         next(iter(self._concepts(driving)), None)
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The tables that are joined in, then the concepts."""
-        driving = self._driving()
-        joined: dict[str, Names] = {}
+        driving = self._driving_file()
+        joined: dict[str, NamesByConcept] = {}
         tables = self._tables()
         codes = {one.code for one in self._concepts(driving) if isinstance(one, Descriptor)} if tables else set[str]()
         for name, table, found in tables:
-            joined[name] = yield from self._joined(name, table, found, codes)
+            joined[name] = yield from self._read_joined(name, table, found, codes)
         seen, units = dict[str, int](), 0
         for one in self._concepts(driving):
             units += 1
-            if isinstance(one, Unit):
+            if isinstance(one, SourceUnit):
                 yield one
                 continue
             if one.code in seen:
-                fate: Kept | Dropped = Dropped("duplicate", f"kept: {driving.name}:{seen[one.code]}")
+                outcome: Kept | Dropped = Dropped("duplicate", f"kept: {driving.name}:{seen[one.code]}")
             else:
-                fate = self._fate(one, driving.name, joined)
+                outcome = self._outcome(one, driving.name, joined)
                 seen[one.code] = one.number
-            yield Unit(driving.name, one.number, fate)
+            yield SourceUnit(driving.name, one.number, outcome)
         yield EndOfFile(driving.name, units)
 
-    def _fate(self, one: Descriptor, file: str, joined: dict[str, Names]) -> Kept | Dropped:
-        numbers = (*one.tree_numbers, *joined.get("tree_numbers", {}).get(one.code, ()))
-        own = (*one.names, *joined.get("entry_terms", {}).get(one.code, ()))
-        translated = joined.get("translations", {}).get(one.code, [])
-        if not one.code or not own:
-            return Dropped("missing_field", one.code or " ".join(own))
+    def _outcome(self, descriptor: Descriptor, file: str, joined: dict[str, NamesByConcept]) -> Kept | Dropped:
+        numbers = (*descriptor.tree_numbers, *joined.get("tree_numbers", {}).get(descriptor.code, ()))
+        own = (*descriptor.names, *joined.get("entry_terms", {}).get(descriptor.code, ()))
+        translated = joined.get("translations", {}).get(descriptor.code, [])
+        if not descriptor.code or not own:
+            return Dropped("missing_field", descriptor.code or " ".join(own))
         if not numbers:
-            return Dropped("no_tree_number", f"{one.code} {own[0]}")
+            return Dropped("no_tree_number", f"{descriptor.code} {own[0]}")
         if "translations" in joined and not translated and self.spec.untranslated == "drop":
-            return Dropped("untranslated", f"{one.code} {own[0]}")
-        names = _distinct([*translated, *own, *(right for name in own if (right := self._righted(name)))])
-        payload = Concept(code=one.code, name=names[0], names=tuple(names), tree_numbers=tuple(dict.fromkeys(numbers)))
+            return Dropped("untranslated", f"{descriptor.code} {own[0]}")
+        names = _distinct([*translated, *own, *(right for name in own if (right := self._uninverted(name)))])
+        payload = Concept(
+            code=descriptor.code, name=names[0], names=tuple(names), tree_numbers=tuple(dict.fromkeys(numbers))
+        )
         envelope: dict[str, Any] = {
-            "origin": Origin(file=file, line=one.number),
-            "made_by": MadeBy(rule=self.kind, version=str(self.version)),
+            "origin": Origin(file=file, line=descriptor.number),
+            "produced_by": ProducedBy(rule=self.kind, version=str(self.version)),
             "language": self.language,
             "partition": self.name,
         }
         return Kept(_FACT.build(payload=payload, **envelope))
 
-    def _righted(self, name: str) -> str:
+    def _uninverted(self, name: str) -> str:
         """An inverted name the right way round; empty if it is not inverted."""
         mark = self.spec.inverted
         return " ".join(reversed(name.split(mark))) if mark and mark in name else ""
 
     # --- files ---------------------------------------------------------------------------------------------------
 
-    def _tables(self) -> list[tuple[str, NamesTable | NumbersTable, Found]]:
+    def _tables(self) -> list[tuple[str, MeshNamesTable | NumbersTable, SourceFile]]:
         """The tables that are joined in, by the recipe's name for them."""
         names = ("translations",) if self.spec.descriptors else ("tree_numbers", "entry_terms", "translations")
-        tables: dict[str, NamesTable | NumbersTable | None] = {name: getattr(self.spec, name) for name in names}
+        tables: dict[str, MeshNamesTable | NumbersTable | None] = {name: getattr(self.spec, name) for name in names}
         return [
-            (name, table, self._found(f"{name}.file", table.file))
+            (name, table, self._find_file(f"{name}.file", table.file))
             for name, table in tables.items()
             if table is not None and table.file is not None
         ]
 
-    def _driving(self) -> Found:
+    def _driving_file(self) -> SourceFile:
         spec = self.spec
         if spec.descriptors is not None:
-            return self._found("descriptors", spec.descriptors)
+            return self._find_file("descriptors", spec.descriptors)
         for name, table in (("terms", spec.terms), ("tree_numbers", spec.tree_numbers)):
             if table is None or table.file is None:
                 raise DataError(
@@ -193,9 +195,9 @@ class Mesh(Source):
                 )  # fmt: skip
         assert spec.terms is not None
         assert spec.terms.file is not None
-        return self._found("terms.file", spec.terms.file)
+        return self._find_file("terms.file", spec.terms.file)
 
-    def _found(self, key: str, ref: FileRef) -> Found:
+    def _find_file(self, key: str, ref: FileRef) -> SourceFile:
         suffixes = (".xml", ".gz") if key == "descriptors" else (".tsv", ".tab", ".csv", ".txt")
         found = find_files(ref, f"sources.{self.name}.{key}", suffixes)
         if len(found) > 1:
@@ -205,40 +207,44 @@ class Mesh(Source):
             )  # fmt: skip
         return found[0]
 
-    def _rows(self, name: str, table: TableFile, found: Found) -> Iterator[tuple[int, Sequence[str], str, str]]:
-        cut = Cut(
+    def _rows(
+        self, name: str, table: MeshTableFile, source_file: SourceFile
+    ) -> Iterator[tuple[int, Sequence[str], str, str]]:
+        cut = TableDialect(
             key=f"sources.{self.name}.{name}", encoding=table.encoding, delimiter=table.delimiter,
             quoting=table.quoting, header=table.header, width=None,
         )  # fmt: skip
         columns: Spec = getattr(table, "columns")  # noqa: B009  (each kind of table has its own)
-        return delimited_rows(found.at, found.name, cut, [getattr(columns, one) for one in type(columns).model_fields])
+        return delimited_rows(
+            source_file.path, source_file.name, cut, [getattr(columns, one) for one in type(columns).model_fields]
+        )
 
-    def _concepts(self, driving: Found) -> Iterator[Descriptor | Unit]:
+    def _concepts(self, driving: SourceFile) -> Iterator[Descriptor | SourceUnit]:
         """The concepts of the driving file, and units of rows that are none."""
         if self.spec.descriptors is not None:
-            yield from descriptors(driving.at, driving.name, f"sources.{self.name}.descriptors")
+            yield from read_descriptors(driving.path, driving.name, f"sources.{self.name}.descriptors")
             return
         assert self.spec.terms is not None
         for line, values, reason, detail in self._rows("terms", self.spec.terms, driving):
             if reason:
-                yield Unit(driving.name, line, Dropped(reason, detail))
+                yield SourceUnit(driving.name, line, Dropped(reason, detail))
                 continue
             code, name = (cell.strip() for cell in values)
             if not code or not name:
-                yield Unit(driving.name, line, Dropped("missing_field", code or name))
+                yield SourceUnit(driving.name, line, Dropped("missing_field", code or name))
             else:
                 yield Descriptor(line, code, (name,), ())
 
-    def _joined(self, name: str, table: TableFile, found: Found, codes: set[str]) -> Reading:
+    def _read_joined(self, name: str, table: MeshTableFile, source_file: SourceFile, codes: set[str]) -> TableReading:
         """The values of a table by concept; those of other concepts are counted alone."""
-        held: Names = {}
+        held: NamesByConcept = {}
         counts = Counter[str]()
-        for line, values, reason, detail in self._rows(name, table, found):
+        for line, values, reason, detail in self._rows(name, table, source_file):
             code, value = (cell.strip() for cell in values) if not reason else ("", "")
             if not code or not value:
                 counts["malformed"] += 1
                 why = f"{reason}: {detail}" if reason else "missing_field: the id or the value is empty"
-                yield Unit(found.name, line, Dropped("malformed_auxiliary", why))
+                yield SourceUnit(source_file.name, line, Dropped("malformed_auxiliary", why))
             elif code not in codes:
                 counts["not_referenced"] += 1
             elif value in held.setdefault(code, []):
@@ -246,7 +252,7 @@ class Mesh(Source):
             else:
                 held[code].append(value)
                 counts["used"] += 1
-        yield EndOfFile(found.name, counts.total(), dict(sorted(counts.items())))
+        yield EndOfFile(source_file.name, counts.total(), dict(sorted(counts.items())))
         return held
 
 

@@ -24,27 +24,27 @@ class Descriptor(NamedTuple):
     tree_numbers: tuple[str, ...]
 
 
-def descriptors(path: Path, name: str, key: str) -> Iterator[Descriptor]:
+def read_descriptors(path: Path, name: str, key: str) -> Iterator[Descriptor]:
     """The records of the file (``.xml``, ``.xml.gz``), one in memory at a time; fields that are missing are empty.
 
     DataError, by the recipe's name for the file (`key`), if it is no such XML, or has entities of its own.
     """
     number = 0
     try:
-        with _opened(path) as handle:
+        with _open_xml(path) as handle:
             for event, element in iterparse(handle, events=("start", "end"), forbid_entities=True):
                 if event == "start" and number == 0 and element.tag not in ("DescriptorRecordSet", _RECORD):
-                    raise _wrong(name, key, f"the element {element.tag!r}")
+                    raise _malformed_error(name, key, f"the element {element.tag!r}")
                 number = number or 1
                 if event == "end" and element.tag == _RECORD:
                     yield _record(number, element)
                     number += 1
                     element.clear()
     except (ParseError, DefusedXmlException, OSError, EOFError) as error:
-        raise _wrong(name, key, f"{type(error).__name__}: {error}") from error
+        raise _malformed_error(name, key, f"{type(error).__name__}: {error}") from error
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_xml(path: Path) -> IO[bytes]:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
@@ -60,8 +60,8 @@ def _text(element: Any) -> str:
     return "" if element is None else " ".join((element.text or "").split())
 
 
-def _wrong(name: str, key: str, found: str) -> Exception:
+def _malformed_error(name: str, key: str, value: str) -> Exception:
     return wrong_shape(
-        key, name, expected="XML of MeSH descriptors (DescriptorRecordSet)", found=found,
+        key, name, expected="XML of MeSH descriptors (DescriptorRecordSet)", found=value,
         next="download the descriptors again (desc*.xml or desc*.gz of the National Library of Medicine)",
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import KindSpec, PromptRef
-from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, Asked, Solver
+from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
 
 EXPLAIN, MASK = "explain", "mask"
 
@@ -30,11 +30,16 @@ class SelfFamiliarity(Solver):
 
     spec: SelfFamiliaritySpec
 
-    def steps(self, asked: Asked) -> Mapping[str, Mapping[str, Any]]:
+    def steps(self, evaluated_model: EvaluatedModel) -> Mapping[str, Mapping[str, Any]]:
         """The three steps."""
-        model = {"name": asked.name, "model": asked.model, "system": asked.system, "sampling": asked.sampling}
+        model = {
+            "name": evaluated_model.name,
+            "model": evaluated_model.model,
+            "system": evaluated_model.system,
+            "sampling": evaluated_model.sampling,
+        }
         return {
-            EXPLAIN: {"kind": "answer", "from": ITEM, "prompt": asked.prompt, **model},
+            EXPLAIN: {"kind": "answer", "from": ITEM, "prompt": evaluated_model.prompt, **model},
             MASK: {"kind": "mask", "from": {"each": EXPLAIN, "item": ITEM}, "endings": self.spec.endings},
             ANSWER: {"kind": "follow_up", "from": {"each": MASK, "item": ITEM}, "prompt": self.spec.choose, **model},
         }

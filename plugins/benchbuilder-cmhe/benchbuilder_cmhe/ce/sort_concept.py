@@ -7,14 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept, NotApplicable
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Map, Port
 from pydantic import Field
 
 from benchbuilder_cmhe.ce.concept import Concept
-from benchbuilder_cmhe.ce.tree import sorts_of
+from benchbuilder_cmhe.ce.tree import classes_of
 
 Roots = dict[str, Annotated[tuple[str, ...], Field(min_length=1)]]
 
@@ -54,9 +54,9 @@ class SortConcept(Map):
             lines = self.spec.chosen.file.read_text(encoding="utf-8-sig").splitlines()
             self._chosen = frozenset(line.partition("\t")[0].strip() for line in lines)
 
-    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The concept with its class."""
-        found = self._found(row.payload.tree_numbers)
+        found = self._classes_of(row.payload.tree_numbers)
         if not found:
             return [NotApplicable("other_class")]
         if len(found) > 1 and self.spec.several == "drop":
@@ -64,15 +64,15 @@ class SortConcept(Map):
         if self._chosen is not None and row.payload.code not in self._chosen:
             return [Dropped("not_chosen", f"{row.payload.code} {row.payload.name}")]
         payload = row.payload.model_copy(update={"concept_class": found[0]})
-        return [Kept(Fact[Concept].child(row, made_by=self.made_by(found[0]), payload=payload))]
+        return [Kept(Fact[Concept].child(row, produced_by=self.produced_by(found[0]), payload=payload))]
 
-    def _found(self, numbers: Sequence[str]) -> list[str]:
+    def _classes_of(self, numbers: Sequence[str]) -> list[str]:
         """The classes that any of the numbers counts for."""
         without = {name: self.spec.without.get(name, ()) for name in self.spec.roots}
         counting = [
             name
             for number in numbers
-            for name in sorts_of([number], self.spec.roots)
-            if not sorts_of([number], {name: without[name]})
+            for name in classes_of([number], self.spec.roots)
+            if not classes_of([number], {name: without[name]})
         ]
         return [name for name in self.spec.roots if name in counting]

@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 from benchbuilder.config.spec.base import KindSpec, PromptRef
 from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import Complaint, Context
+from benchbuilder.core.context import SpecIssue, StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.replies import spoken
+from benchbuilder.core.text.replies import strip_reasoning
 from benchbuilder.models import prompts
 from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.base import Prompted
-from benchbuilder.steps.writer import Fault, json_object, model_parts, unfit_settings
+from benchbuilder.steps.base import PromptedMap
+from benchbuilder.steps.writer import ReplyFault, first_json_object, model_identity, sampling_issues
 from pydantic import BaseModel, ValidationError
 
 T = TypeVar("T")
@@ -31,35 +31,35 @@ ASKING_REASONS: Mapping[str, str] = {
     "reply_unfinished": "The model's reply ends in the middle of its reasoning.",
 }
 """Why there is nothing of a model."""
-_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
-_FINAL = ("reply_refused", "reply_filtered")
+_REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_FINAL_REASONS = ("reply_refused", "reply_filtered")
 
 
 def read_prompt(ref: PromptRef | None) -> Prompt | None:
     """The prompt that a spec names."""
-    return None if ref is None else prompts.read(ref.path, ref.file)
+    return None if ref is None else prompts.read_prompt(ref.path, ref.file)
 
 
-class AskingJson(Prompted):
+class PromptedForJson(PromptedMap):
     """A stage that may ask a model for a JSON object: its spec has `model`, `prompt` and `sampling`."""
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self._prompt: Prompt | None = None
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model, if there is something to ask it."""
         model = self.spec.model
         return None if self.spec.prompt is None or model is None or model.kind == "none" else model
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
         """Sampling settings that the model's backend needs or does not know."""
-        return [] if self.asks is None else unfit_settings(self.asks, self.spec.sampling)
+        return [] if self.model_spec is None else sampling_issues(self.model_spec, self.spec.sampling)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What the model itself is."""
-        return {} if self.asks is None else model_parts(self.asks)
+        return {} if self.model_spec is None else model_identity(self.model_spec)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompt."""
@@ -69,39 +69,39 @@ class AskingJson(Prompted):
 def ask_json(
     prompt: Prompt,
     values: Mapping[str, Any],
-    wanted: type[M],
-    take: Callable[[M], T | Fault],
+    reply_class: type[M],
+    accept: Callable[[M], T | ReplyFault],
     *,
     sampling: Sampling,
     expected: str,
     rounds: int,
-) -> Generator[Request, Reply, T | Fault]:
-    """What `take` makes of the model's object, or why there is none after `rounds` further replies.
+) -> Generator[Request, Reply, T | ReplyFault]:
+    """What `accept` makes of the model's object, or why there is none after `rounds` further replies.
 
     `expected` is a reply of the form that is wanted, for quotes. At temperature 0 it is asked once.
     """
-    messages = (Message("user", prompts.render(prompt, values)),)
-    schema = wanted.model_json_schema()
-    fault = Fault("reply_empty")
+    messages = (Message("user", prompts.render_prompt(prompt, values)),)
+    schema = reply_class.model_json_schema()
+    fault = ReplyFault("reply_empty")
     for sample in range(rounds + 1):
-        reply = yield Request(messages, sampling.chosen(), schema, sample, expected)
-        read = _read(reply, wanted)
-        made = read if isinstance(read, Fault) else take(read)
-        if not isinstance(made, Fault):
+        reply = yield Request(messages, sampling.explicit_settings(), schema, sample, expected)
+        read = _parse_reply(reply, reply_class)
+        made = read if isinstance(read, ReplyFault) else accept(read)
+        if not isinstance(made, ReplyFault):
             return made
         fault = made
-        if reply.assumed or fault.reason in _FINAL or sampling.temperature == 0:
+        if reply.assumed or fault.reason in _FINAL_REASONS or sampling.temperature == 0:
             break
     return fault
 
 
-def _read(reply: Reply, wanted: type[M]) -> M | Fault:
-    if reply.outcome in _OUTCOMES:
-        return Fault(_OUTCOMES[reply.outcome])
-    text = spoken(reply.text)
+def _parse_reply(reply: Reply, reply_class: type[M]) -> M | ReplyFault:
+    if reply.outcome in _REASON_OF_REPLY_OUTCOME:
+        return ReplyFault(_REASON_OF_REPLY_OUTCOME[reply.outcome])
+    text = strip_reasoning(reply.text)
     if text is None:
-        return Fault("reply_unfinished")
+        return ReplyFault("reply_unfinished")
     try:
-        return wanted.model_validate_json(json_object(text))
+        return reply_class.model_validate_json(first_json_object(text))
     except ValidationError as error:
-        return Fault("reply_malformed", f"{error.errors()[0]['msg']}: {text[:200]}")
+        return ReplyFault("reply_malformed", f"{error.errors()[0]['msg']}: {text[:200]}")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import Frozen
+from benchbuilder.core.records.row import FrozenModel
 
 
-class Diagnosis(Frozen):
+class Diagnosis(FrozenModel):
     """A disease by the `name` that the source gives it, with its code.
 
     `entry` is what the list of names calls the code; `how` says how the code was found (``exact``, ``alias``,
@@ -27,7 +27,7 @@ class Diagnosis(Frozen):
     category: str = ""
 
 
-class Case(Payload):
+class PatientCase(Payload):
     """The text that a model is shown, and the right diagnoses. `setting` is where it comes from: a chat, an exam."""
 
     kind: ClassVar[str] = "case"
@@ -45,7 +45,7 @@ class Case(Payload):
         diagnoses = tuple(d.model_copy(update={"name": convert(d.name)}) for d in self.diagnoses)
         return self.model_copy(update={"text": convert(self.text), "diagnoses": diagnoses})
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "text": self.text,
@@ -55,18 +55,18 @@ class Case(Payload):
             "categories": " | ".join(d.category for d in self.diagnoses),
         }
 
-    def asked(self) -> dict[str, Any]:
+    def prompt_fields(self) -> dict[str, Any]:
         """The text; never a diagnosis."""
         return {"question": self.text}
 
-    def shown(self) -> tuple[tuple[str, str], ...]:
+    def display_fields(self) -> tuple[tuple[str, str], ...]:
         """The text and the diagnoses with their codes."""
         return (
             ("text", self.text),
             ("diagnoses", "\n".join(f"{d.name} ({d.code})" if d.code else d.name for d in self.diagnoses)),
         )
 
-    def at(self, level: int) -> frozenset[str]:
+    def codes_at(self, level: int) -> frozenset[str]:
         """What the diagnoses come to at `level` 0, 1 or 2."""
         found = ((d.chapter, d.block, d.category)[level] for d in self.diagnoses)
         return frozenset(name for name in found if name)

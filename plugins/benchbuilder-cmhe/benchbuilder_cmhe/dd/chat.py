@@ -6,25 +6,25 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
 from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import Frozen
+from benchbuilder.core.records.row import FrozenModel
 
-FIELDS = ("age", "sex", "symptoms", "examination", "history", "complaint", "diagnosis")
+FORM_FIELDS = ("age", "sex", "symptoms", "examination", "history", "complaint", "diagnosis")
 """What is taken from a chat, in this order."""
 
 
-class Turn(Frozen):
+class ChatTurn(FrozenModel):
     """What one side said."""
 
     speaker: str
     text: str
 
 
-class Chat(Payload):
+class ConsultationChat(Payload):
     """A consultation of several turns."""
 
     kind: ClassVar[str] = "chat"
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ChatTurn, ...]
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -35,11 +35,11 @@ class Chat(Payload):
         turns = tuple(turn.model_copy(update={"text": convert(turn.text)}) for turn in self.turns)
         return self.model_copy(update={"turns": turns})
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {"chat": self.lines()}
 
-    def shown(self) -> tuple[tuple[str, str], ...]:
+    def display_fields(self) -> tuple[tuple[str, str], ...]:
         """The turns, a line each, with who speaks."""
         return (("chat", self.lines()),)
 
@@ -51,12 +51,17 @@ class Chat(Payload):
     def examples(cls) -> Sequence[Self]:
         """Rows for the contract suite."""
         return (
-            cls(turns=(Turn(speaker="patient", text="My toe hurts."), Turn(speaker="doctor", text="Since when?"))),
-            cls(turns=(Turn(speaker="", text="My nose runs."),)),
+            cls(
+                turns=(
+                    ChatTurn(speaker="patient", text="My toe hurts."),
+                    ChatTurn(speaker="doctor", text="Since when?"),
+                )
+            ),
+            cls(turns=(ChatTurn(speaker="", text="My nose runs."),)),
         )
 
 
-class Form(Payload):
+class IntakeForm(Payload):
     """What was taken from a chat, field by field; "" where the chat does not say. `chat` is what it was taken from."""
 
     kind: ClassVar[str] = "case_form"
@@ -72,9 +77,9 @@ class Form(Payload):
 
     def fields(self) -> dict[str, str]:
         """The seven fields."""
-        return {name: getattr(self, name) for name in FIELDS}
+        return {name: getattr(self, name) for name in FORM_FIELDS}
 
-    def filled(self) -> bool:
+    def is_filled(self) -> bool:
         """Whether anything was taken."""
         return any(self.fields().values())
 
@@ -87,7 +92,7 @@ class Form(Payload):
         changed = {name: convert(text) for name, text in {"chat": self.chat, **self.fields()}.items()}
         return self.model_copy(update=changed)
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {"chat": self.chat, **self.fields()}
 

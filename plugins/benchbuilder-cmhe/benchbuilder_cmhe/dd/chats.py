@@ -10,13 +10,13 @@ from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
 
-from benchbuilder_cmhe.dd.chat import Chat, Turn
+from benchbuilder_cmhe.dd.chat import ChatTurn, ConsultationChat
 
-_FACT = Fact[Chat]
+_FACT = Fact[ConsultationChat]
 
 
 class ChatsSpec(TableSpec):
@@ -48,7 +48,7 @@ class Chats(RowSource[ChatsSpec]):
         """The column of turns."""
         return [self.spec.turns]
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The chat of one record."""
         (raw,) = values
         if raw in (None, "", []):
@@ -66,12 +66,12 @@ class Chats(RowSource[ChatsSpec]):
         said = tuple(turn for turn in turns if turn is not None and turn.text)
         if len(said) < max(1, self.spec.fewest_turns):
             return Dropped("too_few_turns", f"{len(said)} turns")
-        return _FACT.build(payload=Chat(turns=said), **self.envelope(found, line))
+        return _FACT.build(payload=ConsultationChat(turns=said), **self.row_header(source_file, line))
 
-    def _turn(self, part: Any) -> Turn | None:
+    def _turn(self, part: Any) -> ChatTurn | None:
         if isinstance(part, dict):
-            text = text_of(part.get(self.spec.text))
-            speaker = text_of(part.get(self.spec.speaker, "")) if self.spec.speaker else ""
-            return None if text is None or speaker is None else Turn(speaker=speaker, text=text)
-        text = text_of(part)
-        return None if text is None else Turn(speaker="", text=text)
+            text = cell_text(part.get(self.spec.text))
+            speaker = cell_text(part.get(self.spec.speaker, "")) if self.spec.speaker else ""
+            return None if text is None or speaker is None else ChatTurn(speaker=speaker, text=text)
+        text = cell_text(part)
+        return None if text is None else ChatTurn(speaker="", text=text)

@@ -14,9 +14,9 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.text.patterns import Regex, replace_all
 from pydantic import Field, field_validator
 
-from benchbuilder_cmhe.dd.hierarchy import Hierarchy, Place, category_of
+from benchbuilder_cmhe.dd.hierarchy import CodePlace, Hierarchy, category_of
 from benchbuilder_cmhe.dd.hierarchy_files import read_hierarchy
-from benchbuilder_cmhe.dd.names import Entry, Match, Names, Near, forms, spelling
+from benchbuilder_cmhe.dd.names import CodeMatch, DiseaseNames, FuzzyRule, NameEntry, rewriting_form, variant_forms
 
 
 class NameList(Spec):
@@ -29,14 +29,14 @@ class NameList(Spec):
     """The column of names."""
 
 
-class Variant(Spec):
+class NameVariant(Spec):
     """Another form of a name: what matches `find` becomes `put` (with group references)."""
 
     find: Regex
     put: str = ""
 
 
-class Fuzzy(Spec):
+class FuzzySpec(Spec):
     """When a name that stands in no list counts as the nearest one that does."""
 
     threshold: Annotated[float, Field(gt=0, le=100)]
@@ -62,29 +62,29 @@ class ClassificationSpec(Spec):
     """Beginnings of codes that are no diseases here: symptoms, external causes and the like."""
     moved: dict[str, str] = {}
     """By which category one counts that the hierarchy's edition does not have."""
-    spellings: dict[str, Variant | None] = {}
+    spellings: dict[str, NameVariant | None] = {}
     """What is written in several ways, in names and lists alike (lower case, half width, no white space)."""
-    variants: dict[str, Variant | None] = {}
+    variants: dict[str, NameVariant | None] = {}
     """Further forms of the lists' names."""
-    trims: dict[str, Variant | None] = {}
+    trims: dict[str, NameVariant | None] = {}
     """What may go from a name that stands in no list: tried one after the other, each on what the last one left."""
     separators: Regex | None = None
     """What stands between several diseases in one name; all of them must stand in a list."""
-    fuzzy: Fuzzy | None
+    fuzzy: FuzzySpec | None
 
     @field_validator("moved")
     @classmethod
-    def _categories(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_categories(cls, value: dict[str, str]) -> dict[str, str]:
         if wrong := [code for pair in value.items() for code in pair if category_of(code) != code]:
             raise ValueError(f"{wrong[0]!r} is no three-character category")
         return value
 
-    def near(self) -> Near | None:
+    def fuzzy_rule(self) -> FuzzyRule | None:
         """The same as `fuzzy`, without what was taken away."""
         if self.fuzzy is None:
             return None
         fixed = tuple(pattern for pattern in self.fuzzy.fixed.values() if pattern)
-        return Near(self.fuzzy.threshold, self.fuzzy.at_least, fixed)
+        return FuzzyRule(self.fuzzy.threshold, self.fuzzy.at_least, fixed)
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,12 @@ class Classification:
     """A classification that was opened: where codes belong, and which code a name has."""
 
     hierarchy: Hierarchy
-    names: Names
+    names: DiseaseNames
     spec: ClassificationSpec
-    unplaced: int
+    unplaced_count: int
     """Entries of the lists whose code belongs nowhere in the hierarchy; they are left out."""
 
-    def place(self, code: str) -> Place | None:
+    def place(self, code: str) -> CodePlace | None:
         """Where a code belongs, ``None`` if it is none of a disease."""
         return None if self.is_left_out(code) else self.hierarchy.place(code)
 
@@ -105,56 +105,56 @@ class Classification:
         """Whether the recipe leaves a code out."""
         return category_of(code).startswith(self.spec.left_out) if self.spec.left_out else False
 
-    def listed(self, name: str) -> list[Match]:
+    def find_listed(self, name: str) -> list[CodeMatch]:
         """The codes of a name that stands in a list: as it is, in another form, trimmed, or part by part."""
-        found = self._single(name)
-        return [found] if found is not None else self._parts(name)
+        found = self._find_single(name)
+        return [found] if found is not None else self._find_by_parts(name)
 
-    def _single(self, name: str) -> Match | None:
+    def _find_single(self, name: str) -> CodeMatch | None:
         if (found := self.names.find(name)) is not None:
             return found
-        for shorter in self._trimmed(name):
+        for shorter in self._trimmed_names(name):
             if (found := self.names.find(shorter)) is not None:
                 return replace(found, how="alias")
         return None
 
-    def find(self, name: str) -> list[Match]:
+    def find(self, name: str) -> list[CodeMatch]:
         """The codes of a name: as it is listed, else of the nearest name; none if there is none near enough.
 
         Two names that are as near but belong to different categories are none.
         """
-        if listed := self.listed(name):
+        if listed := self.find_listed(name):
             return listed
-        near = self.spec.near()
+        near = self.spec.fuzzy_rule()
         if near is None:
             return []
-        for text in (name, *self._trimmed(name)):
+        for text in (name, *self._trimmed_names(name)):
             nearest = self.names.nearest(text, near, 4)
             best = [match for match in nearest if match.score == nearest[0].score]
             if best and len({category_of(match.code) for match in best}) == 1:
                 return [best[0]]
         return []
 
-    def called(self, code: str) -> str:
+    def name_of(self, code: str) -> str:
         """What the lists call a code, or the hierarchy; "" if neither has it."""
-        return self.names.called(code) or self.hierarchy.title(code)
+        return self.names.name_of(code) or self.hierarchy.title(code)
 
-    def candidates(self, name: str, count: int) -> list[Match]:
+    def candidates(self, name: str, count: int) -> list[CodeMatch]:
         """The `count` nearest names whatever they are like, for somebody to choose from."""
-        return list(self.names.nearest(name, Near(1.0, 1), count))
+        return list(self.names.nearest(name, FuzzyRule(1.0, 1), count))
 
-    def _trimmed(self, name: str) -> Iterator[str]:
+    def _trimmed_names(self, name: str) -> Iterator[str]:
         text = name
         for trim in self.spec.trims.values():
             if trim is not None and (shorter := replace_all(trim.find, trim.put, text).strip()) != text and shorter:
                 text = shorter
                 yield text
 
-    def _parts(self, name: str) -> list[Match]:
+    def _find_by_parts(self, name: str) -> list[CodeMatch]:
         if not self.spec.separators:
             return []
         parts = [part.strip() for part in replace_all(self.spec.separators, "\n", name).split("\n")]
-        found = [(part, self._single(part)) for part in parts]
+        found = [(part, self._find_single(part)) for part in parts]
         if len(parts) < 2 or any(match is None for _, match in found):
             return []
         return [replace(match, part=part) for part, match in found if match is not None]
@@ -168,39 +168,39 @@ def open_classification(spec: ClassificationSpec) -> Classification:
             raise DataError("a file of the classification is missing", where=str(ref.file),
                             why=f"the recipe names {ref.path}", next="check paths.icd10… of the recipe")  # fmt: skip
     stamps = tuple((str(ref.file), ref.file.stat().st_mtime_ns, ref.file.stat().st_size) for ref in files)
-    return _opened(spec.model_dump_json(), stamps)
+    return _open_cached(spec.model_dump_json(), stamps)
 
 
 @lru_cache(maxsize=4)
-def _opened(said: str, stamps: tuple[tuple[str, int, int], ...]) -> Classification:  # noqa: ARG001
-    spec = ClassificationSpec.model_validate_json(said)
+def _open_cached(spec_json: str, stamps: tuple[tuple[str, int, int], ...]) -> Classification:  # noqa: ARG001
+    spec = ClassificationSpec.model_validate_json(spec_json)
     hierarchy = replace(read_hierarchy(spec.hierarchy.file), moved=spec.moved)
-    listed = [entry for table in spec.names.values() if table for entry in _entries(table)]
+    listed = [entry for table in spec.names.values() if table for entry in _read_entries(table)]
     if spec.titles:
         listed += [
-            Entry(node.code, node.title)
+            NameEntry(node.code, node.title)
             for node in hierarchy.nodes.values()
             if node.level in ("category", "subcategory") and node.title
         ]
-    aliases = [entry for table in spec.aliases.values() if table for entry in _entries(table)]
+    aliases = [entry for table in spec.aliases.values() if table for entry in _read_entries(table)]
     placed = [entry for entry in listed if hierarchy.place(entry.code) is not None]
     if not placed:
         raise DataError("no name of the lists has a code of the hierarchy", where=str(spec.hierarchy.file),
                         why=f"{len(listed)} names were read", next="check the columns of the lists")  # fmt: skip
     rewrites = {variant.find: variant.put for variant in spec.spellings.values() if variant is not None}
     variants = [(variant.find, variant.put) for variant in spec.variants.values() if variant is not None]
-    names = Names(placed, spelling(rewrites))
+    names = DiseaseNames(placed, rewriting_form(rewrites))
     further = [
-        (entry.name, replace(entry, name=names.called(entry.code) or entry.name))
+        (entry.name, replace(entry, name=names.name_of(entry.code) or entry.name))
         for entry in aliases
         if hierarchy.place(entry.code) is not None
     ]
-    other = ((form, entry) for entry in placed for form in forms(entry.name, variants))
+    other = ((form, entry) for entry in placed for form in variant_forms(entry.name, variants))
     unplaced = len(listed) + len(aliases) - len(placed) - len(further)
     return Classification(hierarchy, names.with_forms([*further, *other]), spec, unplaced)
 
 
-def _entries(table: NameList) -> Iterator[Entry]:
+def _read_entries(table: NameList) -> Iterator[NameEntry]:
     """The names of a list; a row of another width is an error, one without code or name is not."""
     path = table.file.file
     try:
@@ -210,18 +210,18 @@ def _entries(table: NameList) -> Iterator[Entry]:
             rows = csv.reader(file, delimiter="," if comma else "\t", quoting=quoting)
             header = next(rows, [])
             if missing := [column for column in (table.code, table.name) if column not in header]:
-                raise _wrong(path, f"it has no column {missing[0]!r}, but {', '.join(header)}")
+                raise _malformed_error(path, f"it has no column {missing[0]!r}, but {', '.join(header)}")
             code, name = header.index(table.code), header.index(table.name)
             for row in rows:
                 if row and not row[0].startswith("#"):
                     if len(row) != len(header):
-                        raise _wrong(path, f"line {rows.line_num} has {len(row)} columns, not {len(header)}")
+                        raise _malformed_error(path, f"line {rows.line_num} has {len(row)} columns, not {len(header)}")
                     if row[code].strip() and row[name].strip():
-                        yield Entry(row[code].strip(), row[name].strip())
+                        yield NameEntry(row[code].strip(), row[name].strip())
     except UnicodeDecodeError as error:
-        raise _wrong(path, f"it is not UTF-8: {error}") from error
+        raise _malformed_error(path, f"it is not UTF-8: {error}") from error
 
 
-def _wrong(path: Path, why: str) -> DataError:
+def _malformed_error(path: Path, why: str) -> DataError:
     return DataError("a list of names has the wrong shape", where=str(path), why=why,
                      next="check file, code and name of the list in the recipe")  # fmt: skip

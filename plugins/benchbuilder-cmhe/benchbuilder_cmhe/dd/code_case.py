@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
 from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact
@@ -15,15 +15,15 @@ from benchbuilder.core.records.row import Row
 from benchbuilder.models.base import Reply, Request
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import Fault
+from benchbuilder.steps.writer import ReplyFault
 from pydantic import BaseModel, Field
 
-from benchbuilder_cmhe.dd.asking import ASKING_REASONS, AskingJson, ask_json
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, PromptedForJson, ask_json
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
-from benchbuilder_cmhe.dd.names import Match
+from benchbuilder_cmhe.dd.names import CodeMatch
 
-_CASE = Fact[Case]
+_CASE = Fact[PatientCase]
 
 
 class CodeCaseSpec(StepSpec):
@@ -48,7 +48,7 @@ class CodeReply(BaseModel):
     code: str
 
 
-class CodeCase(AskingJson):
+class CodeCase(PromptedForJson):
     """The same case with a code for each of its diagnoses, and with how each was found.
 
     A diagnosis that is several diseases by the list (its parts are names of the list) becomes several. A case whose
@@ -74,7 +74,7 @@ class CodeCase(AskingJson):
 
     spec: CodeCaseSpec
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self._known: Classification | None = None
 
@@ -84,13 +84,13 @@ class CodeCase(AskingJson):
         self._known = open_classification(self.spec.classification)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
-        """One ticket a case."""
-        case: Case = row.payload
+        """One branch a case."""
+        case: PatientCase = row.payload
         coded: list[Diagnosis] = []
-        fault = Fault("no_code")
+        fault = ReplyFault("no_code")
         for diagnosis in case.diagnoses:
             found = yield from self._code(diagnosis.name)
-            if not isinstance(found, Fault):
+            if not isinstance(found, ReplyFault):
                 coded += found
                 continue
             fault = found
@@ -100,54 +100,54 @@ class CodeCase(AskingJson):
                 coded.append(Diagnosis(name=diagnosis.name))
         if not coded:
             return [Dropped(fault.reason, fault.detail)]
-        if told := self._told(case.text, coded):
+        if told := self._revealed_name(case.text, coded):
             return [Dropped("leaks_answer", told)]
         how = max((d.how or "person" for d in coded), key=("exact", "alias", "fuzzy", "model", "person").index)
         payload = case.model_copy(update={"diagnoses": tuple({d.code or d.name: d for d in coded}.values())})
-        return [Kept(_CASE.child(row, made_by=self.made_by(how), payload=payload))]
+        return [Kept(_CASE.child(row, produced_by=self.produced_by(how), payload=payload))]
 
-    def _told(self, text: str, coded: Sequence[Diagnosis]) -> str:
+    def _revealed_name(self, text: str, coded: Sequence[Diagnosis]) -> str:
         """The first name of a diagnosis that stands in the text, "" if none does."""
         assert self._known is not None
         names = self._known.names
         said = names.spell(text)
         for one in coded:
-            for name in (names.spell(one.name), *(names.naming(one.code) if one.code else ())):
+            for name in (names.spell(one.name), *(names.names_of(one.code) if one.code else ())):
                 if len(name) > 1 and name in said:
                     return name
         return ""
 
-    def _code(self, name: str) -> Generator[Request, Reply, list[Diagnosis] | Fault]:
+    def _code(self, name: str) -> Generator[Request, Reply, list[Diagnosis] | ReplyFault]:
         assert self._known is not None
         known = self._known
         matches = known.find(name)
         if not matches and self._prompt is not None:
-            if self.asks is None:
-                return Fault("no_code", name)
+            if self.model_spec is None:
+                return ReplyFault("no_code", name)
             asked = yield from self._ask(name)
-            if isinstance(asked, Fault):
+            if isinstance(asked, ReplyFault):
                 return asked
             matches = [asked]
         if not matches:
-            return Fault("no_code", name)
+            return ReplyFault("no_code", name)
         if any(known.is_left_out(match.code) for match in matches):
-            return Fault("no_disease", f"{name}: {', '.join(match.code for match in matches)}")
-        return [diagnosed(match.part or name, match, known) for match in matches]
+            return ReplyFault("no_disease", f"{name}: {', '.join(match.code for match in matches)}")
+        return [coded_diagnosis(match.part or name, match, known) for match in matches]
 
-    def _ask(self, name: str) -> Generator[Request, Reply, Match | Fault]:
+    def _ask(self, name: str) -> Generator[Request, Reply, CodeMatch | ReplyFault]:
         assert self._known is not None
         assert self._prompt is not None
         known = self._known
         near = known.candidates(name, self.spec.candidates) if self.spec.candidates else []
 
-        def take(reply: CodeReply) -> Match | Fault:
+        def take(reply: CodeReply) -> CodeMatch | ReplyFault:
             code = reply.code.strip()
             if not code:
-                return Fault("no_code", name)
+                return ReplyFault("no_code", name)
             if known.hierarchy.place(code) is None:
-                return Fault("unknown_code", f"{name}: {code}")
+                return ReplyFault("unknown_code", f"{name}: {code}")
             entry = next((match.entry for match in near if match.code == code), known.hierarchy.title(code))
-            return Match(code, entry, "model", 0.0)
+            return CodeMatch(code, entry, "model", 0.0)
 
         values = {"name": name, "candidates": [{"code": match.code, "name": match.entry} for match in near]}
         return (
@@ -158,7 +158,7 @@ class CodeCase(AskingJson):
         )  # fmt: skip
 
 
-def diagnosed(name: str, match: Match, known: Classification) -> Diagnosis:
+def coded_diagnosis(name: str, match: CodeMatch, known: Classification) -> Diagnosis:
     """A diagnosis with its code and where that belongs."""
     place = known.hierarchy.place(match.code)
     if place is None:

@@ -12,23 +12,23 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
 from benchbuilder.config.spec.base import KindSpec, Spec
-from benchbuilder.core.atomic_write import write_whole
+from benchbuilder.core.atomic_write import write_atomically
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.text.cells import escape
-from benchbuilder.exporters.base import Exporter, FileName, Finished
-from benchbuilder.exporters.render.i18n import number, percent
-from benchbuilder.exporters.render.svg import Bar, bars
+from benchbuilder.core.text.cells import escape_cell
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+from benchbuilder.exporters.render.i18n import format_number, format_percent
+from benchbuilder.exporters.render.svg import Bar, bar_chart
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from pydantic import Field
 
-from benchbuilder_cmhe.dd.case import Case
+from benchbuilder_cmhe.dd.case import PatientCase
 from benchbuilder_cmhe.dd.classification import ClassificationSpec, open_classification
-from benchbuilder_cmhe.dd.diagnosis_counts import Group, Holdings, count
+from benchbuilder_cmhe.dd.diagnosis_counts import CaseCounts, DiagnosisCounts, count_diagnoses
 
 _LABEL_WIDTH = 118
 
 
-class PublishedHoldings(Spec):
+class PublishedCounts(Spec):
     """What the authors of a benchmark say of theirs, shown beside ours and marked as theirs."""
 
     cite: str
@@ -49,7 +49,7 @@ class DiagnosesSpec(KindSpec):
     language: Literal["en", "zh"]
     classification: ClassificationSpec
     titles: dict[str, str] = {}
-    published: PublishedHoldings | None = None
+    published: PublishedCounts | None = None
     top: Annotated[int, Field(ge=0)] = 20
     """How many of the most frequent diseases the page shows."""
 
@@ -66,32 +66,32 @@ class Diagnoses(Exporter):
 
     spec: DiagnosesSpec
 
-    def write(self, finished: Finished, folder: Path) -> list[Path]:
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write page and tables."""
         items: Sequence[Item[Any]] = list(finished.tables[finished.items])
-        cases = [item.payload for item in items if isinstance(item.payload, Case)]
+        cases = [item.payload for item in items if isinstance(item.payload, PatientCase)]
         hierarchy = open_classification(self.spec.classification).hierarchy
-        held = count(cases, hierarchy, self.spec.titles)
+        held = count_diagnoses(cases, hierarchy, self.spec.titles)
         name = self.spec.file
         reviewed = sum(item.reviewed for item in items)
         return [
-            write_whole(folder / f"{name}.html", self._page(finished, held, reviewed)),
-            write_whole(folder / f"{name}.json", _figures(held, self.spec.published, reviewed)),
-            write_whole(folder / f"{name}_chapters.tsv", _chapters(held)),
-            write_whole(folder / f"{name}_names.tsv", _names(held)),
+            write_atomically(folder / f"{name}.html", self._page(finished, held, reviewed)),
+            write_atomically(folder / f"{name}.json", _figures(held, self.spec.published, reviewed)),
+            write_atomically(folder / f"{name}_chapters.tsv", _chapters(held)),
+            write_atomically(folder / f"{name}_names.tsv", _names(held)),
         ]
 
-    def _page(self, finished: Finished, held: Holdings, reviewed: int) -> str:
+    def _page(self, finished: FinishedBuild, counts: DiagnosisCounts, reviewed: int) -> str:
         words = _strings(self.spec.language)
         rows = [
-            Bar(f"{chapter.code} {chapter.span}", chapter.diagnoses, number(chapter.diagnoses), "c0")
-            for chapter in held.chapters if chapter.diagnoses
+            Bar(f"{chapter.code} {chapter.span}", chapter.diagnoses, format_number(chapter.diagnoses), "c0")
+            for chapter in counts.chapters if chapter.diagnoses
         ]  # fmt: skip
-        top = sorted(held.diseases, key=lambda disease: -disease.cases)[: self.spec.top]
+        top = sorted(counts.diseases, key=lambda disease: -disease.cases)[: self.spec.top]
         return _environment().get_template("diagnoses.html.j2").render(
-            t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=held, top=top,
+            t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=counts, top=top,
             reviewed=reviewed, published=self.spec.published,
-            chart=bars(rows, words["distribution"], _LABEL_WIDTH) if rows else "",
+            chart=bar_chart(rows, words["distribution"], _LABEL_WIDTH) if rows else "",
         )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )  # fmt: skip
     filters: dict[str, Any] = environment.filters
-    filters.update(n=number, pct=percent)
+    filters.update(n=format_number, pct=format_percent)
     return environment
 
 
@@ -111,20 +111,20 @@ def _strings(language: str) -> Mapping[str, str]:
     return yaml.safe_load(text)
 
 
-def _figures(held: Holdings, published: PublishedHoldings | None, reviewed: int) -> str:
+def _figures(counts: DiagnosisCounts, published: PublishedCounts | None, reviewed: int) -> str:
     data: dict[str, Any] = {
-        **_counts(held.whole),
+        **_counts(counts.whole),
         "reviewed": reviewed,
-        "by_origin": {group.name: _counts(group) for group in held.origins},
-        "by_chapter": {chapter.code: chapter.diagnoses for chapter in held.chapters},
-        "how": dict(held.how),
+        "by_origin": {group.name: _counts(group) for group in counts.origins},
+        "by_chapter": {chapter.code: chapter.diagnoses for chapter in counts.chapters},
+        "how": dict(counts.how),
     }
     if published is not None:
         data["published"] = published.model_dump(mode="json", exclude_none=True)
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
-def _counts(group: Group) -> dict[str, Any]:
+def _counts(group: CaseCounts) -> dict[str, Any]:
     length = group.name_length
     return {
         "cases": group.cases, "diagnoses": group.diagnoses, "diseases": group.diseases, "categories": group.categories,
@@ -132,21 +132,21 @@ def _counts(group: Group) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _chapters(held: Holdings) -> str:
-    header = ["chapter", "range", "title", "diagnoses", "diseases", "categories", *(g.name for g in held.origins)]
+def _chapters(counts: DiagnosisCounts) -> str:
+    header = ["chapter", "range", "title", "diagnoses", "diseases", "categories", *(g.name for g in counts.origins)]
     rows = [
         [one.code, one.span, one.title, one.diagnoses, one.diseases, one.categories, *one.by_origin]
-        for one in held.chapters
+        for one in counts.chapters
     ]
     return _table(header, rows)
 
 
-def _names(held: Holdings) -> str:
+def _names(counts: DiagnosisCounts) -> str:
     header = ["name", "code", "entry", "how", "score", "category", "block", "chapter", "cases"]
     rows = [
         [one.diagnosis.name, one.diagnosis.code, one.diagnosis.entry, one.diagnosis.how, f"{one.diagnosis.score:g}",
          one.diagnosis.category, one.diagnosis.block, one.diagnosis.chapter, one.cases]
-        for one in held.diseases
+        for one in counts.diseases
     ]  # fmt: skip
     return _table(header, rows)
 
@@ -155,5 +155,5 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([escape(str(cell)) for cell in row] for row in rows)
+    writer.writerows([escape_cell(str(cell)) for cell in row] for row in rows)
     return stream.getvalue()

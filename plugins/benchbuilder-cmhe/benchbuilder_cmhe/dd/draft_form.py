@@ -10,16 +10,16 @@ from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
-from benchbuilder.evaluation.parsing.score_replies import harmless_in, tag_names
+from benchbuilder.evaluation.parsing.score_replies import neutralise_tags, tag_names
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import Fault
+from benchbuilder.steps.writer import ReplyFault
 from pydantic import BaseModel, Field
 
-from benchbuilder_cmhe.dd.asking import ASKING_REASONS, AskingJson, ask_json
-from benchbuilder_cmhe.dd.chat import Form
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, PromptedForJson, ask_json
+from benchbuilder_cmhe.dd.chat import IntakeForm
 
-_FORM = Fact[Form]
+_FORM = Fact[IntakeForm]
 
 
 class DraftFormSpec(StepSpec):
@@ -44,7 +44,7 @@ class FormReply(BaseModel):
     diagnosis: str
 
 
-class DraftForm(AskingJson):
+class DraftForm(PromptedForJson):
     """A form for each consultation, of whatever payload: what people would be shown of it is what it is taken from.
 
     Without a model, the form is empty.
@@ -61,20 +61,20 @@ class DraftForm(AskingJson):
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
         """One form a consultation."""
-        text = "\n".join(part for _, part in row.payload.shown())
-        if self.asks is None or self._prompt is None:
-            return [Kept(_FORM.child(row, made_by=self.made_by("empty"), payload=Form(chat=text)))]
-        values = {"chat": harmless_in(text, tag_names(self._prompt.source))}
+        text = "\n".join(part for _, part in row.payload.display_fields())
+        if self.model_spec is None or self._prompt is None:
+            return [Kept(_FORM.child(row, produced_by=self.produced_by("empty"), payload=IntakeForm(chat=text)))]
+        values = {"chat": neutralise_tags(text, tag_names(self._prompt.source))}
         blank = FormReply(age="", sex="", symptoms="", examination="", history="", complaint=text[:40], diagnosis="")
         made = yield from ask_json(
             self._prompt, values, FormReply, lambda reply: _form(text, reply), sampling=self.spec.sampling,
             expected=blank.model_dump_json(), rounds=self.spec.rounds,
         )  # fmt: skip
-        if isinstance(made, Fault):
+        if isinstance(made, ReplyFault):
             return [Dropped(made.reason, made.detail)]
-        return [Kept(_FORM.child(row, made_by=self.made_by("model"), payload=made))]
+        return [Kept(_FORM.child(row, produced_by=self.produced_by("model"), payload=made))]
 
 
-def _form(text: str, reply: FormReply) -> Form | Fault:
-    form = Form(chat=text, **{name: value.strip() for name, value in reply.model_dump().items()})
-    return form if form.filled() else Fault("reply_empty")
+def _form(text: str, reply: FormReply) -> IntakeForm | ReplyFault:
+    form = IntakeForm(chat=text, **{name: value.strip() for name, value in reply.model_dump().items()})
+    return form if form.is_filled() else ReplyFault("reply_empty")

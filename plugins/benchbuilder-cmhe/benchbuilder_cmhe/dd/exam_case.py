@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import tidy_space
+from benchbuilder.core.text.normalise import normalise_space
 from benchbuilder.core.text.patterns import Regex, find_all, replace_all
 from benchbuilder.steps.base import Map, Port
 
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
 
-_CASE = Fact[Case]
+_CASE = Fact[PatientCase]
 
 
 class ExamCaseSpec(StepSpec):
@@ -59,26 +59,28 @@ class ExamCase(Map):
 
     spec: ExamCaseSpec
 
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The case of one question."""
         fact: Fact[Choice] = row
-        return [self._fate(fact)]
+        return [self._outcome(fact)]
 
-    def _fate(self, fact: Fact[Choice]) -> Fate:
+    def _outcome(self, fact: Fact[Choice]) -> Outcome:
         spec, choice = self.spec, fact.payload
         text = self._text(choice)
-        asked = self._last(text)
-        if not _any(spec.patient, text):
+        asked = self._last_clause(text)
+        if not _first_match(spec.patient, text):
             return Dropped("no_patient")
-        if not _any(spec.asks, asked):
+        if not _first_match(spec.asks, asked):
             return Dropped("not_asked", asked)
-        if found := _any(spec.asks_otherwise, asked):
+        if found := _first_match(spec.asks_otherwise, asked):
             return Dropped("asks_otherwise", f"{found}: {asked}")
         if choice.answer and choice.answer in text:
             return Dropped("leaks_answer", choice.answer)
-        case = Case(text=text, diagnoses=(Diagnosis(name=choice.answer),), setting=spec.origin)
-        made_by = self.made_by(next(name for name in spec.asks if spec.asks[name] and _hits(spec.asks[name], asked)))
-        return Kept(_CASE.child(fact, made_by=made_by, payload=case, partition=spec.origin))
+        case = PatientCase(text=text, diagnoses=(Diagnosis(name=choice.answer),), setting=spec.origin)
+        produced_by = self.produced_by(
+            next(name for name in spec.asks if spec.asks[name] and _is_match(spec.asks[name], asked))
+        )
+        return Kept(_CASE.child(fact, produced_by=produced_by, payload=case, partition=spec.origin))
 
     def _text(self, choice: Choice) -> str:
         """Context and question, without the blank and without numbers."""
@@ -86,19 +88,19 @@ class ExamCase(Map):
         whole = spec.joint.join(part for part in (choice.context, choice.question) if part)
         for pattern in (spec.blank, spec.numbering):
             whole = replace_all(pattern, "", whole)
-        return tidy_space(whole)
+        return normalise_space(whole)
 
-    def _last(self, text: str) -> str:
+    def _last_clause(self, text: str) -> str:
         """The last clause."""
         bare = text.rstrip(self.spec.stops + " ")
         at = max((bare.rfind(stop) for stop in self.spec.stops), default=-1)
         return bare[at + 1 :].strip()
 
 
-def _hits(pattern: str | None, text: str) -> bool:
+def _is_match(pattern: str | None, text: str) -> bool:
     return bool(pattern) and bool(find_all(pattern or "", text))
 
 
-def _any(patterns: Mapping[str, str | None], text: str) -> str:
+def _first_match(patterns: Mapping[str, str | None], text: str) -> str:
     """The name of the first pattern that is found in `text`, "" if none is."""
-    return next((name for name, pattern in patterns.items() if _hits(pattern, text)), "")
+    return next((name for name, pattern in patterns.items() if _is_match(pattern, text)), "")

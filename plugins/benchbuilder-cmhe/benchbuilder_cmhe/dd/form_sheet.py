@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Knob, Slot, StepSpec
-from benchbuilder.core.context import Context
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Gathered, Kept
+from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Gather, Port
 
-from benchbuilder_cmhe.dd.chat import FIELDS, Form
-from benchbuilder_cmhe.dd.sheets import Sheet, SheetColumn, SheetLine, refuse, yes_or_no
+from benchbuilder_cmhe.dd.chat import FORM_FIELDS, IntakeForm
+from benchbuilder_cmhe.dd.sheets import SheetColumn, SheetLine, StepSheet, raise_problems, yes_or_no
 
-_FORM = Fact[Form]
-_DONE = "fit"
+_FORM = Fact[IntakeForm]
+_FIT_COLUMN = "fit"
 Field = Literal["age", "sex", "symptoms", "examination", "history", "complaint", "diagnosis"]
 
 
@@ -29,10 +29,10 @@ class FormSheetSpec(StepSpec):
     must be filled; `labels` are the headings of the columns.
     """
 
-    votes: Annotated[KindSpec | None, Slot("votes", inherit="annotation")] = None
+    votes: Annotated[KindSpec | None, Slot("annotation", inherit="annotation")] = None
     sheet: FileRef | None = None
     needed: dict[str, tuple[Field, ...]]
-    labels: Annotated[dict[str, str], Knob()] = {}
+    labels: Annotated[dict[str, str], RuntimeOption()] = {}
 
 
 class FormSheet(Gather):
@@ -50,46 +50,46 @@ class FormSheet(Gather):
 
     spec: FormSheetSpec
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         labels = self.spec.labels
-        shown = SheetColumn("chat", labels.get("chat", "chat"), wide=True)
-        filled = [SheetColumn(name, labels.get(name, name), filled=True) for name in (*FIELDS, _DONE)]
-        self.sheet = Sheet(context.step, context.workplace, [shown, *filled], _DONE, self.spec.sheet)
+        shown = SheetColumn("chat", labels.get("chat", "chat"), is_wide=True)
+        filled = [SheetColumn(name, labels.get(name, name), is_for_people=True) for name in (*FORM_FIELDS, _FIT_COLUMN)]
+        self.sheet = StepSheet(context.step, context.workplace, [shown, *filled], _FIT_COLUMN, self.spec.sheet)
 
-    def observes(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """Hashes of the filled sheets."""
-        return self.sheet.observes()
+        return self.sheet.external_inputs()
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> Gathered:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Forms; WaitingForPeople with the number of rows that are not filled."""
-        rows: list[Fact[Form]] = list(tables["each"])
+        rows: list[Fact[IntakeForm]] = list(tables["each"])
         lines = {row.id: SheetLine({"chat": row.payload.chat}, row.payload.fields()) for row in rows}
         keys = {line.key: line for line in lines.values()}
         filled = {key: cells for key, cells in self.sheet.read().items() if key in keys}
-        wrong = [f"{keys[key].shown['chat'][:30]!r}: fit is {cells[_DONE]!r}; write 1 or 0"
-                 for key, cells in filled.items() if yes_or_no(cells[_DONE]) is None]  # fmt: skip
-        refuse(wrong)
+        wrong = [f"{keys[key].displayed['chat'][:30]!r}: fit is {cells[_FIT_COLUMN]!r}; write 1 or 0"
+                 for key, cells in filled.items() if yes_or_no(cells[_FIT_COLUMN]) is None]  # fmt: skip
+        raise_problems(wrong)
         if self.spec.votes is not None and self.spec.votes.kind != "none":
             missing = [line for key, line in keys.items() if key not in filled]
-            self.sheet.ask(missing)
+            self.sheet.write_unfilled(missing)
             if missing:
-                raise self.sheet.waiting(len(missing), "filled forms" if len(missing) > 1 else "filled form")
-        fates = [(row.id, [self._fate(row, filled.get(lines[row.id].key))]) for row in rows]
+                raise self.sheet.waiting_error(len(missing), "filled forms" if len(missing) > 1 else "filled form")
+        outcomes = [(row.id, [self._outcome(row, filled.get(lines[row.id].key))]) for row in rows]
         people = sum(lines[row.id].key in filled for row in rows)
-        return Gathered(fates, notes={"by_people": people, "by_draft": len(rows) - people})
+        return GatherResult(outcomes, notes={"by_people": people, "by_draft": len(rows) - people})
 
-    def _fate(self, row: Fact[Form], cells: Mapping[str, str] | None) -> Fate:
+    def _outcome(self, row: Fact[IntakeForm], cells: Mapping[str, str] | None) -> Outcome:
         form = row.payload
         if cells is not None:
-            if yes_or_no(cells[_DONE]) is False:
+            if yes_or_no(cells[_FIT_COLUMN]) is False:
                 return Dropped("not_fit")
-            form = Form(chat=form.chat, **{name: cells.get(name, "") for name in FIELDS})
-        elif not form.filled():
+            form = IntakeForm(chat=form.chat, **{name: cells.get(name, "") for name in FORM_FIELDS})
+        elif not form.is_filled():
             return Dropped("no_form")
         fields = form.fields()
         for group, names in self.spec.needed.items():
             if not any(fields[name] for name in names):
                 return Dropped("incomplete", f"{group}: {', '.join(names)}")
-        made_by = self.made_by("draft" if cells is None else "people")
-        return Kept(_FORM.child(row, made_by=made_by, payload=form))
+        produced_by = self.produced_by("draft" if cells is None else "people")
+        return Kept(_FORM.child(row, produced_by=produced_by, payload=form))

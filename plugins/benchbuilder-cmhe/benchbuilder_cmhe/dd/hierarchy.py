@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchbuilder.core.text.normalise import narrow
+from benchbuilder.core.text.normalise import to_half_width
 
 LEVELS = ("chapter", "block", "category")
 """What is compared at level 0, 1 and 2."""
@@ -17,7 +17,7 @@ _RANGE = re.compile(r"([A-Z][0-9][0-9A-Z])-([A-Z][0-9][0-9A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class HierarchyNode:
     """A chapter, block, category or subcategory; `parent` is the code of what it stands in, "" for a chapter."""
 
     code: str
@@ -27,14 +27,14 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodePlace:
     """Where a code belongs: its chapter, the innermost block that holds its category, and that category."""
 
     chapter: str
     block: str
     category: str
 
-    def at(self, level: int) -> str:
+    def code_at(self, level: int) -> str:
         """What counts at `level` (0, 1 or 2)."""
         return (self.chapter, self.block, self.category)[level]
 
@@ -49,7 +49,7 @@ def category_of(code: str) -> str:
     >>> category_of("M8140/3"), category_of("J30-J39")
     ('', '')
     """
-    first = narrow(code).strip().upper().partition("+")[0]
+    first = to_half_width(code).strip().upper().partition("+")[0]
     match = _CATEGORY.match(first)
     return match.group() if match is not None else ""
 
@@ -60,7 +60,7 @@ def is_manifestation(code: str) -> bool:
     >>> is_manifestation("G01*"), is_manifestation("A01.002+G01*")
     (True, False)
     """
-    return narrow(code).strip().partition("+")[0].endswith("*")
+    return to_half_width(code).strip().partition("+")[0].endswith("*")
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class Hierarchy:
     `moved` says by which category one counts that this edition does not have any more.
     """
 
-    nodes: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    nodes: Mapping[str, HierarchyNode] = field(default_factory=dict[str, HierarchyNode])
     moved: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def of(cls, nodes: Iterable[Node]) -> Hierarchy:
+    def from_nodes(cls, nodes: Iterable[HierarchyNode]) -> Hierarchy:
         """The hierarchy of `nodes`, in any order; ValueError for a parent that is not there, or a code twice."""
-        known: dict[str, Node] = {}
+        known: dict[str, HierarchyNode] = {}
         for node in nodes:
             if node.code in known:
                 raise ValueError(f"the code {node.code!r} stands there twice")
@@ -86,11 +86,11 @@ class Hierarchy:
                 raise ValueError(f"{node.code!r} stands in {node.parent!r}, which is not there")
         return cls(known)
 
-    def chapters(self) -> list[Node]:
+    def chapters(self) -> list[HierarchyNode]:
         """The chapters, in their order."""
         return [node for node in self.nodes.values() if node.level == "chapter"]
 
-    def place(self, code: str) -> Place | None:
+    def place(self, code: str) -> CodePlace | None:
         """Where `code` belongs, by its category; ``None`` if it is no code, or of no chapter.
 
         A category that the hierarchy does not list belongs to the smallest block whose range holds it, or to the
@@ -102,10 +102,10 @@ class Hierarchy:
             return None
         node = self.nodes.get(category)
         block = node.parent if node is not None else self._by_range(category)
-        chapter = self._chapter(block) or self._reaching(category)
+        chapter = self._chapter(block) or self._innermost_block(category)
         if not chapter:
             return None
-        return Place(chapter, block if block not in ("", chapter) else category, category)
+        return CodePlace(chapter, block if block not in ("", chapter) else category, category)
 
     def title(self, code: str) -> str:
         """What a node is called, "" if it is not known."""
@@ -141,15 +141,15 @@ class Hierarchy:
             found[chapter] = (min(low, before[0]), max(high, before[1]))
         return found
 
-    def _reaching(self, category: str) -> str:
+    def _innermost_block(self, category: str) -> str:
         return next((chapter for chapter, (low, high) in self._spans.items() if low <= category <= high), "")
 
     def _by_range(self, category: str) -> str:
         """The smallest block whose range holds `category`: none that holds it too stands inside it."""
         holding = [(ends, block) for ends, block in self._ranges if ends[0] <= category <= ends[1]]
-        return max(holding, key=lambda found: (found[0][0], _reversed(found[0][1])))[1] if holding else ""
+        return max(holding, key=lambda found: (found[0][0], _descending_key(found[0][1])))[1] if holding else ""
 
 
-def _reversed(code: str) -> tuple[int, ...]:
+def _descending_key(code: str) -> tuple[int, ...]:
     """A key by which lower codes come last."""
     return tuple(-ord(mark) for mark in code)

@@ -7,25 +7,25 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, Spec
 from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped, NotApplicable
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.replies import spoken
-from benchbuilder.evaluation.parsing.score_replies import harmless_in, tag_names
-from benchbuilder.evaluation.scorers.base import Mark, Scored, Scorer, Scoring
+from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.evaluation.parsing.score_replies import neutralise_tags, tag_names
+from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult, ScoringConversation
 from benchbuilder.models.base import Reply, Request
 from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.writer import Fault
+from benchbuilder.steps.writer import ReplyFault
 from pydantic import BaseModel, Field
 
 from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
-from benchbuilder_cmhe.dd.case import Case
+from benchbuilder_cmhe.dd.case import PatientCase
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
 from benchbuilder_cmhe.dd.hierarchy import LEVELS
-from benchbuilder_cmhe.dd.mentions import Mentions, Reading
+from benchbuilder_cmhe.dd.mentions import MentionFinder, MentionRules
 
 _UNKNOWN = "?"
 
@@ -42,13 +42,13 @@ class DictionarySpec(Spec):
     ends: dict[str, Regex | None] = {}
     parts: bool = False
 
-    def reading(self) -> Reading:
+    def mention_rules(self) -> MentionRules:
         """The same, without what was taken away."""
 
         def kept(patterns: Mapping[str, str | None]) -> tuple[str, ...]:
             return tuple(pattern for pattern in patterns.values() if pattern)
 
-        return Reading(
+        return MentionRules(
             self.shortest, self.whole_words, self.clause_ends, kept(self.denied_before), kept(self.denied_after),
             kept(self.begins), kept(self.ends), self.parts,
         )  # fmt: skip
@@ -96,18 +96,18 @@ class Icd10(Scorer):
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {"answer": "the answer whose diseases are listed"}
 
-    def __init__(self, spec: Any, context: Context) -> None:
+    def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: Icd10Spec = spec
         self._known: Classification | None = None
-        self._mentions: Mentions | None = None
+        self._mentions: MentionFinder | None = None
         self._prompt: Prompt | None = None
-        if self.asks is not None and spec.prompt is None:
+        if self.model_spec is not None and spec.prompt is None:
             raise DataError("the scorer icd10 has a model but no prompt", where="evaluation.scorers",
                             next="set the scorer's prompt, for instance zh/cmhe_dd_extract.j2")  # fmt: skip
 
     @property
-    def asks(self) -> KindSpec | None:
+    def model_spec(self) -> KindSpec | None:
         """The model that lists names, if it answers at all."""
         model = self.spec.model
         return None if model is None or model.kind == "none" else model
@@ -116,40 +116,40 @@ class Icd10(Scorer):
         """Read the classification and the prompt."""
         if self._known is None:
             self._known = open_classification(self.spec.classification)
-            self._mentions = Mentions(self._known, self.spec.dictionary.reading())
+            self._mentions = MentionFinder(self._known, self.spec.dictionary.mention_rules())
             self._prompt = read_prompt(self.spec.prompt)
 
-    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[Scored]:
+    def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """What each answer scored, by the dictionary."""
         self.open()
         assert self._mentions is not None
         return [self._by_dictionary(answer, item, self._mentions) for answer, item in pairs]
 
-    def _by_dictionary(self, answer: Answer, item: Item[Any], mentions: Mentions) -> Scored:
-        early = _unscored(answer, item)
+    def _by_dictionary(self, answer: Answer, item: Item[Any], mentions: MentionFinder) -> ScorerResult:
+        early = _not_applicable(answer, item)
         if early is not None:
             return early
-        found = mentions.find(self._read(answer))
-        return self._scored(answer, item.payload, [(mention.text, mention.match.code) for mention in found])
+        found = mentions.find(self._answer_text(answer))
+        return self._marks(answer, item.payload, [(mention.text, mention.match.code) for mention in found])
 
-    def converse(self, answer: Answer, item: Item[Any]) -> Scoring:
+    def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:
         """What an answer scored, by the names that the model lists."""
-        early = _unscored(answer, item)
+        early = _not_applicable(answer, item)
         if early is not None:
             return early
-        text = self._read(answer)
+        text = self._answer_text(answer)
         names: list[str] = []
         if text.strip():
             made = yield from self._ask(text)
-            if isinstance(made, Fault):
+            if isinstance(made, ReplyFault):
                 return Dropped(made.reason, made.detail)
             names = made
-        return self._scored(answer, item.payload, self._coded(names))
+        return self._marks(answer, item.payload, self._codes_of(names))
 
-    def _ask(self, text: str) -> Generator[Request, Reply, list[str] | Fault]:
-        if self.asks is None or self._prompt is None:
-            return Fault("needs_model")
-        values = {"answer": harmless_in(text, tag_names(self._prompt.source))}
+    def _ask(self, text: str) -> Generator[Request, Reply, list[str] | ReplyFault]:
+        if self.model_spec is None or self._prompt is None:
+            return ReplyFault("needs_model")
+        values = {"answer": neutralise_tags(text, tag_names(self._prompt.source))}
         return (
             yield from ask_json(
                 self._prompt, values, NamesReply, lambda reply: [name for name in reply.diseases if name],
@@ -158,7 +158,7 @@ class Icd10(Scorer):
             )
         )  # fmt: skip
 
-    def _coded(self, names: Sequence[str]) -> list[tuple[str, str]]:
+    def _codes_of(self, names: Sequence[str]) -> list[tuple[str, str]]:
         assert self._known is not None
         coded: list[tuple[str, str]] = []
         for name in names:
@@ -170,30 +170,32 @@ class Icd10(Scorer):
                 coded.append((name, ""))
         return coded
 
-    def _read(self, answer: Answer) -> str:
-        said = spoken(answer.text) or ""
+    def _answer_text(self, answer: Answer) -> str:
+        said = strip_reasoning(answer.text) or ""
         return said[-self.spec.longest :]
 
-    def _scored(self, answer: Answer, case: Case, given: Sequence[tuple[str, str]]) -> tuple[Mark, ...]:
+    def _marks(
+        self, answer: Answer, case: PatientCase, named_diseases: Sequence[tuple[str, str]]
+    ) -> tuple[AspectScore, ...]:
         assert self._known is not None
         label = "" if answer.outcome == "complete" else answer.outcome
-        marks: list[Mark] = []
+        marks: list[AspectScore] = []
         for level in range(len(LEVELS)):
-            wanted = case.at(level)
-            named = frozenset(self._at(name, code, level) for name, code in given)
+            wanted = case.codes_at(level)
+            named = frozenset(self._value_at(name, code, level) for name, code in named_diseases)
             counts = (len(named & wanted), len(named), len(wanted))
             value = 2 * counts[0] / (counts[1] + counts[2])
             detail = f"{' '.join(sorted(named)) or 'nothing'} | wanted {' '.join(sorted(wanted))}"
-            if level == len(LEVELS) - 1 and given:
-                detail += f" | {', '.join(dict.fromkeys(name for name, _ in given))}"
-            marks.append(Mark(f"level_{level}", value, label or _label(counts), detail, counts=counts))
+            if level == len(LEVELS) - 1 and named_diseases:
+                detail += f" | {', '.join(dict.fromkeys(name for name, _ in named_diseases))}"
+            marks.append(AspectScore(f"level_{level}", value, label or _label(counts), detail, counts=counts))
         return tuple(marks)
 
-    def _at(self, name: str, code: str, level: int) -> str:
+    def _value_at(self, name: str, code: str, level: int) -> str:
         """What a disease of an answer counts as: one without a code as itself, which is never wanted."""
         assert self._known is not None
         place = self._known.hierarchy.place(code) if code else None
-        return place.at(level) if place is not None else f"{_UNKNOWN}{name}"
+        return place.code_at(level) if place is not None else f"{_UNKNOWN}{name}"
 
 
 def _label(counts: tuple[int, int, int]) -> str:
@@ -205,8 +207,8 @@ def _label(counts: tuple[int, int, int]) -> str:
     return "part" if both else "wrong"
 
 
-def _unscored(answer: Answer, item: Item[Any]) -> NotApplicable | None:
+def _not_applicable(answer: Answer, item: Item[Any]) -> NotApplicable | None:
     if answer.outcome == "missing":
         return NotApplicable("missing")
     case = item.payload
-    return None if isinstance(case, Case) and case.at(2) else NotApplicable("no_case")
+    return None if isinstance(case, PatientCase) and case.codes_at(2) else NotApplicable("no_case")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from benchbuilder.core.text.patterns import find_all
 
 from benchbuilder_cmhe.dd.classification import Classification
-from benchbuilder_cmhe.dd.names import Match
+from benchbuilder_cmhe.dd.names import CodeMatch
 
 
 @dataclass(frozen=True)
-class Reading:
+class MentionRules:
     """How answers are read: patterns see them in the spelling of the classification."""
 
     shortest: int
@@ -41,13 +41,13 @@ class Mention:
     start: int
     end: int
     text: str
-    match: Match
+    match: CodeMatch
 
 
-class Mentions:
+class MentionFinder:
     """Finds the names of a classification in texts."""
 
-    def __init__(self, known: Classification, reading: Reading) -> None:
+    def __init__(self, known: Classification, reading: MentionRules) -> None:
         self._known, self._reading = known, reading
         self._by_first: dict[str, list[int]] = {}
         lengths: dict[str, set[int]] = {}
@@ -59,13 +59,13 @@ class Mentions:
 
     def find(self, text: str) -> list[Mention]:
         """The diseases that `text` says somebody has, each name once."""
-        said = self._spelled(text)
-        for part in self._announced(said):
-            if found := self._affirmed(part):
+        said = self._normalise(text)
+        for part in self._announced_parts(said):
+            if found := self._affirmed_mentions(part):
                 return found
-        return self._affirmed(said)
+        return self._affirmed_mentions(said)
 
-    def _spelled(self, text: str) -> str:
+    def _normalise(self, text: str) -> str:
         """The text in the spelling of the names, line by line."""
         keep_spaces = self._reading.whole_words
         lines = (line for line in text.splitlines() if line.strip())
@@ -73,27 +73,27 @@ class Mentions:
             return "\n".join(" ".join(self._known.names.spell(word) for word in line.split()) for line in lines)
         return "\n".join(self._known.names.spell(line) for line in lines)
 
-    def _announced(self, said: str) -> Iterable[str]:
+    def _announced_parts(self, text: str) -> Iterable[str]:
         """What stands behind announcements: the strongest ones first, of each the last place first."""
         for announcement in self._reading.begins:
-            for start in sorted({span.end for span in find_all(announcement, said)}, reverse=True):
-                part = said[start:]
+            for start in sorted({span.end for span in find_all(announcement, text)}, reverse=True):
+                part = text[start:]
                 stops = [span.start for pattern in self._reading.ends for span in find_all(pattern, part)]
                 yield part[: min(stops, default=len(part))]
 
-    def _affirmed(self, said: str) -> list[Mention]:
-        found = [mention for mention in self._named(said) if not self._denied(said, mention)]
+    def _affirmed_mentions(self, text: str) -> list[Mention]:
+        found = [mention for mention in self._all_mentions(text) if not self._is_denied(text, mention)]
         first = {mention.text: mention for mention in reversed(found)}
         kept = sorted(first.values(), key=lambda mention: mention.start)
         if self._reading.parts:
             return kept
         return [one for one in kept if not any(one.text in other.text for other in kept if other is not one)]
 
-    def _named(self, said: str) -> list[Mention]:
+    def _all_mentions(self, text: str) -> list[Mention]:
         found: list[Mention] = []
         at = 0
-        while at < len(said):
-            mention = self._at(said, at)
+        while at < len(text):
+            mention = self._mention_at(text, at)
             if mention is None:
                 at += 1
             else:
@@ -101,27 +101,27 @@ class Mentions:
                 at = mention.end
         return found
 
-    def _at(self, said: str, at: int) -> Mention | None:
-        """The longest name that begins at `at`."""
-        for length in self._by_first.get(said[at], ()):
-            key = said[at : at + length]
+    def _mention_at(self, text: str, position: int) -> Mention | None:
+        """The longest name that begins at `position`."""
+        for length in self._by_first.get(text[position], ()):
+            key = text[position : position + length]
             entry = self._known.names.entry(key)
             if entry is None or len(key) < length or self._known.is_left_out(entry.code):
                 continue
-            if self._reading.whole_words and _inside_word(said, at, at + length):
+            if self._reading.whole_words and _inside_word(text, position, position + length):
                 continue
-            return Mention(at, at + length, key, Match(entry.code, entry.name, entry.how))
+            return Mention(position, position + length, key, CodeMatch(entry.code, entry.name, entry.how))
         return None
 
-    def _denied(self, said: str, mention: Mention) -> bool:
+    def _is_denied(self, text: str, mention: Mention) -> bool:
         ends = self._reading.clause_ends + "\n"
-        start = max((said.rfind(end, 0, mention.start) for end in ends), default=-1) + 1
-        stops = [place for end in ends if (place := said.find(end, mention.end)) >= 0]
-        before, after = said[start : mention.start], said[mention.end : min(stops, default=len(said))]
-        return _any(self._reading.denied_before, before) or _any(self._reading.denied_after, after)
+        start = max((text.rfind(end, 0, mention.start) for end in ends), default=-1) + 1
+        stops = [place for end in ends if (place := text.find(end, mention.end)) >= 0]
+        before, after = text[start : mention.start], text[mention.end : min(stops, default=len(text))]
+        return _matches_any(self._reading.denied_before, before) or _matches_any(self._reading.denied_after, after)
 
 
-def _any(patterns: Sequence[str], text: str) -> bool:
+def _matches_any(patterns: Sequence[str], text: str) -> bool:
     return any(find_all(pattern, text) for pattern in patterns)
 
 

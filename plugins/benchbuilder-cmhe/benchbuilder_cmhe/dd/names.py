@@ -7,29 +7,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from benchbuilder.core.text.normalise import comparable
+from benchbuilder.core.text.normalise import comparison_form
 from benchbuilder.core.text.patterns import find_all, replace_all
 from rapidfuzz import fuzz, process
 
 from benchbuilder_cmhe.dd.hierarchy import is_manifestation
 
-How = Literal["exact", "alias", "fuzzy", "model", "person"]
+MatchMethod = Literal["exact", "alias", "fuzzy", "model", "person"]
 """How a code was found: the name stands in a list; it is another form of one that does; it is near one; a model or a
 person said so."""
 _NEAREST = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NameEntry:
     """A name with its code as a list has it; `how` is ``exact`` for the list's own name, ``alias`` for another form."""
 
     code: str
     name: str
-    how: How = "exact"
+    how: MatchMethod = "exact"
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class CodeMatch:
     """A code that was found for a name: `entry` is what the list calls it, `score` from 0 to 100 how near that is.
 
     `part` is the part of the name that it was found for, where a name holds several diseases.
@@ -37,13 +37,13 @@ class Match:
 
     code: str
     entry: str
-    how: How
+    how: MatchMethod
     score: float = 100.0
     part: str = ""
 
 
 @dataclass(frozen=True)
-class Near:
+class FuzzyRule:
     """When a name counts as the near one of a list: `threshold` of similarity in per cent, at least `at_least`
     characters, and what must be the same in both (`fixed`, patterns)."""
 
@@ -52,16 +52,16 @@ class Near:
     fixed: tuple[str, ...] = ()
 
 
-class Names:
+class DiseaseNames:
     """Names by the form in which they are compared.
 
     Of entries with the same name the list's own goes before other forms, a code that stands for itself before one that
     is only a manifestation, a short code before a long one, and then the first.
     """
 
-    def __init__(self, entries: Iterable[Entry], spell: Callable[[str], str] = comparable) -> None:
+    def __init__(self, entries: Iterable[NameEntry], spell: Callable[[str], str] = comparison_form) -> None:
         self.spell = spell
-        self._by_name: dict[str, Entry] = {}
+        self._by_name: dict[str, NameEntry] = {}
         for entry in entries:
             key = spell(entry.name)
             before = self._by_name.get(key)
@@ -72,9 +72,9 @@ class Names:
     def __len__(self) -> int:
         return len(self._by_name)
 
-    def with_forms(self, forms: Iterable[tuple[str, Entry]]) -> Names:
+    def with_forms(self, forms: Iterable[tuple[str, NameEntry]]) -> DiseaseNames:
         """These names and further forms of them: (form, entry); a form that is a name already stays one."""
-        more = Names([], self.spell)
+        more = DiseaseNames([], self.spell)
         more._by_name = dict(self._by_name)
         for form, entry in forms:
             key = self.spell(form)
@@ -86,22 +86,22 @@ class Names:
         """Every name and form, as it is compared."""
         return tuple(self._by_name)
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> NameEntry | None:
         """The entry of a name as it is compared."""
         return self._by_name.get(key)
 
-    def called(self, code: str) -> str:
+    def name_of(self, code: str) -> str:
         """The first name that has `code`, "" if none has."""
-        return self._called.get(code, "")
+        return self._name_by_code.get(code, "")
 
     @cached_property
-    def _called(self) -> dict[str, str]:
+    def _name_by_code(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for entry in self._by_name.values():
             found.setdefault(entry.code, entry.name)
         return found
 
-    def naming(self, code: str) -> Sequence[str]:
+    def names_of(self, code: str) -> Sequence[str]:
         """Every name and form, as it is compared, of the disease of `code`, whatever national extension either has."""
         return self._by_disease.get(_disease(code), ())
 
@@ -112,26 +112,26 @@ class Names:
             found.setdefault(_disease(entry.code), []).append(key)
         return found
 
-    def find(self, name: str) -> Match | None:
+    def find(self, name: str) -> CodeMatch | None:
         """The code of a name that stands in the list, itself or in another form."""
         entry = self._by_name.get(self.spell(name))
-        return None if entry is None else Match(entry.code, entry.name, entry.how)
+        return None if entry is None else CodeMatch(entry.code, entry.name, entry.how)
 
-    def _nearest(self, name: str, near: Near, count: int = 1) -> tuple[Match, ...]:
+    def _nearest(self, name: str, near: FuzzyRule, count: int = 1) -> tuple[CodeMatch, ...]:
         """The `count` nearest names, the best first, which say of everything `fixed` what `name` says of it."""
         key = self.spell(name)
         if len(key) < near.at_least:
             return ()
-        said = _said(near.fixed, key)
+        said = _fixed_parts(near.fixed, key)
         found = process.extract(
-            key, self._listed, scorer=fuzz.ratio, score_cutoff=near.threshold, limit=max(_NEAREST, count)
+            key, self._name_list, scorer=fuzz.ratio, score_cutoff=near.threshold, limit=max(_NEAREST, count)
         )
-        fitting = [(other, score) for other, score, _ in found if _said(near.fixed, other) == said]
-        entries = sorted(((self._by_name[other], score) for other, score in fitting), key=_order)
-        return tuple(Match(entry.code, entry.name, "fuzzy", round(score, 1)) for entry, score in entries[:count])
+        fitting = [(other, score) for other, score, _ in found if _fixed_parts(near.fixed, other) == said]
+        entries = sorted(((self._by_name[other], score) for other, score in fitting), key=_by_nearness)
+        return tuple(CodeMatch(entry.code, entry.name, "fuzzy", round(score, 1)) for entry, score in entries[:count])
 
     @cached_property
-    def _listed(self) -> list[str]:
+    def _name_list(self) -> list[str]:
         return list(self._by_name)
 
 
@@ -144,28 +144,28 @@ def _disease(code: str) -> str:
     return code.partition("+")[0][:7]
 
 
-def _rank(entry: Entry) -> tuple[bool, bool, int]:
+def _rank(entry: NameEntry) -> tuple[bool, bool, int]:
     return (entry.how != "exact", is_manifestation(entry.code), len(entry.code))
 
 
-def _order(found: tuple[Entry, float]) -> tuple[float, bool, int, str]:
-    entry, score = found
+def _by_nearness(scored_entry: tuple[NameEntry, float]) -> tuple[float, bool, int, str]:
+    entry, score = scored_entry
     return (-score, is_manifestation(entry.code), len(entry.code), entry.code)
 
 
-def _said(patterns: Sequence[str], text: str) -> list[str]:
-    return sorted(span.of(text) for pattern in patterns for span in find_all(pattern, text))
+def _fixed_parts(patterns: Sequence[str], text: str) -> list[str]:
+    return sorted(span.slice_of(text) for pattern in patterns for span in find_all(pattern, text))
 
 
-def spelling(rewrites: Mapping[str, str]) -> Callable[[str], str]:
+def rewriting_form(rewrites: Mapping[str, str]) -> Callable[[str], str]:
     """The form in which names are compared: without case, width and white space, each pattern put by its rewrite.
 
-    >>> spelling({"ii": "2"})("Type ＩＩ diabetes")
+    >>> rewriting_form({"ii": "2"})("Type ＩＩ diabetes")
     'type2diabetes'
     """
 
     def spell(name: str) -> str:
-        text = comparable(name)
+        text = comparison_form(name)
         for pattern, put in rewrites.items():
             text = replace_all(pattern, put, text)
         return text
@@ -173,10 +173,10 @@ def spelling(rewrites: Mapping[str, str]) -> Callable[[str], str]:
     return spell
 
 
-def forms(name: str, variants: Iterable[tuple[str, str]]) -> list[str]:
+def variant_forms(name: str, variants: Iterable[tuple[str, str]]) -> list[str]:
     """Other forms of a name: for each (pattern, replacement) that changes it, what it becomes.
 
-    >>> forms("coryza [common cold]", [(r" ?\\[.*\\]", ""), (r".*\\[(.*)\\]", r"\\1")])
+    >>> variant_forms("coryza [common cold]", [(r" ?\\[.*\\]", ""), (r".*\\[(.*)\\]", r"\\1")])
     ['coryza', 'common cold']
     """
     made = (replace_all(pattern, put, name).strip() for pattern, put in variants)

@@ -17,21 +17,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from benchbuilder.annotation.sheets.cells import escape, folded
-from benchbuilder.annotation.sheets.packet_folder import lay_out
+from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace
+from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
 from benchbuilder.annotation.sheets.sheets import csv_bytes
-from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, without_dates
+from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, strip_archive_dates
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError, WaitingForPeople
-from benchbuilder.core.text.normalise import narrow
-from benchbuilder.core.text.tables import csv_lines
+from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.core.text.tables import csv_rows
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Font
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
 _MARKER = re.compile(r"\[([a-z_]+)\]\s*\Z")
-_SHOWN_PROBLEMS = 20
+_MOST_PROBLEMS = 20
 _EPOCH = datetime(2000, 1, 1)
 _WIDE, _NARROW = 60, 18
 
@@ -42,45 +42,45 @@ class SheetColumn:
 
     name: str
     label: str
-    filled: bool = False
-    wide: bool = False
+    is_for_people: bool = False
+    is_wide: bool = False
 
 
 @dataclass(frozen=True)
 class SheetLine:
     """A row: what it shows, and what stands in the cells that people fill before they do."""
 
-    shown: Mapping[str, str]
-    before: Mapping[str, str] = field(default_factory=dict[str, str])
+    displayed: Mapping[str, str]
+    initial_cells: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def key(self) -> str:
         """The hash of what is shown."""
-        text = json.dumps(dict(self.shown), ensure_ascii=False, sort_keys=True)
+        text = json.dumps(dict(self.displayed), ensure_ascii=False, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
 
 @dataclass
-class Sheet:
+class StepSheet:
     """The sheet of a step: where its packets go and filled ones come from, and which columns it has."""
 
     step: str
     workplace: Path
     columns: Sequence[SheetColumn]
-    done: str
+    done_column: str
     """The column without which a row does not count as filled."""
-    shipped: FileRef | None = None
+    shipped_sheets: FileRef | None = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """Every filled sheet by name: those that the recipe ships, then those of the build."""
-        if self.shipped is not None:
-            if not self.shipped.file.exists():
-                raise DataError(f"the sheets of the step {self.step} are missing", where=str(self.shipped.file),
+        if self.shipped_sheets is not None:
+            if not self.shipped_sheets.file.exists():
+                raise DataError(f"the sheets of the step {self.step} are missing", where=str(self.shipped_sheets.file),
                                 next=f"set steps.{self.step}.sheet to a filled sheet, or to null")  # fmt: skip
-            yield from _below(self.shipped.file, self.shipped.path.rstrip("/"))
-        yield from _below(self.workplace / self.step / "filled", f"{self.workplace.name}/{self.step}/filled")
+            yield from _sheets_in(self.shipped_sheets.file, self.shipped_sheets.path.rstrip("/"))
+        yield from _sheets_in(self.workplace / self.step / "filled", f"{self.workplace.name}/{self.step}/filled")
 
-    def observes(self) -> dict[str, str]:
+    def external_inputs(self) -> dict[str, str]:
         """SHA-256 of every filled sheet."""
         return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self.files()}
 
@@ -95,16 +95,16 @@ class Sheet:
         for name, path in self.files():
             for place, cells in self._rows(name, path, problems):
                 key = cells.pop("key", "")
-                if not key or not cells.get(self.done):
+                if not key or not cells.get(self.done_column):
                     continue
                 if key in found and found[key] != cells:
                     problems.append(f"{place}: the row is filled differently at {where[key]}; keep one")
                 found.setdefault(key, cells)
                 where.setdefault(key, place)
-        refuse(problems)
+        raise_problems(problems)
         return found
 
-    def ask(self, lines: Sequence[SheetLine]) -> None:
+    def write_unfilled(self, lines: Sequence[SheetLine]) -> None:
         """Write packets with `lines` alone, and take away those of before that nobody changed."""
         place = self.workplace / self.step
         packets: dict[str, bytes] = {}
@@ -114,9 +114,9 @@ class Sheet:
             stem = f"{self.step}-{hashlib.blake2b(text, digest_size=4).hexdigest()}"
             packets = {f"{stem}.csv": text, f"{stem}.xlsx": self._workbook(grid)}
             (place / "filled").mkdir(parents=True, exist_ok=True)
-        lay_out(place / "packets", {name: (lambda data=data: data) for name, data in packets.items()})
+        sync_sheet_folder(place / "packets", {name: (lambda data=data: data) for name, data in packets.items()})
 
-    def waiting(self, missing: int, what: str) -> WaitingForPeople:
+    def waiting_error(self, missing: int, what: str) -> WaitingForPeople:
         """The error that says how many rows are not filled, and what to do."""
         place = f"{self.workplace.name}/{self.step}"
         return WaitingForPeople(
@@ -129,11 +129,14 @@ class Sheet:
     def _grid(self, lines: Sequence[SheetLine]) -> list[list[str]]:
         header = [f"{column.label} [{column.name}]" for column in self.columns]
         rows = [
-            [(line.before if column.filled else line.shown).get(column.name, "") for column in self.columns]
+            [
+                (line.initial_cells if column.is_for_people else line.displayed).get(column.name, "")
+                for column in self.columns
+            ]
             for line in lines
         ]
         keys = ["[key]", *(line.key for line in lines)]
-        return [[*(escape(cell) for cell in row), key] for row, key in zip([header, *rows], keys, strict=True)]
+        return [[*(escape_formula(cell) for cell in row), key] for row, key in zip([header, *rows], keys, strict=True)]
 
     def _workbook(self, grid: Sequence[Sequence[str]]) -> bytes:
         book = Workbook()
@@ -144,7 +147,7 @@ class Sheet:
         for line in grid:
             sheet.append(list(line))
         for number, column in enumerate(self.columns, start=1):
-            sheet.column_dimensions[get_column_letter(number)].width = _WIDE if column.wide else _NARROW
+            sheet.column_dimensions[get_column_letter(number)].width = _WIDE if column.is_wide else _NARROW
         for row in sheet.iter_rows():
             for cell in row:
                 cell.alignment = Alignment(wrap_text=True, vertical="top")
@@ -154,12 +157,12 @@ class Sheet:
         sheet.freeze_panes = "A2"
         stream = io.BytesIO()
         book.save(stream)
-        return without_dates(stream.getvalue())
+        return strip_archive_dates(stream.getvalue())
 
     def _rows(self, name: str, path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
         """The rows of a sheet with their places; the columns that people fill, and the key."""
-        kept = {"key", *(column.name for column in self.columns if column.filled)}
-        lines = _lines(path)
+        kept = {"key", *(column.name for column in self.columns if column.is_for_people)}
+        lines = _read_lines(path)
         if not lines:
             problems.append(f"{name}: the sheet cannot be read; save it as .xlsx or .csv")
             return
@@ -168,7 +171,9 @@ class Sheet:
             problems.append(f"{name}: row 1 has no column [{missing[0]}]; keep the header as it was written")
             return
         for number, line in enumerate(lines[1:], start=2):
-            cells = {marker: folded(cell) for marker, cell in zip(markers, line, strict=False) if marker in kept}
+            cells = {
+                marker: fold_whitespace(cell) for marker, cell in zip(markers, line, strict=False) if marker in kept
+            }
             yield f"{name}: row {number}", cells
 
 
@@ -178,30 +183,30 @@ def yes_or_no(cell: str) -> bool | None:
     >>> yes_or_no("1"), yes_or_no("0.0"), yes_or_no("\uff11"), yes_or_no("yes")
     (True, False, True, None)
     """
-    return {"1": True, "1.0": True, "0": False, "0.0": False}.get(narrow(cell).strip())
+    return {"1": True, "1.0": True, "0": False, "0.0": False}.get(to_half_width(cell).strip())
 
 
-def refuse(problems: Sequence[str]) -> None:
+def raise_problems(problems: Sequence[str]) -> None:
     """DataError with all `problems`, if there are any."""
     if problems:
-        more = len(problems) - _SHOWN_PROBLEMS
-        shown = [*problems[:_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
+        more = len(problems) - _MOST_PROBLEMS
+        shown = [*problems[:_MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
         raise DataError(f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in filled sheets",
                         where=problems[0].partition(": ")[0], why="\n         ".join(shown),
                         next="correct the cells, then run the same command again; nothing was taken")  # fmt: skip
 
 
-def _lines(path: Path) -> list[list[str]]:
+def _read_lines(path: Path) -> list[list[str]]:
     data = path.read_bytes()
     if path.suffix.lower() == ".xlsx":
         try:
             return next((lines for lines in read_workbook(data).values() if lines), [])
         except UnreadableWorkbookError:
             return []
-    return csv_lines(data, lambda header: any(_MARKER.search(cell) for cell in header)) or []
+    return csv_rows(data, lambda header: any(_MARKER.search(cell) for cell in header)) or []
 
 
-def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+def _sheets_in(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     """Sheets of `folder` (or the one that it is) in order; hidden ones and locks left out."""
     if folder.is_file():
         yield name, folder

@@ -8,21 +8,21 @@ from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config.spec.base import PromptRef
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Fate, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import MadeBy, Row
-from benchbuilder.core.text.normalise import comparable, tidy_space
+from benchbuilder.core.records.row import ProducedBy, Row
+from benchbuilder.core.text.normalise import comparison_form, normalise_space
 from benchbuilder.core.text.patterns import Regex, replace_all
 from benchbuilder.models import prompts
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 from pydantic import Field
 
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
-from benchbuilder_cmhe.dd.chat import FIELDS, Form
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
+from benchbuilder_cmhe.dd.chat import FORM_FIELDS, IntakeForm
 
-_CASE = Fact[Case]
-_TOLD = FIELDS[:-1]
+_CASE = Fact[PatientCase]
+_TEXT_FIELDS = FORM_FIELDS[:-1]
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
@@ -45,7 +45,7 @@ class WriteCase(Writer):
     kind = "write_case"
     version = 2
     spec_class = WriteCaseSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Form])}
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[IntakeForm])}
     output: ClassVar[type[Row] | None] = _CASE
     divides = True
     faults: ClassVar[Mapping[str, str]] = {
@@ -74,59 +74,59 @@ class WriteCase(Writer):
         """Read template and prompts."""
         super().open(lookups)
         ref = self.spec.template
-        self._template = None if ref is None else prompts.read(ref.path, ref.file)
+        self._template = None if ref is None else prompts.read_prompt(ref.path, ref.file)
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Forms with a diagnosis."""
-        return None if self._names(row.payload) else Dropped("no_diagnosis")
+        return None if self._forbidden_names(row.payload) else Dropped("no_diagnosis")
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """The filled template."""
         if self._template is None:
             return NeedsModel("no template")
-        text = tidy_space(prompts.render(self._template, _values(row.payload)))
+        text = normalise_space(prompts.render_prompt(self._template, _values(row.payload)))
         fault = self._fault(row.payload, text)
         if fault is not None:
             return Dropped(fault.reason, fault.detail)
-        return Kept(self._case(row, text, self.made_by("template")))
+        return Kept(self._case(row, text, self.produced_by("template")))
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """The fields but the diagnosis."""
         return _values(row.payload)
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """All fields in a row."""
         return " ".join(filter(None, _values(row.payload).values()))
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """A text with the numbers of the form and no others, which does not name a diagnosis."""
-        text = tidy_space(text)
-        return self._fault(row.payload, text) or self._case(row, text, made_by)
+        text = normalise_space(text)
+        return self._fault(row.payload, text) or self._case(row, text, produced_by)
 
-    def _fault(self, form: Form, text: str) -> Fault | None:
-        said = comparable(text)
-        if named := next((name for name in self._names(form) if comparable(name) in said), ""):
-            return Fault("leaks_answer", named)
+    def _fault(self, form: IntakeForm, text: str) -> ReplyFault | None:
+        said = comparison_form(text)
+        if named := next((name for name in self._forbidden_names(form) if comparison_form(name) in said), ""):
+            return ReplyFault("leaks_answer", named)
         if len(text) < self.spec.min_chars:
-            return Fault("too_short", f"{len(text)} characters")
+            return ReplyFault("too_short", f"{len(text)} characters")
         there = _NUMBER.findall(said)
-        wanted = _NUMBER.findall(comparable(" | ".join(_values(form).values())))
+        wanted = _NUMBER.findall(comparison_form(" | ".join(_values(form).values())))
         if lost := next((number for number in wanted if number not in there), ""):
-            return Fault("lost_number", lost)
+            return ReplyFault("lost_number", lost)
         if added := next((number for number in there if number not in wanted), ""):
-            return Fault("added_number", added)
+            return ReplyFault("added_number", added)
         return None
 
-    def _names(self, form: Form) -> list[str]:
+    def _forbidden_names(self, form: IntakeForm) -> list[str]:
         parts = replace_all(self.spec.separators, "\n", form.diagnosis).split("\n")
-        return list(dict.fromkeys(name for part in parts if (name := tidy_space(part))))
+        return list(dict.fromkeys(name for part in parts if (name := normalise_space(part))))
 
-    def _case(self, row: Fact[Form], text: str, made_by: MadeBy) -> Fact[Case]:
-        diagnoses = tuple(Diagnosis(name=name) for name in self._names(row.payload))
-        payload = Case(text=text, diagnoses=diagnoses, setting=self.spec.origin)
-        return _CASE.child(row, made_by=made_by, payload=payload, partition=self.spec.origin)
+    def _case(self, row: Fact[IntakeForm], text: str, produced_by: ProducedBy) -> Fact[PatientCase]:
+        diagnoses = tuple(Diagnosis(name=name) for name in self._forbidden_names(row.payload))
+        payload = PatientCase(text=text, diagnoses=diagnoses, setting=self.spec.origin)
+        return _CASE.child(row, produced_by=produced_by, payload=payload, partition=self.spec.origin)
 
 
-def _values(form: Form) -> dict[str, str]:
+def _values(form: IntakeForm) -> dict[str, str]:
     fields = form.fields()
-    return {name: fields[name] for name in _TOLD}
+    return {name: fields[name] for name in _TEXT_FIELDS}

@@ -20,7 +20,7 @@ Boundaries = Callable[[str], Collection[int]]
 
 
 class SwapRule(Spec):
-    """A table of terms (see `Swaps`). With `whole_words` a term counts only where the tokenizer sees whole words."""
+    """A table of terms (see `SwapTable`). With `whole_words` a term counts only where the tokenizer sees whole words."""
 
     table: FileRef
     whole_words: bool = True
@@ -33,7 +33,7 @@ class NumberRule(Spec):
     factors: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)]
 
 
-class Turn(Spec):
+class StatementInversion(Spec):
     """What turns a statement round: what `find` matches becomes `put`."""
 
     find: Regex
@@ -41,7 +41,7 @@ class Turn(Spec):
 
 
 @dataclass(frozen=True)
-class Altered:
+class Alteration:
     """A text in which `before` became `after`."""
 
     text: str
@@ -49,7 +49,7 @@ class Altered:
     after: str
 
 
-class Swaps:
+class SwapTable:
     """A table of terms in groups: a term may be swapped for one of another group, which is another thing for sure.
 
     The file has the columns ``group`` and ``term``, tab-separated, one term a row; terms of one group are
@@ -69,7 +69,7 @@ class Swaps:
                             next="terms are swapped for those of another group")  # fmt: skip
         self._longest_first = sorted(self.groups_of, key=lambda term: (-len(term), term))
 
-    def alterations(self, text: str, beside: str, chance: Random, boundaries: Boundaries | None) -> list[Altered]:
+    def alterations(self, text: str, beside: str, chance: Random, boundaries: Boundaries | None) -> list[Alteration]:
         """`text` with all occurrences of a term swapped, one alteration for each term in it (as words, if that counts).
 
         What it is swapped for is drawn, stands neither in `text` nor in `beside`, and is no part of the term.
@@ -83,7 +83,7 @@ class Swaps:
                     taken[span.start : span.end] = [True] * len(term)
                     if {span.start, span.end} <= cuts:
                         places.setdefault(term, []).append(span)
-        found: list[Altered] = []
+        found: list[Alteration] = []
         for term, spans in sorted(places.items()):
             others = [
                 other
@@ -96,24 +96,24 @@ class Swaps:
                 changed = text
                 for span in reversed(spans):
                     changed = replace_span(changed, span, new)
-                found.append(Altered(changed, term, new))
+                found.append(Alteration(changed, term, new))
         return found
 
 
-def other_numbers(text: str, rule: NumberRule, chance: Random) -> list[Altered]:
+def change_numbers(text: str, rule: NumberRule, chance: Random) -> list[Alteration]:
     """`text` with one number changed, an alteration for each match; whole numbers stay whole if they can."""
-    found: list[Altered] = []
+    found: list[Alteration] = []
     for span in find_all(rule.pattern, text):
-        before = span.of(text)
+        before = span.slice_of(text)
         for digits in find_all(r"[0-9]+(?:\.[0-9]+)?", before)[:1]:
-            old = digits.of(before)
+            old = digits.slice_of(before)
             others = [new for factor in rule.factors if (new := _scaled(old, factor)) != old]
             whole = [new for new in others if "." in old or "." not in new]
             if not others:
                 continue
             new = chance.choice(whole or others)
             after = replace_span(before, digits, new)
-            found.append(Altered(replace_span(text, span, after), before, after))
+            found.append(Alteration(replace_span(text, span, after), before, after))
     return found
 
 
@@ -129,26 +129,28 @@ def _scaled(number: str, factor: float) -> str:
     return str(int(value)) if value.is_integer() else f"{value:g}"
 
 
-def turned(text: str, turns: Sequence[Turn]) -> list[Altered]:
+def invert_statements(text: str, turns: Sequence[StatementInversion]) -> list[Alteration]:
     """`text` with one statement turned, an alteration for each place; where several turns match, the first counts."""
-    found: list[Altered] = []
+    found: list[Alteration] = []
     taken: set[int] = set()
     for turn in turns:
         for span in find_all(turn.find, text):
             places = set(range(span.start, max(span.end, span.start + 1)))
-            if not places & taken and span.of(text) != turn.put:
+            if not places & taken and span.slice_of(text) != turn.put:
                 taken |= places
-                found.append(Altered(replace_span(text, span, turn.put), span.of(text), turn.put))
+                found.append(Alteration(replace_span(text, span, turn.put), span.slice_of(text), turn.put))
     return found
 
 
-def drawn(found: Mapping[str, Sequence[Altered]], chance: Random) -> tuple[str, Altered] | None:
+def draw_alteration(
+    alterations_by_rule: Mapping[str, Sequence[Alteration]], chance: Random
+) -> tuple[str, Alteration] | None:
     """One of the alterations with the name of its rule: first a rule is drawn, then one of what it makes."""
-    names = sorted(name for name, altered in found.items() if altered)
+    names = sorted(name for name, altered in alterations_by_rule.items() if altered)
     if not names:
         return None
     name = chance.choice(names)
-    return name, chance.choice(found[name])
+    return name, chance.choice(alterations_by_rule[name])
 
 
 def _occurrences(text: str, term: str) -> Iterator[Span]:

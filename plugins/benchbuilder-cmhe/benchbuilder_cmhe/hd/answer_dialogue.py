@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.core.records.outcomes import Fate
+from benchbuilder.core.records.outcomes import Outcome
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.row import ProducedBy, Row
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 from pydantic import Field
 
-from benchbuilder_cmhe.hd.dialogue import Change, Dialogue
+from benchbuilder_cmhe.hd.dialogue import AnswerChange, Dialogue
 
 _FACT = Fact[Dialogue]
 
@@ -43,30 +43,30 @@ class AnswerDialogue(Writer):
     }
     reply_field = "answer"
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Every question may be answered."""
         return None
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """No rule answers."""
         return NeedsModel()
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Question, title and department."""
         said: Dialogue = row.payload
         return {"question": said.question, "title": said.title, "department": said.department}
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """The doctor's answer twice: about as long as one, and not the same."""
         return row.payload.answer * 2
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """The dialogue with the model's answer."""
         said: Dialogue = row.payload
         if len(text) < self.spec.least:
-            return Fault("too_short", f"{len(text)} characters")
+            return ReplyFault("too_short", f"{len(text)} characters")
         if text.strip() == said.answer.strip():
-            return Fault("not_new")
-        change = Change(rule="generated", before="", after="")
+            return ReplyFault("not_new")
+        change = AnswerChange(rule="generated", before="", after="")
         payload = said.model_copy(update={"answer": text, "changes": (*said.changes, change)})
-        return _FACT.child(row, made_by=made_by, payload=payload)
+        return _FACT.child(row, produced_by=produced_by, payload=payload)

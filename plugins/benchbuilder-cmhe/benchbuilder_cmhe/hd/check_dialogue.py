@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from benchbuilder.config.spec.annotation import Name
 from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.outcomes import Kept, Outcome
 from benchbuilder.core.records.payloads import Fact, Item
 from benchbuilder.core.records.row import Row
 from benchbuilder.steps.base import Map, Port
@@ -33,7 +33,7 @@ class CheckDialogue(Map):
 
     spec: CheckDialogueSpec
 
-    def map(self, row: Fact[Dialogue], parents: Mapping[str, Any]) -> Iterable[Fate]:  # noqa: ARG002
+    def map(self, row: Fact[Dialogue], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The item."""
         said = row.payload
         payload = DialogueCheck(
@@ -41,7 +41,7 @@ class CheckDialogue(Map):
             expected=self.spec.expected, changes=said.changes,
         )  # fmt: skip
         item = Item[DialogueCheck].child(
-            row, made_by=self.made_by(self.spec.partition), partition=self.spec.partition, payload=payload,
+            row, produced_by=self.produced_by(self.spec.partition), partition=self.spec.partition, payload=payload,
             candidate=row.id, fact=row.parents[-1] if row.parents else row.id, reviewed=False,
         )  # fmt: skip
         return [Kept(item)]

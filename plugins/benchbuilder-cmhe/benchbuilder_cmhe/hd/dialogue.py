@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import Frozen
+from benchbuilder.core.records.row import FrozenModel
 
 
-class Change(Frozen):
+class AnswerChange(FrozenModel):
     """What was altered in an answer: by which rule (``model`` where a model did), and the texts before and after."""
 
     rule: str
     before: str
     after: str
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The change in one line."""
         return f"{self.rule}: {self.before} → {self.after}"
 
@@ -33,7 +33,7 @@ class Dialogue(Payload):
     title: str = ""
     question: str
     answer: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[AnswerChange, ...] = ()
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -48,14 +48,14 @@ class Dialogue(Payload):
         """The payload with every text converted."""
         return self.model_copy(update={**_converted(self, convert), "changes": _changes(self.changes, convert)})
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "department": self.department,
             "title": self.title,
             "question": self.question,
             "answer": self.answer,
-            "changes": " | ".join(change.told() for change in self.changes),
+            "changes": " | ".join(change.summary() for change in self.changes),
         }
 
     @classmethod
@@ -65,7 +65,7 @@ class Dialogue(Payload):
             cls(department="sleep", title="Tea at night", question="May I drink tea at night?",
                 answer="Rather not: it keeps many people awake."),
             cls(question="How much water is enough?", answer="About 15 litres a day.",
-                changes=(Change(rule="number", before="1.5", after="15"),)),
+                changes=(AnswerChange(rule="number", before="1.5", after="15"),)),
         )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ class DialogueCheck(Payload):
     question: str
     answer: str
     expected: Literal["yes", "no"]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[AnswerChange, ...] = ()
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -94,18 +94,18 @@ class DialogueCheck(Payload):
         """The payload with every text converted."""
         return self.model_copy(update={**_converted(self, convert), "changes": _changes(self.changes, convert)})
 
-    def asked(self) -> dict[str, Any]:
+    def prompt_fields(self) -> dict[str, Any]:
         """Question and answer of the dialogue; what is right is not among them, nor what was changed."""
         return {"question": self.question, "answer": self.answer}
 
-    def flat(self) -> dict[str, str]:
+    def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
         return {
             "department": self.department,
             "question": self.question,
             "answer": self.answer,
             "expected": self.expected,
-            "changes": " | ".join(change.told() for change in self.changes),
+            "changes": " | ".join(change.summary() for change in self.changes),
         }
 
     @classmethod
@@ -115,7 +115,7 @@ class DialogueCheck(Payload):
             cls(department="sleep", title="Tea at night", question="May I drink tea at night?",
                 answer="Rather not: it keeps many people awake.", expected="no"),
             cls(question="How much water is enough?", answer="About 15 litres a day.", expected="yes",
-                changes=(Change(rule="number", before="1.5", after="15"),)),
+                changes=(AnswerChange(rule="number", before="1.5", after="15"),)),
         )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _converted(payload: Dialogue | DialogueCheck, convert: Callable[[str], str])
     return {name: convert(getattr(payload, name)) for name in ("department", "title", "question", "answer")}
 
 
-def _changes(changes: Sequence[Change], convert: Callable[[str], str]) -> tuple[Change, ...]:
+def _changes(changes: Sequence[AnswerChange], convert: Callable[[str], str]) -> tuple[AnswerChange, ...]:
     return tuple(
-        Change(rule=change.rule, before=convert(change.before), after=convert(change.after)) for change in changes
+        AnswerChange(rule=change.rule, before=convert(change.before), after=convert(change.after)) for change in changes
     )

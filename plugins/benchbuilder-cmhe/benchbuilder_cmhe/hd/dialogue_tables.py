@@ -8,15 +8,15 @@ from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import MadeBy, Origin, Row
+from benchbuilder.core.records.row import Origin, ProducedBy, Row
 from benchbuilder.sources.base import Source, SourceSpec
-from benchbuilder.sources.formats.delimited import Cut, delimited_rows
-from benchbuilder.sources.formats.files import Found, find_files, wrong_shape
+from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.lines import Encoding
 from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.unit_source import ENOUGH_ROWS, HEAD_ROWS, READING_REASONS, Seen
+from benchbuilder.sources.unit_source import HEAD_ROWS, MIN_HEAD_ROWS, READING_REASONS, SeenContents
 from pydantic import Field
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue
@@ -25,7 +25,7 @@ _FACT = Fact[Dialogue]
 _SUFFIXES = (".csv", ".tsv", ".txt")
 
 
-class TableFile(Spec):
+class DialogueTableFile(Spec):
     """A delimited file."""
 
     file: FileRef
@@ -44,7 +44,7 @@ class QuestionColumns(Spec):
     department: Column | None = None
 
 
-class QuestionsTable(TableFile):
+class QuestionsTable(DialogueTableFile):
     """One question a row."""
 
     columns: QuestionColumns
@@ -57,7 +57,7 @@ class AnswerColumns(Spec):
     text: Column
 
 
-class AnswersTable(TableFile):
+class AnswersTable(DialogueTableFile):
     """One answer a row; a question may have several."""
 
     columns: AnswerColumns
@@ -92,61 +92,66 @@ class DialogueTables(Source):
 
     def files(self) -> list[FileRef]:
         """The questions, then the answers."""
-        return [self._found("questions").ref, self._found("answers").ref]
+        return [self._find_file("questions").ref, self._find_file("answers").ref]
 
     def check(self) -> None:
         """Look at the head of both files."""
         for name in ("questions", "answers"):
             head = list(islice(self._rows(name), HEAD_ROWS))
-            if len(head) >= ENOUGH_ROWS and all(raw.reason for raw in head):
+            if len(head) >= MIN_HEAD_ROWS and all(raw.reason for raw in head):
                 raise wrong_shape(
                     f"sources.{self.name}.{name}",
-                    self._found(name).name,
+                    self._find_file(name).name,
                     expected=f"rows with the columns {', '.join(map(str, self._columns(name)))}",
                     found=f"{head[0].reason}: {head[0].detail} (and so on, in the first {len(head)} rows)",
                     next="check columns, delimiter, quoting, header and encoding in the recipe",
                 )
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The questions first, then the answers."""
         self.check()
         answered = {cells[0] for raw in self._rows("answers") if not raw.reason and all(cells := _cells(raw.values))}
         questions = yield from self._questions(answered)
         yield from self._answers(questions)
 
-    def _questions(self, answered: set[str]) -> Generator[Unit | EndOfFile, None, dict[str, dict[str, str]]]:
-        found, counts = self._found("questions"), Counter[str]()
+    def _questions(self, answered: set[str]) -> Generator[SourceUnit | EndOfFile, None, dict[str, dict[str, str]]]:
+        found, counts = self._find_file("questions"), Counter[str]()
         names = [
             name for name in ("text", "title", "department") if getattr(self.spec.questions.columns, name) is not None
         ]
         questions: dict[str, dict[str, str]] = {}
         for raw in self._rows("questions"):
             key, *texts = _cells(raw.values) if not raw.reason else ("", "")
-            fate: Dropped | None = None
+            outcome: Dropped | None = None
             if not key or not texts[0]:
                 detail = f"{raw.reason}: {raw.detail}" if raw.reason else "missing_field: the id or the text is empty"
-                fate = Dropped("malformed_auxiliary", detail)
+                outcome = Dropped("malformed_auxiliary", detail)
             elif key in questions:
-                fate = Dropped("repeated_question", key)
+                outcome = Dropped("repeated_question", key)
             else:
                 questions[key] = dict(zip(names, texts, strict=True))
-                fate = None if key in answered else Dropped("no_answer", key)
-            counts["used" if fate is None else fate.reason] += 1
-            if fate is not None:
-                yield Unit(found.name, raw.line, fate)
+                outcome = None if key in answered else Dropped("no_answer", key)
+            counts["used" if outcome is None else outcome.reason] += 1
+            if outcome is not None:
+                yield SourceUnit(found.name, raw.line, outcome)
         yield EndOfFile(found.name, counts.total(), dict(sorted(counts.items())))
         return questions
 
-    def _answers(self, questions: Mapping[str, dict[str, str]]) -> Iterator[Unit | EndOfFile]:
-        found, seen, units = self._found("answers"), Seen(), 0
+    def _answers(self, questions: Mapping[str, dict[str, str]]) -> Iterator[SourceUnit | EndOfFile]:
+        found, seen, units = self._find_file("answers"), SeenContents(), 0
         read: set[str] = set()
         for raw in self._rows("answers"):
             units += 1
-            yield Unit(found.name, raw.line, self._fate(raw, found, questions, seen, read))
+            yield SourceUnit(found.name, raw.line, self._outcome(raw, found, questions, seen, read))
         yield EndOfFile(found.name, units)
 
-    def _fate(
-        self, raw: RawRow, found: Found, questions: Mapping[str, dict[str, str]], seen: Seen, read: set[str]
+    def _outcome(
+        self,
+        raw: RawRow,
+        source_file: SourceFile,
+        questions: Mapping[str, dict[str, str]],
+        answered_questions: SeenContents,
+        questions_read: set[str],
     ) -> Kept | Dropped:
         if raw.reason:
             return Dropped(raw.reason, raw.detail)
@@ -156,24 +161,24 @@ class DialogueTables(Source):
         question = questions.get(key)
         if question is None:
             return Dropped("no_question", key)
-        if self.spec.several == "first" and key in read:
+        if self.spec.several == "first" and key in questions_read:
             return Dropped("not_first", key)
-        read.add(key)
+        questions_read.add(key)
         row = _FACT.build(
             payload=Dialogue(
                 question=question["text"], answer=answer, title=question.get("title", ""),
                 department=question.get("department", ""),
             ),
-            origin=Origin(file=found.name, line=raw.line), language=self.language, partition=self.name,
-            made_by=MadeBy(rule=self.kind, version=str(self.version)),
+            origin=Origin(file=source_file.name, line=raw.line), language=self.language, partition=self.name,
+            produced_by=ProducedBy(rule=self.kind, version=str(self.version)),
         )  # fmt: skip
-        earlier = seen.earlier(row.id, found.name, raw.line)
+        earlier = answered_questions.find_earlier(row.id, source_file.name, raw.line)
         return Dropped("duplicate", f"kept: {earlier}") if earlier else Kept(row)
 
     def _table(self, name: str) -> QuestionsTable | AnswersTable:
         return self.spec.questions if name == "questions" else self.spec.answers
 
-    def _found(self, name: str) -> Found:
+    def _find_file(self, name: str) -> SourceFile:
         return find_files(self._table(name).file, f"sources.{self.name}.{name}.file", _SUFFIXES)[0]
 
     def _columns(self, name: str) -> Sequence[Column]:
@@ -184,12 +189,12 @@ class DialogueTables(Source):
         return [c.id, c.text, *(column for column in (c.title, c.department) if column is not None)]
 
     def _rows(self, name: str) -> Iterator[RawRow]:
-        table, found = self._table(name), self._found(name)
-        cut = Cut(
+        table, found = self._table(name), self._find_file(name)
+        cut = TableDialect(
             key=f"sources.{self.name}.{name}", encoding=table.encoding, delimiter=table.delimiter,
             quoting=table.quoting, header=table.header, width=None,
         )  # fmt: skip
-        return delimited_rows(found.at, found.name, cut, self._columns(name))
+        return delimited_rows(found.path, found.name, cut, self._columns(name))
 
 
 def _cells(values: Sequence[Any]) -> list[str]:

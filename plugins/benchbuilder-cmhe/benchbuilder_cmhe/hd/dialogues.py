@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, SourceUnit
 from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import Found
+from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, text_of
+from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue
 
@@ -57,25 +57,25 @@ class Dialogues(RowSource[DialoguesSpec]):
         if self.spec.path is not None:
             super().check()
 
-    def read(self) -> Iterator[Unit | EndOfFile]:
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The dialogues of all files."""
         if self.spec.path is not None:
             yield from super().read()
 
     def columns(self) -> Sequence[Column]:
         """Question and answer, and what else the recipe names."""
-        return [column for column in self._named().values() if column is not None]
+        return [column for column in self._columns_by_name().values() if column is not None]
 
-    def _named(self) -> dict[str, Column | None]:
+    def _columns_by_name(self) -> dict[str, Column | None]:
         c = self.spec.columns
         return {"question": c.question, "answer": c.answer, "title": c.title, "department": c.department}
 
-    def make(self, values: Sequence[Any], found: Found, line: int) -> Row | Dropped:
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The dialogue of one row."""
-        names = [name for name, column in self._named().items() if column is not None]
+        names = [name for name, column in self._columns_by_name().items() if column is not None]
         cells: dict[str, str] = {}
         for name, value in zip(names, values, strict=True):
-            text = text_of(value)
+            text = cell_text(value)
             if text is None and value is not None:
                 return Dropped("malformed", f"{name} is no text")
             cells[name] = text or ""
@@ -87,4 +87,4 @@ class Dialogues(RowSource[DialoguesSpec]):
             question=cells["question"], answer=cells["answer"], title=cells.get("title", ""),
             department=cells.get("department", ""),
         )  # fmt: skip
-        return _FACT.build(payload=said, **self.envelope(found, line))
+        return _FACT.build(payload=said, **self.row_header(source_file, line))

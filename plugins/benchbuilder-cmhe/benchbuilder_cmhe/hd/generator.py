@@ -17,19 +17,19 @@ import yaml
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import BenchbuilderError, DataError
 from benchbuilder.evaluation.judges.base import Case
-from benchbuilder.evaluation.judges.neural.base_model import base_of
-from benchbuilder.evaluation.judges.neural.learner import Place
+from benchbuilder.evaluation.judges.neural.base_model import resolve_base_model
+from benchbuilder.evaluation.judges.neural.learner import ComputePlace
 from benchbuilder.evaluation.judges.neural.libraries import (
-    device_of,
-    dtype_of,
-    fitting,
-    hushed,
-    quiet,
-    repeatable,
+    deterministic,
+    explain_out_of_memory,
+    ignore_future_warnings,
+    library_versions,
+    resolve_device,
+    resolve_dtype,
+    silence_transformers,
     torch_and_transformers,
-    versions,
 )
-from benchbuilder.evaluation.judges.neural.training_loop import Examples, Fit
+from benchbuilder.evaluation.judges.neural.training_loop import EncodedExamples, TrainingLoop
 from benchbuilder.models import prompts
 from benchbuilder.pipeline.plan import make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
@@ -40,15 +40,17 @@ from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogueSpec
 from benchbuilder_cmhe.hd.dialogue import Dialogue
 from benchbuilder_cmhe.hd.generator_learner import AnswerLearner, GeneratorSpec
 
-SETTINGS = Path(__file__).parents[1] / "recipes" / "generator" / "cmhe_hd.yaml"
-CARD = "generator.json"
+DEFAULT_SETTINGS_FILE = Path(__file__).parents[1] / "recipes" / "generator" / "cmhe_hd.yaml"
+CARD_FILE = "generator.json"
 _LIBRARIES = ("torch", "transformers", "peft")
 
 
-def train(pairs: Sequence[Case], spec: GeneratorSpec, folder: Path, seed: int, note: Callable[[str], None]) -> None:
-    """Train on `pairs` (what is asked, and the answer), and write adapters and a card into `folder`.
+def train_generator(
+    pairs: Sequence[Case], spec: GeneratorSpec, folder: Path, seed: int, on_progress: Callable[[str], None]
+) -> None:
+    """Train on `training_pairs` (what is asked, and the answer), and write adapters and a card into `build_folder`.
 
-    DataError if there is nothing to learn from or `folder` holds something; the same arguments, the same adapters.
+    DataError if there is nothing to learn from or `build_folder` holds something; the same arguments, the same adapters.
     """
     if not pairs:
         raise DataError("there is nothing to train a generator on", next="build the step with the pairs first")
@@ -57,38 +59,44 @@ def train(pairs: Sequence[Case], spec: GeneratorSpec, folder: Path, seed: int, n
             "the folder of the generator is not empty", where=str(folder), next="name another one: --output"
         )
     torch, transformers = torch_and_transformers()
-    base = base_of(spec)
+    base = resolve_base_model(spec)
     if base.folder is not None and not base.folder.is_dir():
         raise DataError("the model to start from is not there", where=str(base.folder), next="--base FOLDER")
-    device = device_of(torch, spec.device)
-    place = Place(torch, device, dtype_of(torch, spec.dtype, device))
-    with quiet(transformers), fitting(torch, "train"), repeatable(torch, seed, device):
+    device = resolve_device(torch, spec.device)
+    place = ComputePlace(torch, device, resolve_dtype(torch, spec.dtype, device))
+    with silence_transformers(transformers), explain_out_of_memory(torch, "train"), deterministic(torch, seed, device):
         learner = AnswerLearner(base, place, spec)
         rows = [learner.row(pair) for pair in pairs]
         if spec.gradient_checkpointing and getattr(learner.model, "supports_gradient_checkpointing", False):
-            with hushed():
+            with ignore_future_warnings():
                 learner.model.enable_input_require_grads()
                 learner.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-        note(f"{base.label}: {len(rows):,} answers are learned, on {device}, at most {learner.max_length} tokens")
+        on_progress(
+            f"{base.label}: {len(rows):,} answers are learned, on {device}, at most {learner.max_length} tokens"
+        )
         ones = [1.0] * len(rows)
-        fitted = Fit(learner, spec, seed, note).run(Examples(rows, ones, ones), Examples((), (), ()))
+        fitted = TrainingLoop(learner, spec, seed, on_progress).run(
+            EncodedExamples(rows, ones, ones), EncodedExamples((), (), ())
+        )
         folder.mkdir(parents=True, exist_ok=True)
         learner.save(folder)
         card: dict[str, Any] = {
             "base": base.identity(learner.model.config), "pairs": len(rows), "seed": seed, "losses": fitted.losses,
-            "steps": fitted.steps, "tokens_learned": fitted.tokens, "cut": sum(bool(row.cut) for row in rows),
-            "settings": spec.model_dump(mode="json", exclude={"path", "device"}), "versions": versions(_LIBRARIES),
+            "steps": fitted.steps, "tokens_learned": fitted.tokens, "cut": sum(bool(row.truncation) for row in rows),
+            "settings": spec.model_dump(mode="json", exclude={"path", "device"}), "versions": library_versions(_LIBRARIES),
         }  # fmt: skip
-    (folder / CARD).write_text(json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / CARD_FILE).write_text(
+        json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
-def pairs_of(
-    words: Sequence[str], recipes: Sequence[str], pairs: str, answers: str, cwd: Path
+def training_pairs(
+    overrides: Sequence[str], recipes: Sequence[str], pairs: str, answers: str, cwd: Path
 ) -> tuple[list[Case], int]:
-    """What the step `answers` would ask about the rows of the step `pairs`, with their answers; the recipe's seed."""
-    recipe = load_recipe(list(words), recipes=recipes, cwd=cwd).recipe
-    store = Store(recipe.folder(cwd))
-    plan = make_plan(recipe, store, Checksums(store.checksums).of)
+    """What the step `training_pairs` would ask about the rows of the step `training_pairs`, with their answers; the recipe's seed."""
+    recipe = load_recipe(list(overrides), recipes=recipes, cwd=cwd).recipe
+    store = Store(recipe.build_folder(cwd))
+    plan = make_plan(recipe, store, Checksums(store.checksums).sha256_of)
     for name in (pairs, answers):
         if name not in plan.nodes:
             raise DataError(f"the recipe has no step {name!r}", next=f"its steps are {', '.join(recipe.steps)}")
@@ -98,16 +106,16 @@ def pairs_of(
     spec = recipe.steps[answers]
     if not isinstance(spec, AnswerDialogueSpec) or spec.prompt is None:
         raise DataError(f"the step {answers!r} asks no model for answers", next="name one of the kind answer_dialogue")
-    prompt = prompts.read(spec.prompt.path, spec.prompt.file)
+    prompt = prompts.read_prompt(spec.prompt.path, spec.prompt.file)
     found: list[Case] = []
     for row in store.rows(manifest):
         said: Dialogue = row.payload
         values = {"question": said.question, "title": said.title, "department": said.department, "pairs": []}
-        found.append(Case(prompts.render(prompt, values), said.answer))
+        found.append(Case(prompts.render_prompt(prompt, values), said.answer))
     return found, recipe.seed
 
 
-def read_settings(file: Path, changes: Mapping[str, Any]) -> GeneratorSpec:
+def read_generator_settings(file: Path, changes: Mapping[str, Any]) -> GeneratorSpec:
     """The settings in a YAML file with `changes`; DataError says what is wrong with them."""
     try:
         return GeneratorSpec.model_validate({**yaml.safe_load(file.read_text(encoding="utf-8")), **changes})
@@ -130,15 +138,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--recipes", action="append", default=[], metavar="DIR", help="a further folder of recipes")
     parser.add_argument("--pairs", default="hd_pairs", help="the step whose answers are learned (default: hd_pairs)")
     parser.add_argument("--answers", default="hd_answered", help="the step that asks the generator (hd_answered)")
-    parser.add_argument("--settings", type=Path, default=SETTINGS, metavar="FILE", help="settings of the training")
+    parser.add_argument(
+        "--settings", type=Path, default=DEFAULT_SETTINGS_FILE, metavar="FILE", help="settings of the training"
+    )
     parser.add_argument("--base", metavar="FOLDER", help="the folder of the model to start from")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="where the adapters go")
     args = parser.parse_args(arguments)
     changes = {} if args.base is None else {"path": args.base, "name": None, "revision": None}
     try:
-        spec = read_settings(args.settings, changes)
-        pairs, seed = pairs_of(args.words, args.recipes, args.pairs, args.answers, Path.cwd())
-        train(pairs, spec, args.output, seed, lambda text: print(text, file=sys.stderr))
+        spec = read_generator_settings(args.settings, changes)
+        pairs, seed = training_pairs(args.words, args.recipes, args.pairs, args.answers, Path.cwd())
+        train_generator(pairs, spec, args.output, seed, lambda text: print(text, file=sys.stderr))
     except BenchbuilderError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

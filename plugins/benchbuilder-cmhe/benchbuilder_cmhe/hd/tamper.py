@@ -9,21 +9,30 @@ from typing import Annotated, Any, ClassVar
 from benchbuilder.config.spec.annotation import Name
 from benchbuilder.config.spec.base import KindSpec, Slot
 from benchbuilder.core import registry
-from benchbuilder.core.context import Complaint
+from benchbuilder.core.context import SpecIssue
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Fate, Kept
+from benchbuilder.core.records.outcomes import Kept, Outcome
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import MadeBy, Row
+from benchbuilder.core.records.row import ProducedBy, Row
 from benchbuilder.core.text.patterns import Regex, find_all, word_boundaries
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, not_of_words
+from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import one_edit
-from benchbuilder.steps.writer import MODEL_REASONS, Fault, NeedsModel, Writer, WriterSpec
+from benchbuilder.steps.language.edits import single_edit
+from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 from pydantic import Field
 from rapidfuzz.distance import Indel
 
-from benchbuilder_cmhe.hd.alterations import Altered, NumberRule, SwapRule, Swaps, Turn, drawn, other_numbers, turned
-from benchbuilder_cmhe.hd.dialogue import Change, Dialogue
+from benchbuilder_cmhe.hd.alterations import (
+    Alteration,
+    NumberRule,
+    StatementInversion,
+    SwapRule,
+    SwapTable,
+    change_numbers,
+    draw_alteration,
+    invert_statements,
+)
+from benchbuilder_cmhe.hd.dialogue import AnswerChange, Dialogue
 
 Share = Annotated[float, Field(ge=0, le=1)]
 _FACT = Fact[Dialogue]
@@ -41,7 +50,7 @@ class TamperSpec(WriterSpec):
     """Tables of terms by name (drugs, parts of the body): one is swapped for one of another group."""
     numbers: dict[Name, NumberRule | None]
     """What numbers stand for, by name (a dose, how often): one becomes another."""
-    turns: tuple[Turn, ...]
+    turns: tuple[StatementInversion, ...]
     """What turns a statement round, the first that matches at a place; recorded as ``negation``."""
     shortest: Share
     longest: Annotated[float, Field(ge=1)]
@@ -78,91 +87,95 @@ class Tamper(Writer):
 
     def fingerprint(self) -> Mapping[str, str]:
         """The versions of the model and the tokenizer."""
-        return {**super().fingerprint(), **(self._cutter().fingerprint() if self._cuts_words() else {})}
+        return {**super().fingerprint(), **(self._make_tokenizer().fingerprint() if self._cuts_words() else {})}
 
-    def complaints(self, rows: Mapping[str, type[Row]]) -> list[Complaint]:
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
         """What any writer has to complain of, and a tokenizer that does not cut words."""
-        found = super().complaints(rows)
+        found = super().validate_inputs(rows)
         if self._cuts_words():
-            found += list(not_of_words(self._cutter() if self.spec.tokenizer is not None else None))
+            found += list(word_boundary_problem(self._make_tokenizer() if self.spec.tokenizer is not None else None))
         return found
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the tables and the prompts, and open the tokenizer if words count."""
         super().open(lookups)
         spec: TamperSpec = self.spec
-        self._swaps = {name: (rule, Swaps(rule.table.file)) for name, rule in spec.swaps.items() if rule is not None}
+        self._swaps = {
+            name: (rule, SwapTable(rule.table.file)) for name, rule in spec.swaps.items() if rule is not None
+        }
         self._tokenizer: Tokenizer | None = None
         if self._cuts_words():
-            self._tokenizer = self._cutter()
+            self._tokenizer = self._make_tokenizer()
             self._tokenizer.open()
 
-    def applies(self, row: Any, parents: Mapping[str, Any]) -> Fate | None:  # noqa: ARG002
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Every dialogue may be altered."""
         return None
 
-    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Fate | NeedsModel:  # noqa: ARG002
+    def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """One alteration that the rules know, drawn by seed."""
-        made = self._altered(row)
+        made = self._draw_alteration(row)
         if made is None:
             return NeedsModel("nothing that the tables know stands in the answer")
         name, altered = made
-        change = Change(rule=name, before=altered.before, after=altered.after)
-        return Kept(self._dialogue(row, altered.text, change, self.made_by(f"rules/{name}")))
+        change = AnswerChange(rule=name, before=altered.before, after=altered.after)
+        return Kept(self._dialogue(row, altered.text, change, self.produced_by(f"rules/{name}")))
 
-    def values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Question, answer and department."""
         said: Dialogue = row.payload
         return {"question": said.question, "answer": said.answer, "department": said.department}
 
-    def expected(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """What the rules make of it, else the answer with its beginning at its end."""
-        made = self._altered(row)
+        made = self._draw_alteration(row)
         answer: str = row.payload.answer
         return made[1].text if made is not None else answer[1:] + answer[:1]
 
-    def judge(self, row: Any, parents: Mapping[str, Any], text: str, made_by: MadeBy) -> Row | Fault:  # noqa: ARG002
+    def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """The dialogue with the model's text, if it differs and keeps the form of the answer."""
         spec: TamperSpec = self.spec
         answer: str = row.payload.answer
-        edit = one_edit(answer, text, None)
+        edit = single_edit(answer, text, None)
         if edit is None or (edit[0].start == edit[0].end and not edit[1]):
-            return Fault("unchanged")
+            return ReplyFault("unchanged")
         share = len(text) / len(answer)
         if not spec.shortest <= share <= spec.longest:
-            return Fault("length_changed", f"{share:.2f} of the length")
+            return ReplyFault("length_changed", f"{share:.2f} of the length")
         kept = Indel.normalized_similarity(answer, text)
         if kept < spec.kept:
-            return Fault("form_changed", f"{kept:.2f} kept")
+            return ReplyFault("form_changed", f"{kept:.2f} kept")
         for pattern in spec.telltales:
             if len(found := find_all(pattern, text)) > len(find_all(pattern, answer)):
-                return Fault("telltale", found[0].of(text))
-        change = Change(rule="model", before=edit[0].of(answer), after=edit[1])
-        return self._dialogue(row, text, change, made_by)
+                return ReplyFault("telltale", found[0].slice_of(text))
+        change = AnswerChange(rule="model", before=edit[0].slice_of(answer), after=edit[1])
+        return self._dialogue(row, text, change, produced_by)
 
-    def _altered(self, row: Fact[Dialogue]) -> tuple[str, Altered] | None:
+    def _draw_alteration(self, row: Fact[Dialogue]) -> tuple[str, Alteration] | None:
         spec: TamperSpec = self.spec
         said, chance = row.payload, Random(f"{self.context.seed}:{row.id}")
         found = {
-            name: swaps.alterations(said.answer, said.question, chance, self._words if rule.whole_words else None)
+            name: swaps.alterations(
+                said.answer, said.question, chance, self._word_boundaries if rule.whole_words else None
+            )
             for name, (rule, swaps) in self._swaps.items()
         }
         found |= {
-            name: other_numbers(said.answer, rule, chance) for name, rule in spec.numbers.items() if rule is not None
+            name: change_numbers(said.answer, rule, chance) for name, rule in spec.numbers.items() if rule is not None
         }
-        found["negation"] = turned(said.answer, spec.turns)
-        return drawn(found, chance)
+        found["negation"] = invert_statements(said.answer, spec.turns)
+        return draw_alteration(found, chance)
 
-    def _dialogue(self, row: Fact[Dialogue], text: str, change: Change, made_by: MadeBy) -> Row:
+    def _dialogue(self, row: Fact[Dialogue], text: str, change: AnswerChange, produced_by: ProducedBy) -> Row:
         payload = row.payload.model_copy(update={"answer": text, "changes": (*row.payload.changes, change)})
-        return _FACT.child(row, made_by=made_by, payload=payload)
+        return _FACT.child(row, produced_by=produced_by, payload=payload)
 
-    def _words(self, text: str) -> Collection[int]:
+    def _word_boundaries(self, text: str) -> Collection[int]:
         assert self._tokenizer is not None
         return word_boundaries(text, self._tokenizer.tokens(text))
 
     def _cuts_words(self) -> bool:
         return any(rule is not None and rule.whole_words for rule in self.spec.swaps.values())
 
-    def _cutter(self) -> Tokenizer:
-        return registry.create("tokenizer", self.spec.tokenizer)
+    def _make_tokenizer(self) -> Tokenizer:
+        return registry.create_from_spec("tokenizer", self.spec.tokenizer)

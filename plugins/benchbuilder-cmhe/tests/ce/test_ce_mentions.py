@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchbuilder_cmhe.ce.mentions import masked
+from benchbuilder_cmhe.ce.mentions import mask_names
 
 MASK = "【某疾病】"
 
@@ -33,12 +33,12 @@ MASK = "【某疾病】"
     ],
 )
 def test_every_mention_of_every_name_is_masked_and_nothing_else(text: str, names: list[str], wanted: str) -> None:
-    assert masked(text, names, MASK, ["es", "s"]) == (wanted, wanted.count(MASK))
+    assert mask_names(text, names, MASK, ["es", "s"]) == (wanted, wanted.count(MASK))
 
 
 def test_the_mask_is_put_in_as_it_is_and_is_not_masked_again() -> None:
-    assert masked("痛风与痛", ["痛风", "痛"], r"\g<0>痛", []) == (r"\g<0>痛与\g<0>痛", 2)
+    assert mask_names("痛风与痛", ["痛风", "痛"], r"\g<0>痛", []) == (r"\g<0>痛与\g<0>痛", 2)
 
 
 def test_without_endings_a_plural_is_another_word() -> None:
-    assert masked("oaks, oak", ["oak"], "[tree]") == ("oaks, [tree]", 1)
+    assert mask_names("oaks, oak", ["oak"], "[tree]") == ("oaks, [tree]", 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
 from benchbuilder.testing import check_kind, check_source
 
 from benchbuilder_cmhe.ce.concept import Concept
@@ -74,16 +74,16 @@ def source(folder: Path, **changes: Any) -> Mesh:
     return Mesh(MeshSpec.model_validate(spec | changes), "terms", "zh")
 
 
-def units_of(mesh: Mesh) -> list[Unit]:
-    return [unit for unit in mesh.read() if isinstance(unit, Unit)]
+def units_of(mesh: Mesh) -> list[SourceUnit]:
+    return [unit for unit in mesh.read() if isinstance(unit, SourceUnit)]
 
 
-def concepts(units: list[Unit]) -> list[Concept]:
-    return [unit.fate.row.payload for unit in units if isinstance(unit.fate, Kept)]  # type: ignore[attr-defined]
+def concepts(units: list[SourceUnit]) -> list[Concept]:
+    return [unit.outcome.row.payload for unit in units if isinstance(unit.outcome, Kept)]  # type: ignore[attr-defined]
 
 
-def drops(units: list[Unit]) -> list[tuple[int, str]]:
-    return [(unit.line, unit.fate.reason) for unit in units if isinstance(unit.fate, Dropped)]
+def drops(units: list[SourceUnit]) -> list[tuple[int, str]]:
+    return [(unit.line, unit.outcome.reason) for unit in units if isinstance(unit.outcome, Dropped)]
 
 
 def test_tables_are_joined_and_every_row_is_accounted_for(folder: Path) -> None:

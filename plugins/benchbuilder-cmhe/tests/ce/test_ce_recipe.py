@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 MODEL = """
 import re
@@ -73,7 +73,10 @@ def test_the_random_baseline_is_right_on_about_one_in_four(build: Path, capsys: 
 def test_a_model_explains_and_then_chooses_from_its_own_masked_words(build: Path, tmp_path: Path, capsys: Any) -> None:
     plugin = tmp_path / "model.py"
     plugin.write_text(MODEL, encoding="utf-8")
-    with running({"plugin": str(plugin), "keep_bodies": True}) as server, pytest.MonkeyPatch.context() as patch:
+    with (
+        fake_openai_server({"plugin": str(plugin), "keep_bodies": True}) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.chdir(build.parents[2])
         service = f"base_url: '{server.base_url}', understands: [top_k, repetition_penalty]"
         models = ", ".join(f"{name}: {{kind: openai, name: {name}, {service}}}" for name in ("knows", "guesses"))

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.payloads import Item, Option
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.evaluation.results.published import load_published
-from benchbuilder.evaluation.scorers.exact import Exact, ExactSpec
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.evaluation.results.published import load_published_results
+from benchbuilder.evaluation.scorers.exact import ExactScorer, ExactSpec
 
 import benchbuilder_cmhe
 from benchbuilder_cmhe.ce.concept import ConceptQuestion
 
-CONTEXT = Context(seed=7, language="zh", step="choice.m", cache=Path(), workplace=Path())
+CONTEXT = StepContext(seed=7, language="zh", step="choice.m", cache=Path(), workplace=Path())
 RECIPES = Path(benchbuilder_cmhe.__file__).parent / "recipes"
 TEXTS = ("2型糖尿病", "痛风", "代谢性疾病", "心电图检查")
 OPTIONS = tuple(Option(key=key, text=text) for key, text in zip("ABCD", TEXTS, strict=True))
 ITEM = Item[ConceptQuestion].build(
-    origin=Origin(file="terms.tsv", line=1), made_by=MadeBy(rule="ask_concept"), language="zh", partition="disease",
+    origin=Origin(file="terms.tsv", line=1), produced_by=ProducedBy(rule="ask_concept"), language="zh", partition="disease",
     candidate="c", fact="f", reviewed=False,
     payload=ConceptQuestion(
         concept="T1", concept_class="disease", aspect="symptoms", names=("痛风",), mask="【某疾病】",
@@ -32,8 +32,8 @@ ITEM = Item[ConceptQuestion].build(
 
 def label(text: str) -> str:
     spec = yaml.safe_load((RECIPES / "evaluation" / "cmhe_ce.yaml").read_text("utf-8"))["scorers"]["choice"]
-    scorer = Exact(ExactSpec.model_validate(spec), CONTEXT)
-    answer = Answer.child(ITEM, made_by=MadeBy(rule="answer"), model="m", text=text)
+    scorer = ExactScorer(ExactSpec.model_validate(spec), CONTEXT)
+    answer = Answer.child(ITEM, produced_by=ProducedBy(rule="answer"), model="m", text=text)
     (marks,) = scorer.score([(answer, ITEM)])
     assert isinstance(marks, tuple)
     return marks[0].label
@@ -65,7 +65,7 @@ def test_what_names_none_or_several_is_no_choice(text: str) -> None:
 
 
 def test_published_figures_agree_with_the_weights_that_were_published() -> None:
-    table = load_published(RECIPES / "published" / "cmhe_ce.yaml").tables["accuracy_by_concept"]
+    table = load_published_results(RECIPES / "published" / "cmhe_ce.yaml").tables["accuracy_by_concept"]
     shares = {"disease": 0.716, "medicine": 0.177, "test": 0.107}
     for row in table.rows.values():
         cells = dict(zip(table.sources, row.cells, strict=True))

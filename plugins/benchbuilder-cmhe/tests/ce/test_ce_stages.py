@@ -7,25 +7,25 @@ from typing import Any
 import pytest
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
 from benchbuilder.core.records.payloads import Fact, Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import MadeBy, Origin
-from benchbuilder.evaluation.solvers.base import Asked
-from benchbuilder.testing import check_kind, check_payload, check_solver, check_stage
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.evaluation.solvers.base import EvaluatedModel
+from benchbuilder.testing import check_kind, check_payload, check_solver, check_step
 from pydantic import ValidationError
 
 from benchbuilder_cmhe.ce.ask_concept import AskConcept, AskConceptSpec
-from benchbuilder_cmhe.ce.concept import Concept, ConceptQuestion, Near
+from benchbuilder_cmhe.ce.concept import Concept, ConceptQuestion, NearbyConcept
 from benchbuilder_cmhe.ce.distract import Distract, DistractSpec
 from benchbuilder_cmhe.ce.mask import Mask, MaskSpec
 from benchbuilder_cmhe.ce.self_familiarity import SelfFamiliarity, SelfFamiliaritySpec
 from benchbuilder_cmhe.ce.sort_concept import SortConcept, SortConceptSpec
 from benchbuilder_cmhe.ce.tree import steps_between
 
-CONTEXT = Context(seed=7, language="zh", step="s", cache=Path(), workplace=Path())
+CONTEXT = StepContext(seed=7, language="zh", step="s", cache=Path(), workplace=Path())
 ROOTS = {"disease": ("C",), "medicine": ("D",), "test": ("E01",)}
 CONCEPTS = {
     "肺炎": "C01.100", "细菌性肺炎": "C01.100.100 C04.200", "病毒性肺炎": "C01.100.200 C04.300", "支气管炎": "C01.200",
@@ -38,7 +38,7 @@ CONCEPTS = {
 def fact(name: str, line: int = 1, **fields: Any) -> Fact[Concept]:
     payload = {"code": f"T{line}", "name": name, "names": (name,), "tree_numbers": ()} | fields
     return Fact[Concept].build(
-        origin=Origin(file="terms.tsv", line=line), made_by=MadeBy(rule="mesh"), language="zh", partition="terms",
+        origin=Origin(file="terms.tsv", line=line), produced_by=ProducedBy(rule="mesh"), language="zh", partition="terms",
         payload=Concept.model_validate(payload),
     )  # fmt: skip
 
@@ -66,7 +66,7 @@ def opened(**changes: Any) -> SortConcept:
 
 def sorted_facts() -> list[Fact[Concept]]:
     stage = opened()
-    return [fate.row for row in facts() for fate in stage.map(row, {}) if isinstance(fate, Kept)]  # type: ignore[misc]
+    return [outcome.row for row in facts() for outcome in stage.map(row, {}) if isinstance(outcome, Kept)]  # type: ignore[misc]
 
 
 def distract(**changes: Any) -> Distract:
@@ -81,8 +81,8 @@ def distracted(rows: list[Fact[Concept]], **changes: Any) -> dict[str, Any]:
     stage.open({"pool": table(rows)})
     found: dict[str, Any] = {}
     for row in rows:
-        (fate,) = stage.map(row, {})
-        found[row.payload.name] = fate.row.payload.options if isinstance(fate, Kept) else fate  # type: ignore[attr-defined]
+        (outcome,) = stage.map(row, {})
+        found[row.payload.name] = outcome.row.payload.options if isinstance(outcome, Kept) else outcome  # type: ignore[attr-defined]
     return found
 
 
@@ -101,20 +101,20 @@ def ask_concept(**changes: Any) -> AskConcept:
 
 
 def items() -> list[Item[ConceptQuestion]]:
-    near = [Near(code=f"N{n}", name=name, steps=2) for n, name in enumerate(("支气管炎", "麻疹", "阿司匹林"))]
+    near = [NearbyConcept(code=f"N{n}", name=name, steps=2) for n, name in enumerate(("支气管炎", "麻疹", "阿司匹林"))]
     row = fact("肺炎", names=("肺炎", "Pneumonia"), concept_class="disease", options=tuple(near))
-    return [fate.row for fate in ask_concept().map(row, {}) if isinstance(fate, Kept)]  # type: ignore[misc]
+    return [outcome.row for outcome in ask_concept().map(row, {}) if isinstance(outcome, Kept)]  # type: ignore[misc]
 
 
 def answer(item: Item[ConceptQuestion], text: str, outcome: str = "complete") -> Answer:
-    return Answer.child(item, made_by=MadeBy(rule="answer"), model="m", text=text, outcome=outcome)
+    return Answer.child(item, produced_by=ProducedBy(rule="answer"), model="m", text=text, outcome=outcome)
 
 
 def test_payloads_keep_the_contract_and_do_not_tell_the_answer() -> None:
     check_payload(Concept)
     check_payload(ConceptQuestion)
     for example in ConceptQuestion.examples():
-        asked = example.asked()
+        asked = example.prompt_fields()
         assert set(asked) == {"question", "type", "options", "mask"}
         asked["options"] = asked["question"] = None
         assert example.answer not in str(asked)
@@ -122,27 +122,27 @@ def test_payloads_keep_the_contract_and_do_not_tell_the_answer() -> None:
 
 def test_stages_keep_the_contract() -> None:
     for cls in (SortConcept, Distract, AskConcept, Mask):
-        check_kind("stage", cls.kind, cls)
-    check_stage(sort_concept, {"each": table(facts())})
+        check_kind("step", cls.kind, cls)
+    check_step(sort_concept, {"each": table(facts())})
     rows = sorted_facts()
-    check_stage(distract, {"each": table(rows), "pool": table(rows)})
+    check_step(distract, {"each": table(rows), "pool": table(rows)})
     asked = items()
-    check_stage(
+    check_step(
         lambda: Mask(MaskSpec.model_validate({"kind": "mask", "from": "x"}), CONTEXT),
         {"each": table([answer(item, "肺炎是……") for item in asked]), "item": table(asked)},
     )
-    near = tuple(Near(code=f"N{n}", name=f"病{n}", steps=2) for n in range(3))
+    near = tuple(NearbyConcept(code=f"N{n}", name=f"病{n}", steps=2) for n in range(3))
     ready = [
         fact(f"症{n}", n, concept_class=sort, options=near) for n, sort in enumerate(("disease", "medicine", "test"), 1)
     ]
-    check_stage(ask_concept, {"each": table(ready)})
+    check_step(ask_concept, {"each": table(ready)})
 
 
 def test_classes_are_told_by_roots() -> None:
-    fates = {row.payload.name: next(iter(opened().map(row, {}))) for row in facts()}
-    sorts = {name: fate.row.payload.concept_class for name, fate in fates.items() if isinstance(fate, Kept)}  # type: ignore[attr-defined]
+    outcomes = {row.payload.name: next(iter(opened().map(row, {}))) for row in facts()}
+    sorts = {name: outcome.row.payload.concept_class for name, outcome in outcomes.items() if isinstance(outcome, Kept)}  # type: ignore[attr-defined]
     assert Counter(sorts.values()) == {"disease": 8, "medicine": 5, "test": 3}
-    assert fates["绷带"] == NotApplicable("other_class"), "E02 is not below E01"
+    assert outcomes["绷带"] == NotApplicable("other_class"), "E02 is not below E01"
     assert sorts["过敏原提取物"] == "medicine", "the first class counts"
     both = next(row for row in facts() if row.payload.name == "过敏原提取物")
     assert list(opened(several="drop").map(both, {})) == [Dropped("several_classes", "medicine test")]
@@ -229,16 +229,16 @@ def test_one_item_a_template_with_the_answer_among_shuffled_options() -> None:
         assert payload.mask == "【某疾病】"
         assert {option.key: option.text for option in payload.options}[payload.answer_key] == payload.answer == "肺炎"
         assert payload.names == ("肺炎", "Pneumonia")
-    near = tuple(Near(code=f"N{n}", name=f"病{n}", steps=2) for n in range(3))
+    near = tuple(NearbyConcept(code=f"N{n}", name=f"病{n}", steps=2) for n in range(3))
     rows = [fact(f"症{n}", n, concept_class="disease", options=near) for n in range(1, 81)]
     stage = ask_concept()
-    keys = Counter(fate.row.payload.answer_key for row in rows for fate in stage.map(row, {}))  # type: ignore[union-attr]
+    keys = Counter(outcome.row.payload.answer_key for row in rows for outcome in stage.map(row, {}))  # type: ignore[union-attr]
     assert set(keys) == set("ABCD")
     assert max(keys.values()) < 60, "no key is favoured"
 
 
 def test_a_class_without_templates_and_a_wrong_number_of_options_are_dropped() -> None:
-    near = (Near(code="N", name="甲", steps=1),)
+    near = (NearbyConcept(code="N", name="甲", steps=1),)
     assert list(ask_concept().map(fact("血培养", concept_class="test", options=near), {})) == [
         Dropped("no_template", "test")
     ]
@@ -259,13 +259,13 @@ def test_answers_are_masked_whatever_became_of_them() -> None:
     (refused,) = stage.map(answer(item, "", "refused"), {"item": item})
     assert isinstance(refused, Kept)
     assert (refused.row.text, refused.row.outcome) == ("", "refused")  # type: ignore[attr-defined]
-    assert refused.row.made_by.rule == "mask/no_mention"
+    assert refused.row.produced_by.rule == "mask/no_mention"
 
 
 def test_both_phases_of_the_solver_ask_the_same_model_in_the_same_way() -> None:
     check_kind("solver", "self_familiarity", SelfFamiliarity)
     spec = {"kind": "self_familiarity", "choose": "zh/cmhe_ce_choose.j2", "endings": ["s"]}
-    asked = Asked("qwen", KindSpec(kind="none"), None, None, Sampling(temperature=0.5, top_k=200))
+    asked = EvaluatedModel("qwen", KindSpec(kind="none"), None, None, Sampling(temperature=0.5, top_k=200))
     steps = check_solver(lambda: SelfFamiliarity(SelfFamiliaritySpec.model_validate(spec)), asked)
     assert list(steps) == ["explain", "mask", "answer"]
     same = ("name", "model", "system", "sampling")

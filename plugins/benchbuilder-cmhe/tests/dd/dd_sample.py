@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.row import MadeBy, Origin
 
 import benchbuilder_cmhe
@@ -25,8 +25,8 @@ _PATHS = {
 }
 
 
-def context(folder: Path = Path(), step: str = "s") -> Context:
-    return Context(seed=5, language="zh", step=step, cache=folder, workplace=folder / "annotation")
+def context(folder: Path = Path(), step: str = "s") -> StepContext:
+    return StepContext(seed=5, language="zh", step=step, cache=folder, workplace=folder / "annotation")
 
 
 @cache
@@ -53,5 +53,5 @@ def step(name: str, **changes: Any) -> dict[str, Any]:
         raw["classification"] = part("classification/icd10_zh.yaml")
     for key in ("prompt", "template"):
         if isinstance(raw.get(key), str):
-            raw[key] = {"path": raw[key], "at": str(PROMPTS / raw[key])}
+            raw[key] = {"path": raw[key], "resolved_path": str(PROMPTS / raw[key])}
     return {key: value for key, value in raw.items() if not (isinstance(value, str) and value.startswith("${oc."))}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Item
-from benchbuilder.exporters.base import Finished
+from benchbuilder.exporters.base import FinishedBuild
 from benchbuilder.testing import check_exporter
 
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
 from benchbuilder_cmhe.dd.diagnosis_report import Diagnoses, DiagnosesSpec
 
 from .dd_sample import ROW, part
@@ -22,14 +22,14 @@ TOE = Diagnosis(name="=痛风<b>", code="M10.900", entry="痛风", how="exact", 
                 block="M05-M14", category="M10")  # fmt: skip
 
 
-def finished(*cases: Case) -> Finished:
+def finished(*cases: PatientCase) -> FinishedBuild:
     rows = [
-        Item[Case].build(payload=case, partition=case.setting, candidate="c", fact="f", reviewed=True, **ROW)
+        Item[PatientCase].build(payload=case, partition=case.setting, candidate="c", fact="f", reviewed=True, **ROW)
         for case in cases
     ]
     card = {"title": "A <title>", "licence": "none", "illustrative": True}
-    return Finished(
-        tables={"items": Table.of(rows, Item[Case])}, accounts=(), recipe={"card": card, "language": "zh"},
+    return FinishedBuild(
+        tables={"items": Table.of(rows, Item[PatientCase])}, step_counts=(), recipe={"card": card, "language": "zh"},
         recipe_yaml="", ledger=Path("ledger.tsv"), items="items", state="done",
     )  # fmt: skip
 
@@ -41,8 +41,8 @@ def exporter(**changes: Any) -> Diagnoses:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_contract_of_the_page(language: str) -> None:
-    one = Case(text="鼻痒。", diagnoses=(NOSE,), setting="exam")
-    build = finished(one, Case(text="鼻痒，脚痛。", diagnoses=(NOSE, TOE), setting="chat"))
+    one = PatientCase(text="鼻痒。", diagnoses=(NOSE,), setting="exam")
+    build = finished(one, PatientCase(text="鼻痒，脚痛。", diagnoses=(NOSE, TOE), setting="chat"))
     published = {"cite": "others", "cases": 9, "by_origin": {"exam": 9}}
     written = check_exporter(lambda: exporter(language=language, published=published), build)
     assert set(written) == {"d.html", "d.json", "d_chapters.tsv", "d_names.tsv"}

@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 from benchbuilder.core.errors import DataError
 
-from benchbuilder_cmhe.dd.hierarchy import Hierarchy, Node, Place, category_of, is_manifestation
+from benchbuilder_cmhe.dd.hierarchy import CodePlace, Hierarchy, HierarchyNode, category_of, is_manifestation
 from benchbuilder_cmhe.dd.hierarchy_files import read_hierarchy
 
 NODES = [
-    Node("I", "chapter", "infections"), Node("A00-A09", "block", "gut", "I"), Node("A01", "category", "", "A00-A09"),
-    Node("A80-A89", "block", "", "I"), Node("A92-A99", "block", "", "I"),
-    Node("II", "chapter"), Node("C00-C97", "block", "", "II"), Node("C00-C75", "block", "", "C00-C97"),
-    Node("C15-C26", "block", "", "C00-C75"), Node("C16", "category", "stomach", "C15-C26"),
-    Node("VI", "chapter"), Node("G00-G09", "block", "", "VI"), Node("G01", "category", "", "G00-G09"),
-    Node("X", "chapter", "breathing"), Node("J30-J39", "block", "upper", "X"), Node("J40-J47", "block", "lower", "X"),
-    Node("J30", "category", "", "J30-J39"), Node("J31", "category", "", "J30-J39"),
-    Node("J40", "category", "", "J40-J47"),
-    Node("J30.1", "subcategory", "", "J30"),
+    HierarchyNode("I", "chapter", "infections"), HierarchyNode("A00-A09", "block", "gut", "I"), HierarchyNode("A01", "category", "", "A00-A09"),
+    HierarchyNode("A80-A89", "block", "", "I"), HierarchyNode("A92-A99", "block", "", "I"),
+    HierarchyNode("II", "chapter"), HierarchyNode("C00-C97", "block", "", "II"), HierarchyNode("C00-C75", "block", "", "C00-C97"),
+    HierarchyNode("C15-C26", "block", "", "C00-C75"), HierarchyNode("C16", "category", "stomach", "C15-C26"),
+    HierarchyNode("VI", "chapter"), HierarchyNode("G00-G09", "block", "", "VI"), HierarchyNode("G01", "category", "", "G00-G09"),
+    HierarchyNode("X", "chapter", "breathing"), HierarchyNode("J30-J39", "block", "upper", "X"), HierarchyNode("J40-J47", "block", "lower", "X"),
+    HierarchyNode("J30", "category", "", "J30-J39"), HierarchyNode("J31", "category", "", "J30-J39"),
+    HierarchyNode("J40", "category", "", "J40-J47"),
+    HierarchyNode("J30.1", "subcategory", "", "J30"),
 ]  # fmt: skip
 
 CLAML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -47,12 +47,12 @@ NESTED = """<icd><item type="chapter"><name>II</name><description>Neoplasms</des
 
 @pytest.fixture
 def hierarchy() -> Hierarchy:
-    return Hierarchy.of(NODES)
+    return Hierarchy.from_nodes(NODES)
 
 
 def equal_at(hierarchy: Hierarchy, one: str, other: str) -> list[int]:
     places = hierarchy.place(one), hierarchy.place(other)
-    return [level for level in range(3) if places[0].at(level) == places[1].at(level)]  # type: ignore[union-attr]
+    return [level for level in range(3) if places[0].code_at(level) == places[1].code_at(level)]  # type: ignore[union-attr]
 
 
 def test_allergic_and_chronic_rhinitis_and_bronchitis(hierarchy: Hierarchy) -> None:
@@ -63,8 +63,8 @@ def test_allergic_and_chronic_rhinitis_and_bronchitis(hierarchy: Hierarchy) -> N
 
 
 def test_a_pair_counts_by_what_stands_before_the_plus(hierarchy: Hierarchy) -> None:
-    assert hierarchy.place("A01.002+G01*") == Place("I", "A00-A09", "A01")
-    assert hierarchy.place("G01*") == Place("VI", "G00-G09", "G01")
+    assert hierarchy.place("A01.002+G01*") == CodePlace("I", "A00-A09", "A01")
+    assert hierarchy.place("G01*") == CodePlace("VI", "G00-G09", "G01")
     assert is_manifestation("G01*")
     assert not is_manifestation("A01.002+G01*")
 
@@ -86,31 +86,31 @@ def test_the_category_of_codes_as_they_are_written(code: str, category: str) -> 
 
 
 def test_the_innermost_block_holds_the_category(hierarchy: Hierarchy) -> None:
-    assert hierarchy.place("C16.9") == Place("II", "C15-C26", "C16")
-    assert hierarchy.place("C18") == Place("II", "C15-C26", "C18")  # not listed: by range, and the smallest
-    assert hierarchy.place("C40") == Place("II", "C00-C75", "C40")
-    assert hierarchy.place("C80") == Place("II", "C00-C97", "C80")
+    assert hierarchy.place("C16.9") == CodePlace("II", "C15-C26", "C16")
+    assert hierarchy.place("C18") == CodePlace("II", "C15-C26", "C18")  # not listed: by range, and the smallest
+    assert hierarchy.place("C40") == CodePlace("II", "C00-C75", "C40")
+    assert hierarchy.place("C80") == CodePlace("II", "C00-C97", "C80")
 
 
 def test_a_category_in_no_block_is_a_block_of_its_own(hierarchy: Hierarchy) -> None:
-    assert hierarchy.place("A90.x00") == Place("I", "A90", "A90")
+    assert hierarchy.place("A90.x00") == CodePlace("I", "A90", "A90")
     assert hierarchy.place("Z99") is None
     moved = Hierarchy(hierarchy.nodes, {"A90": "A97"})
-    assert moved.place("A90.x00") == Place("I", "A92-A99", "A97")
+    assert moved.place("A90.x00") == CodePlace("I", "A92-A99", "A97")
     assert (hierarchy.span("X"), hierarchy.span("II"), hierarchy.span("?")) == ("J30-J47", "C00-C97", "")
 
 
-@pytest.mark.parametrize("nodes", [[NODES[0], NODES[0]], [Node("A00", "category", "", "nowhere")]])
-def test_a_hierarchy_without_sense_is_refused(nodes: list[Node]) -> None:
+@pytest.mark.parametrize("nodes", [[NODES[0], NODES[0]], [HierarchyNode("A00", "category", "", "nowhere")]])
+def test_a_hierarchy_without_sense_is_refused(nodes: list[HierarchyNode]) -> None:
     with pytest.raises(ValueError, match=r"twice|not there"):
-        Hierarchy.of(nodes)
+        Hierarchy.from_nodes(nodes)
 
 
 def test_claml_with_its_doctype(tmp_path: Path) -> None:
     file = tmp_path / "icd.xml"
     file.write_text(CLAML, encoding="utf-8")
     found = read_hierarchy(file)
-    assert found.place("J30.1") == Place("X", "J30-J39", "J30")
+    assert found.place("J30.1") == CodePlace("X", "J30-J39", "J30")
     assert found.title("J30-J39") == "Upper part"
     assert found.nodes["J30.1"].level == "subcategory"
 
@@ -119,7 +119,7 @@ def test_nested_items(tmp_path: Path) -> None:
     file = tmp_path / "icd.xml"
     file.write_text("\ufeff" + NESTED, encoding="utf-8")
     found = read_hierarchy(file)
-    assert found.place("C16.901") == Place("II", "C15-C26", "C16")
+    assert found.place("C16.901") == CodePlace("II", "C15-C26", "C16")
     assert [node.title for node in found.nodes.values()] == [
         "Neoplasms", "Malignant", "Digestive", "Stomach", "Unspecified",
     ]  # fmt: skip

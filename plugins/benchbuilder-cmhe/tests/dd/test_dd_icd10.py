@@ -8,15 +8,15 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import Dropped, NotApplicable
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.evaluation.scorers.base import Mark
+from benchbuilder.evaluation.scorers.base import AspectScore
 from benchbuilder.models.base import Reply
 from benchbuilder.models.providers.replay import ReplaySpec
 from benchbuilder.testing import check_kind, check_scorer
 
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
 from benchbuilder_cmhe.dd.classification import open_classification
 from benchbuilder_cmhe.dd.icd10 import DictionarySpec, Icd10, Icd10Spec
-from benchbuilder_cmhe.dd.mentions import Mentions
+from benchbuilder_cmhe.dd.mentions import MentionFinder
 
 from .dd_sample import PROMPTS, ROW, classification, context, part
 
@@ -26,18 +26,18 @@ PRESSURE = Diagnosis(name="高血压", code="I10.x00", how="alias", chapter="IX"
 
 
 def item(*diagnoses: Diagnosis) -> Item[Any]:
-    payload = Case(text="病情。", diagnoses=diagnoses, setting="exam")
-    return Item[Case].build(payload=payload, candidate="", fact="f", reviewed=True, partition="exam", **ROW)
+    payload = PatientCase(text="病情。", diagnoses=diagnoses, setting="exam")
+    return Item[PatientCase].build(payload=payload, candidate="", fact="f", reviewed=True, partition="exam", **ROW)
 
 
 def answer(text: str, to: Item[Any], outcome: str = "complete") -> Answer:
-    return Answer.child(to, made_by=ROW["made_by"], model="m", text=text, outcome=outcome)
+    return Answer.child(to, produced_by=ROW["produced_by"], model="m", text=text, outcome=outcome)
 
 
 def raw(**changes: Any) -> dict[str, Any]:
     spec = part("evaluation/cmhe_dd.yaml")["scorers"]["icd10"]
     spec["classification"] = classification().model_dump()
-    spec["prompt"] = {"path": spec["prompt"], "at": str(PROMPTS / spec["prompt"])}
+    spec["prompt"] = {"path": spec["prompt"], "resolved_path": str(PROMPTS / spec["prompt"])}
     return spec | changes
 
 
@@ -45,7 +45,7 @@ def scorer(**changes: Any) -> Icd10:
     return Icd10(Icd10Spec.model_validate(raw(**changes)), context())
 
 
-def marks(text: str, *diagnoses: Diagnosis, outcome: str = "complete") -> list[Mark]:
+def marks(text: str, *diagnoses: Diagnosis, outcome: str = "complete") -> list[AspectScore]:
     to = item(*diagnoses)
     (scored,) = scorer().score([(answer(text, to, outcome), to)])
     assert isinstance(scored, tuple)
@@ -123,8 +123,8 @@ def test_names_inside_words_do_not_count_where_words_are_written_apart(tmp_path:
     file.write_text("code\tname\nM10.9\tgout\nJ30.1\they fever\nJ30.4\thay fever\n", encoding="utf-8")
     spec = classification(names={"list": {"file": str(file), "code": "code", "name": "name"}}, aliases={}, spellings={})
     dictionary = part("evaluation/cmhe_dd.yaml")["scorers"]["icd10"]["dictionary"]
-    reading = DictionarySpec.model_validate(dictionary | {"whole_words": True}).reading()
-    found = Mentions(open_classification(spec), reading).find("Ragouts are no disease. Gout, and nothing else.")
+    reading = DictionarySpec.model_validate(dictionary | {"whole_words": True}).mention_rules()
+    found = MentionFinder(open_classification(spec), reading).find("Ragouts are no disease. Gout, and nothing else.")
     assert [mention.match.code for mention in found] == ["M10.9"]
 
 

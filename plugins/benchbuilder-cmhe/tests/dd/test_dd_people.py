@@ -10,11 +10,11 @@ from benchbuilder.core.errors import DataError, WaitingForPeople
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.testing import check_kind, check_stage
+from benchbuilder.testing import check_kind, check_step
 from openpyxl import load_workbook
 
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
-from benchbuilder_cmhe.dd.chat import Form
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
+from benchbuilder_cmhe.dd.chat import IntakeForm
 from benchbuilder_cmhe.dd.form_sheet import FormSheet, FormSheetSpec
 from benchbuilder_cmhe.dd.proofread import Proofread, ProofreadSpec
 
@@ -30,10 +30,12 @@ BARE = Diagnosis(name="颈肋压迫征")
 
 def cases(*sets: tuple[Diagnosis, ...]) -> Table[Any]:
     rows = [
-        Fact[Case].build(payload=Case(text=f"病情{n}。", diagnoses=found, setting="exam"), partition="exam", **ROW)
+        Fact[PatientCase].build(
+            payload=PatientCase(text=f"病情{n}。", diagnoses=found, setting="exam"), partition="exam", **ROW
+        )
         for n, found in enumerate(sets)
     ]
-    return Table.of(rows, Fact[Case])
+    return Table.of(rows, Fact[PatientCase])
 
 
 def proofread(folder: Path, votes: KindSpec = SOMEBODY, **changes: Any) -> Proofread:
@@ -66,16 +68,16 @@ def fill(folder: Path, said: dict[str, dict[str, str]], name: str = "dd_items", 
         csv.writer(handle).writerows([header, *rows])
 
 
-def fates(stage: Any, table: Table[Any]) -> list[Any]:
+def outcomes(stage: Any, table: Table[Any]) -> list[Any]:
     gathered = stage.gather({"each": table})
-    return [found for _, (found,) in gathered.fates]
+    return [found for _, (found,) in gathered.outcomes]
 
 
 RIGHT = {"right": "1", "correct": ""}
 
 
 def test_nobody_is_asked_and_codes_stay_as_they_were_found(tmp_path: Path) -> None:
-    kept, dropped = fates(proofread(tmp_path, NOBODY), cases((NOSE, TOE), (NOSE, BARE)))
+    kept, dropped = outcomes(proofread(tmp_path, NOBODY), cases((NOSE, TOE), (NOSE, BARE)))
     assert isinstance(kept, Kept)
     assert not kept.row.reviewed
     assert kept.row.payload.diagnoses == (NOSE, TOE)
@@ -107,7 +109,7 @@ def test_corrections_flow_into_the_codes(tmp_path: Path) -> None:
     wrong = {"right": "０", "correct": "ｊ31.000；j45"}
     fill(tmp_path, {"过敏": wrong, "=痛": {"right": "0"}, "颈肋": {"right": "0", "correct": "G54.000"}})
     gathered = proofread(tmp_path).gather({"each": table})
-    first, second, third = (found for _, (found,) in gathered.fates)
+    first, second, third = (found for _, (found,) in gathered.outcomes)
     assert [(d.name, d.code, d.how, d.category) for d in first.row.payload.diagnoses] == [
         ("过敏性鼻炎", "J31.000", "person", "J31"), ("过敏性鼻炎", "J45", "person", "J45"),
     ]  # fmt: skip
@@ -115,7 +117,7 @@ def test_corrections_flow_into_the_codes(tmp_path: Path) -> None:
     assert second.row.reviewed
     assert third == Dropped("no_code_left", "=痛风")
     assert gathered.notes["proofread"] == {"right": 0, "corrected": 2, "removed": 1}
-    assert set(proofread(tmp_path).observes()) == {"annotation/dd_items/filled/a.csv"}
+    assert set(proofread(tmp_path).external_inputs()) == {"annotation/dd_items/filled/a.csv"}
     assert not list((tmp_path / "annotation" / "dd_items").glob("packets/*"))
 
 
@@ -123,7 +125,7 @@ def test_what_is_filled_in_counts_for_what_was_shown(tmp_path: Path) -> None:
     with pytest.raises(WaitingForPeople):
         proofread(tmp_path).gather({"each": cases((NOSE,))})
     fill(tmp_path, {"过敏": RIGHT})
-    assert isinstance(fates(proofread(tmp_path), cases((NOSE,)))[0], Kept)
+    assert isinstance(outcomes(proofread(tmp_path), cases((NOSE,)))[0], Kept)
     other = NOSE.model_copy(update={"code": "J30.100"})
     with pytest.raises(WaitingForPeople):
         proofread(tmp_path).gather({"each": cases((other,))})
@@ -133,7 +135,7 @@ def test_each_case_can_be_asked_about_with_its_text(tmp_path: Path) -> None:
     with pytest.raises(WaitingForPeople, match="2 proofread codes"):
         proofread(tmp_path, per="case").gather({"each": cases((NOSE,), (NOSE,))})
     fill(tmp_path, {"病情0": RIGHT, "病情1": {"right": "0", "correct": "J31.000"}})
-    found = fates(proofread(tmp_path, per="case"), cases((NOSE,), (NOSE,)))
+    found = outcomes(proofread(tmp_path, per="case"), cases((NOSE,), (NOSE,)))
     assert [one.row.payload.diagnoses[0].code for one in found] == ["J30.400", "J31.000"]
 
 
@@ -186,14 +188,14 @@ def test_a_filled_workbook_counts(tmp_path: Path) -> None:
     for row in range(2, 4):
         sheet.cell(row, 6).value = 1  # a number, as people type it
     book.save(tmp_path / "annotation" / "dd_items" / "filled" / "a.xlsx")
-    assert isinstance(fates(proofread(tmp_path), cases((NOSE, TOE)))[0], Kept)
+    assert isinstance(outcomes(proofread(tmp_path), cases((NOSE, TOE)))[0], Kept)
 
 
 # --- forms
 
 
-def forms(*made: Form) -> Table[Any]:
-    return Table.of([Fact[Form].build(payload=form, partition="chats", **ROW) for form in made], Fact[Form])
+def forms(*made: IntakeForm) -> Table[Any]:
+    return Table.of([Fact[IntakeForm].build(payload=form, partition="chats", **ROW) for form in made], Fact[IntakeForm])
 
 
 def form_sheet(folder: Path, votes: KindSpec = SOMEBODY, **changes: Any) -> FormSheet:
@@ -202,8 +204,8 @@ def form_sheet(folder: Path, votes: KindSpec = SOMEBODY, **changes: Any) -> Form
     )
 
 
-DRAFT = Form(chat="患者: 鼻子痒。", age="20岁", symptoms="鼻痒", diagnosis="鼻炎")
-EMPTY = Form(chat="患者: 脚趾痛。")
+DRAFT = IntakeForm(chat="患者: 鼻子痒。", age="20岁", symptoms="鼻痒", diagnosis="鼻炎")
+EMPTY = IntakeForm(chat="患者: 脚趾痛。")
 
 
 def test_people_fill_forms_in_or_say_that_a_chat_is_not_fit(tmp_path: Path) -> None:
@@ -214,7 +216,7 @@ def test_people_fill_forms_in_or_say_that_a_chat_is_not_fit(tmp_path: Path) -> N
     assert draft[1:4] == ["20岁", "", "鼻痒"]  # the draft stands there
     filled = {"fit": "1", "diagnosis": "过敏性鼻炎", "complaint": "鼻痒"}
     fill(tmp_path, {"患者: 鼻子": filled, "患者: 脚趾": {"fit": "0"}}, "dd_forms")
-    kept, dropped = fates(form_sheet(tmp_path), table)
+    kept, dropped = outcomes(form_sheet(tmp_path), table)
     assert kept.row.payload.diagnosis == "过敏性鼻炎"
     assert kept.row.payload.age == "20岁"
     assert dropped == Dropped("not_fit")
@@ -229,17 +231,17 @@ def test_people_fill_forms_in_or_say_that_a_chat_is_not_fit(tmp_path: Path) -> N
 
 def test_without_people_drafts_stand_and_empty_forms_go(tmp_path: Path) -> None:
     lacking = DRAFT.model_copy(update={"diagnosis": "", "chat": "z"})
-    found = fates(form_sheet(tmp_path, NOBODY), forms(DRAFT, EMPTY, lacking))
+    found = outcomes(form_sheet(tmp_path, NOBODY), forms(DRAFT, EMPTY, lacking))
     assert found[0].row.payload == DRAFT
     assert [one.reason for one in found[1:]] == ["no_form", "incomplete"]
 
 
 def test_contracts(tmp_path: Path) -> None:
-    check_kind("stage", "proofread", Proofread)
-    check_kind("stage", "form_sheet", FormSheet)
-    check_stage(lambda: form_sheet(tmp_path, NOBODY), {"each": forms(DRAFT, EMPTY)})
-    check_stage(lambda: proofread(tmp_path, NOBODY), {"each": cases((NOSE, TOE), (BARE,))})
+    check_kind("step", "proofread", Proofread)
+    check_kind("step", "form_sheet", FormSheet)
+    check_step(lambda: form_sheet(tmp_path, NOBODY), {"each": forms(DRAFT, EMPTY)})
+    check_step(lambda: proofread(tmp_path, NOBODY), {"each": cases((NOSE, TOE), (BARE,))})
     with pytest.raises(WaitingForPeople):
         proofread(tmp_path).gather({"each": cases((NOSE, TOE))})
     fill(tmp_path, {"过敏": RIGHT, "=痛": {"right": "0", "correct": "M10.000"}})
-    check_stage(lambda: proofread(tmp_path), {"each": cases((NOSE, TOE))})
+    check_step(lambda: proofread(tmp_path), {"each": cases((NOSE, TOE))})

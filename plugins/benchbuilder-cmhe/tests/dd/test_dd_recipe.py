@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main
-from benchbuilder.evaluation.results.published import load_published
-from benchbuilder.testing.fake_openai.server import running
+from benchbuilder.evaluation.results.published import load_published_results
+from benchbuilder.testing.fake_openai.server import fake_openai_server
 from pyarrow.parquet import read_table
 
 from .dd_sample import RECIPES
@@ -48,7 +48,7 @@ def test_the_sample_becomes_cases_of_both_origins(build: Path) -> None:
 def test_what_is_left_out_says_why(build: Path) -> None:
     with (build.parent / "ledger.tsv").open(encoding="utf-8", newline="") as handle:
         rows = [row for row in csv.DictReader(handle, delimiter="\t") if row["step"].startswith("dd_")]
-    reasons = Counter((row["step"], row["reason"]) for row in rows if row["fate"] == "dropped")
+    reasons = Counter((row["step"], row["reason"]) for row in rows if row["outcome"] == "dropped")
     assert reasons == {
         ("dd_chats", "personal_data"): 1, ("dd_exam_cases", "no_patient"): 1, ("dd_exam_cases", "not_asked"): 1,
         ("dd_written", "leaks_answer"): 1, ("dd_confirmed", "not_complete"): 1, ("dd_codes", "no_code"): 1,
@@ -110,7 +110,7 @@ def test_a_model_can_list_the_diseases_of_answers(build: Path, tmp_path: Path, m
     plugin = tmp_path / "model.py"
     plugin.write_text(MODEL, encoding="utf-8")
     monkeypatch.chdir(build.parents[2])
-    with running({"plugin": str(plugin), "keep_bodies": True}) as server:
+    with fake_openai_server({"plugin": str(plugin), "keep_bodies": True}) as server:
         scorer = "tasks.dd.evaluation.scorers.icd10.model"
         service = f"base_url: '{server.base_url}', understands: [top_k, repetition_penalty]"
         words = [
@@ -127,7 +127,7 @@ def test_a_model_can_list_the_diseases_of_answers(build: Path, tmp_path: Path, m
 
 
 def test_published_figures_are_those_of_the_table() -> None:
-    found = load_published(RECIPES / "published" / "cmhe_dd.yaml")
+    found = load_published_results(RECIPES / "published" / "cmhe_dd.yaml")
     assert found.items == 1622
     for level, f1 in enumerate(([0.613, 0.604, 0.655], [0.448, 0.443, 0.506], [0.335, 0.310, 0.379])):
         table = found.tables[f"level_{level}"]

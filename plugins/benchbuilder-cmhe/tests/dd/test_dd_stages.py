@@ -10,10 +10,10 @@ from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
 from benchbuilder.models.base import Reply
 from benchbuilder.models.providers.replay import ReplaySpec
-from benchbuilder.testing import check_kind, check_payload, check_source, check_stage
+from benchbuilder.testing import check_kind, check_payload, check_source, check_step
 
-from benchbuilder_cmhe.dd.case import Case, Diagnosis
-from benchbuilder_cmhe.dd.chat import Chat, Form
+from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
+from benchbuilder_cmhe.dd.chat import ConsultationChat, IntakeForm
 from benchbuilder_cmhe.dd.chats import Chats, ChatsSpec
 from benchbuilder_cmhe.dd.code_case import CodeCase, CodeCaseSpec
 from benchbuilder_cmhe.dd.draft_form import DraftForm, DraftFormSpec
@@ -43,7 +43,7 @@ def exam(**changes: Any) -> ExamCase:
     return ExamCase(ExamCaseSpec.model_validate(step("dd_exam_cases", **changes)), context())
 
 
-def fate(stage: Any, payload: Any, replies: tuple[Reply, ...] = ()) -> Any:
+def outcome(stage: Any, payload: Any, replies: tuple[Reply, ...] = ()) -> Any:
     stage.open({})
     if not hasattr(stage, "converse"):
         (found,) = stage.map(row(payload), {})
@@ -58,14 +58,14 @@ def fate(stage: Any, payload: Any, replies: tuple[Reply, ...] = ()) -> Any:
     raise AssertionError("it asks for more")
 
 
-@pytest.mark.parametrize("cls", [Case, Chat, Form])
+@pytest.mark.parametrize("cls", [PatientCase, ConsultationChat, IntakeForm])
 def test_payloads(cls: Any) -> None:
     check_payload(cls)
 
 
 def test_kinds_are_known_by_their_names() -> None:
     for cls in (CodeCase, DraftForm, ExamCase, WriteCase):
-        check_kind("stage", cls.kind, cls)
+        check_kind("step", cls.kind, cls)
 
 
 # --- examinations
@@ -86,13 +86,13 @@ def test_kinds_are_known_by_their_names() -> None:
     ],
 )
 def test_which_questions_are_cases(text: str, answer: str, reason: str) -> None:
-    found = fate(exam(), question(text, answer))
+    found = outcome(exam(), question(text, answer))
     assert (found.reason if isinstance(found, Dropped) else "") == reason
 
 
 def test_a_case_is_the_question_without_blank_and_number() -> None:
     before = "女，22岁。月经量多2年，血红蛋白7.8g/dl。1．乏力。"
-    found = fate(exam(), question("2．最可能的诊断是（　　）。", context=before))
+    found = outcome(exam(), question("2．最可能的诊断是（　　）。", context=before))
     assert isinstance(found, Kept)
     assert found.row.payload.text == "女，22岁。月经量多2年，血红蛋白7.8g/dl。乏力。最可能的诊断是"
     assert found.row.partition == "exam"
@@ -101,7 +101,7 @@ def test_a_case_is_the_question_without_blank_and_number() -> None:
 
 def test_the_contract_of_exam_cases() -> None:
     texts = ["男，19岁。打喷嚏。最可能的诊断是（　　）。", "女，20岁，应诊断为（ ）", "最可能的诊断是（ ）"]
-    shard = check_stage(exam, {"each": table(*map(question, texts))})
+    shard = check_step(exam, {"each": table(*map(question, texts))})
     assert len(shard.rows) == 2
 
 
@@ -123,11 +123,11 @@ def test_chats_are_read_turn_by_turn(tmp_path: Path) -> None:
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     raw = {"kind": "chats", "path": str(file), "turns": "turns", "speaker": "speaker", "fewest_turns": 2}
     units = check_source(Chats(ChatsSpec.model_validate(raw), "chats", "zh"))
-    fates = [unit.fate for unit in units]
-    assert [getattr(found, "reason", "") for found in fates] == [
+    outcomes = [unit.outcome for unit in units]
+    assert [getattr(found, "reason", "") for found in outcomes] == [
         "", "", "too_few_turns", "malformed", "malformed", "missing_field", "malformed",
     ]  # fmt: skip
-    first = fates[0]
+    first = outcomes[0]
     assert isinstance(first, Kept)
     assert first.row.payload.lines() == "甲: 鼻子痒\n乙: 几天了"
 
@@ -137,7 +137,7 @@ def draft(**changes: Any) -> DraftForm:
 
 
 ASKED: dict[str, Any] = {
-    "model": MODEL, "prompt": {"path": "zh/cmhe_dd_form.j2", "at": str(PROMPTS / "zh/cmhe_dd_form.j2")},
+    "model": MODEL, "prompt": {"path": "zh/cmhe_dd_form.j2", "resolved_path": str(PROMPTS / "zh/cmhe_dd_form.j2")},
     "sampling": {"temperature": 0.7},
 }  # fmt: skip
 FILLED = (
@@ -147,25 +147,28 @@ FILLED = (
 
 
 def test_a_form_is_empty_without_a_model_and_takes_any_payload() -> None:
-    found = fate(draft(), Chat.examples()[0])
+    found = outcome(draft(), ConsultationChat.examples()[0])
     assert isinstance(found, Kept)
-    assert found.row.payload == Form(chat="patient: My toe hurts.\ndoctor: Since when?")
-    assert "orbits" not in fate(draft(), Triple.examples()[0]).row.payload.chat
-    check_stage(draft, {"each": table(*Chat.examples())})
+    assert found.row.payload == IntakeForm(chat="patient: My toe hurts.\ndoctor: Since when?")
+    assert "orbits" not in outcome(draft(), Triple.examples()[0]).row.payload.chat
+    check_step(draft, {"each": table(*ConsultationChat.examples())})
 
 
 def test_a_model_fills_the_seven_fields() -> None:
-    found = fate(draft(**ASKED), Chat.examples()[0], (Reply(f"```json\n{FILLED}\n```", "complete"),))
+    found = outcome(draft(**ASKED), ConsultationChat.examples()[0], (Reply(f"```json\n{FILLED}\n```", "complete"),))
     assert found.row.payload.fields()["diagnosis"] == "过敏性鼻炎"
     broken = Reply('{"age": "24岁"}', "complete")
-    assert fate(draft(**ASKED), Chat.examples()[0], (broken, broken)).reason == "reply_malformed"
+    assert outcome(draft(**ASKED), ConsultationChat.examples()[0], (broken, broken)).reason == "reply_malformed"
     nothing = Reply(FILLED.replace("24岁", "").replace("男", "").replace("喷嚏2月", "").replace("喷嚏", "")
                     .replace("过敏性鼻炎", ""), "complete")  # fmt: skip
-    assert fate(draft(**ASKED), Chat.examples()[0], (nothing, nothing)).reason == "reply_empty"
-    assert fate(draft(**ASKED), Chat.examples()[0], (Reply("", "truncated"), broken)).reason == "reply_malformed"
+    assert outcome(draft(**ASKED), ConsultationChat.examples()[0], (nothing, nothing)).reason == "reply_empty"
+    assert (
+        outcome(draft(**ASKED), ConsultationChat.examples()[0], (Reply("", "truncated"), broken)).reason
+        == "reply_malformed"
+    )
 
 
-FORM = Form(chat="x", age="24岁", sex="男", symptoms="喷嚏、鼻痒", examination="体温36.8℃", complaint="流涕2个月",
+FORM = IntakeForm(chat="x", age="24岁", sex="男", symptoms="喷嚏、鼻痒", examination="体温36.8℃", complaint="流涕2个月",
             diagnosis="过敏性鼻炎、痛风")  # fmt: skip
 
 
@@ -174,14 +177,14 @@ def write(**changes: Any) -> WriteCase:
 
 
 def test_a_template_writes_what_the_form_says_and_no_diagnosis() -> None:
-    found = fate(write(), FORM)
+    found = outcome(write(), FORM)
     assert found.row.payload.text == "患者男，24岁。主诉：流涕2个月。症状：喷嚏、鼻痒。检查：体温36.8℃。"
     assert [diagnosis.name for diagnosis in found.row.payload.diagnoses] == ["过敏性鼻炎", "痛风"]
     assert found.row.partition == "chat"
-    assert fate(write(), FORM.model_copy(update={"diagnosis": " "})).reason == "no_diagnosis"
-    assert fate(write(), FORM.model_copy(update={"complaint": "过敏性 鼻炎2年"})).reason == "leaks_answer"
-    assert fate(write(min_chars=200), FORM).reason == "too_short"
-    check_stage(write, {"each": table(FORM, Form(chat="y"))})
+    assert outcome(write(), FORM.model_copy(update={"diagnosis": " "})).reason == "no_diagnosis"
+    assert outcome(write(), FORM.model_copy(update={"complaint": "过敏性 鼻炎2年"})).reason == "leaks_answer"
+    assert outcome(write(min_chars=200), FORM).reason == "too_short"
+    check_step(write, {"each": table(FORM, IntakeForm(chat="y"))})
 
 
 @pytest.mark.parametrize(
@@ -197,7 +200,7 @@ def test_a_template_writes_what_the_form_says_and_no_diagnosis() -> None:
 def test_what_is_taken_of_a_model(text: str, reason: str) -> None:
     replies = (Reply(text, "complete"),) * (1 if not reason else 2)
     made = write(strategy="model", model=MODEL, sampling={"temperature": 0.5})
-    found = fate(made, FORM, replies)
+    found = outcome(made, FORM, replies)
     assert getattr(found, "reason", "") == reason
 
 
@@ -208,12 +211,12 @@ def code(**changes: Any) -> CodeCase:
     return CodeCase(CodeCaseSpec.model_validate(step("dd_codes", **changes)), context())
 
 
-def case(*names: str) -> Case:
-    return Case(text="病情。", diagnoses=tuple(Diagnosis(name=name) for name in names), setting="exam")
+def case(*names: str) -> PatientCase:
+    return PatientCase(text="病情。", diagnoses=tuple(Diagnosis(name=name) for name in names), setting="exam")
 
 
 def codes(stage: CodeCase, *names: str, replies: tuple[Reply, ...] = ()) -> Any:
-    found = fate(stage, case(*names), replies)
+    found = outcome(stage, case(*names), replies)
     if isinstance(found, Dropped):
         return found.reason
     return [(one.name, one.code, one.how, one.category) for one in found.row.payload.diagnoses]
@@ -243,8 +246,8 @@ def test_every_diagnosis_gets_its_code_and_how_it_was_found() -> None:
     ],
 )
 def test_a_case_that_names_a_diagnosis_by_any_of_its_names_goes(text: str, name: str, reason: str) -> None:
-    payload = Case(text=text, diagnoses=(Diagnosis(name=name),), setting="exam")
-    found = fate(code(), payload)
+    payload = PatientCase(text=text, diagnoses=(Diagnosis(name=name),), setting="exam")
+    found = outcome(code(), payload)
     assert (found.reason if isinstance(found, Dropped) else "") == reason
 
 
@@ -259,7 +262,7 @@ def test_a_model_is_asked_about_what_no_list_has() -> None:
 
 
 def test_the_contract_of_coding() -> None:
-    shard = check_stage(code, {"each": table(case("痛风"), case("发热"), case("胃癌", "高血压"), case("乙"))})
+    shard = check_step(code, {"each": table(case("痛风"), case("发热"), case("胃癌", "高血压"), case("乙"))})
     assert len(shard.rows) == 2
 
 
@@ -267,4 +270,4 @@ def test_the_sample_is_read() -> None:
     raw = {"kind": "chats", "path": str(SAMPLE / "chats.jsonl"), "turns": "turns", "speaker": "speaker",
            "fewest_turns": 3}  # fmt: skip
     units = check_source(Chats(ChatsSpec.model_validate(raw), "chats", "zh"))
-    assert [getattr(unit.fate, "reason", "") for unit in units].count("too_few_turns") == 1
+    assert [getattr(unit.outcome, "reason", "") for unit in units].count("too_few_turns") == 1

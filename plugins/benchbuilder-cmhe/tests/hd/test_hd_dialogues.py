@@ -1,4 +1,4 @@
-"""Sources of dialogues: two tables joined by id, one table, JSON; encodings; a fate for every row."""
+"""Sources of dialogues: two tables joined by id, one table, JSON; encodings; a outcome for every row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, Unit
+from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
 from benchbuilder.testing import check_payload, check_source
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue, DialogueCheck
@@ -43,16 +43,18 @@ def tables(folder: Path, several: str = "all", encoding: str = "utf-8") -> Dialo
 
 def told(units: list[Any]) -> dict[tuple[str, int], str]:
     return {
-        (unit.file.rpartition("/")[2], unit.line): unit.fate.reason
+        (unit.file.rpartition("/")[2], unit.line): unit.outcome.reason
         for unit in units
-        if isinstance(unit, Unit) and isinstance(unit.fate, Dropped)
+        if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Dropped)
     }
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
-def test_two_tables_are_joined_and_every_row_has_a_fate(tmp_path: Path, encoding: str) -> None:
+def test_two_tables_are_joined_and_every_row_has_an_outcome(tmp_path: Path, encoding: str) -> None:
     units = list(tables(tmp_path, encoding=encoding).read())
-    kept = [unit.fate.row.payload for unit in units if isinstance(unit, Unit) and isinstance(unit.fate, Kept)]
+    kept = [
+        unit.outcome.row.payload for unit in units if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Kept)
+    ]
     assert [(one.question, one.answer) for one in kept] == [
         ("头痛怎么办？", "多休息。"), ("头痛怎么办？", "及时就诊。"), ("咳嗽，\n有痰", "多喝水。"),
     ]  # fmt: skip
@@ -101,7 +103,7 @@ def test_one_table_in_gb18030(tmp_path: Path) -> None:
     columns = {"question": "ask", "answer": "answer", "title": "title", "department": "department"}
     source = one(tmp_path, "chats.csv", CHATS.encode("gb18030"), encoding="gb18030", columns=columns)
     units = list(source.read())
-    (kept,) = [unit.fate.row for unit in units if isinstance(unit, Unit) and isinstance(unit.fate, Kept)]
+    (kept,) = [unit.outcome.row for unit in units if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Kept)]
     said = kept.payload
     assert (said.department, said.title, said.question, said.answer) == (
         "消化科",
@@ -117,7 +119,7 @@ def test_a_json_list(tmp_path: Path) -> None:
     rows = [{"instruction": "请回答", "input": f"问题{n}", "output": f"回答{n}"} for n in range(4)]
     columns = {"question": "input", "answer": "output"}
     source = one(tmp_path, "pairs.json", json.dumps(rows, ensure_ascii=False).encode(), columns=columns)
-    kept = [unit.fate.row.payload.answer for unit in source.read() if isinstance(unit, Unit)]
+    kept = [unit.outcome.row.payload.answer for unit in source.read() if isinstance(unit, SourceUnit)]
     assert kept == ["回答0", "回答1", "回答2", "回答3"]
 
 
@@ -132,5 +134,5 @@ def test_what_is_asked_and_shown_gives_nothing_away() -> None:
     check_payload(Dialogue)
     check_payload(DialogueCheck)
     for example in DialogueCheck.examples():
-        assert set(example.asked()) == {"question", "answer"}
-        assert not [text for _, text in example.shown() if "number" in text]
+        assert set(example.prompt_fields()) == {"question", "answer"}
+        assert not [text for _, text in example.display_fields() if "number" in text]

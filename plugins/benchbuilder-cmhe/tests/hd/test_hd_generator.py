@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from benchbuilder.cli.main import main as benchbuild
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.registry import create
+from benchbuilder.core.registry import create_from_spec
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.models.base import Message, Request
 from benchbuilder.models.providers.transformers import TransformersSpec
@@ -53,7 +53,7 @@ def tiny(folder: Path) -> Path:
 
 def settings(base: Path, **changes: Any) -> GeneratorSpec:
     small = {"path": str(base), "device": "cpu", "gradient_checkpointing": False, "dropout": 0.0, "batch_size": 4}
-    return generator.read_settings(generator.SETTINGS, {**small, **changes})
+    return generator.read_generator_settings(generator.DEFAULT_SETTINGS_FILE, {**small, **changes})
 
 
 def asked(base: Path, adapter: Path | None, *questions: str) -> list[str]:
@@ -61,7 +61,7 @@ def asked(base: Path, adapter: Path | None, *questions: str) -> list[str]:
         "kind": "transformers", "path": str(base), "architecture": "causal", "dtype": "float32", "device": "cpu",
         "wrapping": WRAPPING, "adapter": None if adapter is None else str(adapter),
     })  # fmt: skip
-    model = create("model", spec)
+    model = create_from_spec("model", spec)
     model.ready()
     requests = [Request((Message("user", text),), {"temperature": 0.0, "max_new_tokens": 12}) for text in questions]
     return [model.read(body).text for body in model.generate(requests)]
@@ -70,8 +70,8 @@ def asked(base: Path, adapter: Path | None, *questions: str) -> list[str]:
 def test_it_learns_the_answers_and_the_model_alone_does_not_know_them(tmp_path: Path) -> None:
     base, notes = tiny(tmp_path / "base"), []
     spec = settings(base, epochs=120, learning_rate=1e-2, rank=16, alpha=32)
-    generator.train(PAIRS, spec, tmp_path / "adapter", 5, notes.append)
-    card = json.loads((tmp_path / "adapter" / generator.CARD).read_text("utf-8"))
+    generator.train_generator(PAIRS, spec, tmp_path / "adapter", 5, notes.append)
+    card = json.loads((tmp_path / "adapter" / generator.CARD_FILE).read_text("utf-8"))
     assert card["pairs"] == 4
     assert card["losses"][-1] < 0.2 < card["losses"][0]
     assert sorted(path.name for path in (tmp_path / "adapter").iterdir() if path.suffix == ".safetensors")
@@ -80,31 +80,31 @@ def test_it_learns_the_answers_and_the_model_alone_does_not_know_them(tmp_path: 
     assert asked(base, tmp_path / "adapter", *questions) == answers
     assert asked(base, None, *questions) != answers
     with pytest.raises(DataError, match="not empty"):
-        generator.train(PAIRS, spec, tmp_path / "adapter", 5, notes.append)
+        generator.train_generator(PAIRS, spec, tmp_path / "adapter", 5, notes.append)
 
 
 def test_the_same_seed_gives_the_same_adapters(tmp_path: Path) -> None:
     base = tiny(tmp_path / "base")
     files: list[bytes] = []
     for name in ("a", "b"):
-        generator.train(PAIRS, settings(base), tmp_path / name, 5, lambda _: None)
+        generator.train_generator(PAIRS, settings(base), tmp_path / name, 5, lambda _: None)
         files.append((tmp_path / name / "adapter_model.safetensors").read_bytes())
     assert files[0] == files[1]
 
 
 def test_long_texts_are_cut_where_it_hurts_least(tmp_path: Path) -> None:
     import torch
-    from benchbuilder.evaluation.judges.neural.base_model import base_of
-    from benchbuilder.evaluation.judges.neural.learner import Place
+    from benchbuilder.evaluation.judges.neural.base_model import resolve_base_model
+    from benchbuilder.evaluation.judges.neural.learner import ComputePlace
 
     from benchbuilder_cmhe.hd.generator_learner import AnswerLearner
 
     spec = settings(tiny(tmp_path / "base"), max_length=20)
-    learner = AnswerLearner(base_of(spec), Place(torch, torch.device("cpu"), torch.float32), spec)
+    learner = AnswerLearner(resolve_base_model(spec), ComputePlace(torch, torch.device("cpu"), torch.float32), spec)
     row = learner.row(Case("头" * 30 + "痛", "咳" * 30))
     assert len(row.ids) == 20
     assert sum(row.types) == 11  # half of them, and the end
-    assert row.cut == "question"
+    assert row.truncation == "question"
 
 
 def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build(own_build: Path, capsys: Any) -> None:
@@ -113,10 +113,10 @@ def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build
     assert generator.main(["train", "run.dir=elsewhere", *command[1:]]) == 3
     assert "is not built" in capsys.readouterr().err
     settings_file = own_build / "settings.yaml"
-    text = generator.SETTINGS.read_text("utf-8").replace("device: auto", "device: cpu")
+    text = generator.DEFAULT_SETTINGS_FILE.read_text("utf-8").replace("device: auto", "device: cpu")
     settings_file.write_text(text, encoding="utf-8")
     assert generator.main([*command, "--settings", str(settings_file)]) == 0, capsys.readouterr().err
-    card = json.loads((own_build / "adapter" / generator.CARD).read_text("utf-8"))
+    card = json.loads((own_build / "adapter" / generator.CARD_FILE).read_text("utf-8"))
     assert card["pairs"] == 23
     model = "model@steps.hd_answered.model=transformers"
     own = [
@@ -134,8 +134,8 @@ def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the settings are wrong"):
-        generator.read_settings(generator.SETTINGS, {})
+        generator.read_generator_settings(generator.DEFAULT_SETTINGS_FILE, {})
     with pytest.raises(DataError, match="cannot be read"):
-        generator.read_settings(tmp_path / "none.yaml", {})
+        generator.read_generator_settings(tmp_path / "none.yaml", {})
     with pytest.raises(DataError, match="nothing to train"):
-        generator.train([], settings(tmp_path), tmp_path / "out", 1, lambda _: None)
+        generator.train_generator([], settings(tmp_path), tmp_path / "out", 1, lambda _: None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.main import main
-from benchbuilder.evaluation.parsing.verdicts import Asked, verdict_reader
+from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
 
 import benchbuilder_cmhe
 
@@ -45,12 +45,12 @@ def test_personal_data_is_left_out_and_not_told(built: Path) -> None:
 
 def test_people_dropped_what_is_not_wrong_and_kept_the_least_reasonable(built: Path) -> None:
     ledger = (built / "ledger.tsv").read_text("utf-8").splitlines()
-    fates = Counter(
+    outcomes = Counter(
         (line.split("\t")[0], line.split("\t")[2]) for line in ledger if line.startswith(("hd_confirm", "hd_rate"))
     )
-    assert fates["hd_confirm", "not_wrong"] == 1
-    assert fates["hd_confirm", "not_readable"] == 1
-    assert fates["hd_rate", "not_chosen"] == 4
+    assert outcomes["hd_confirm", "not_wrong"] == 1
+    assert outcomes["hd_confirm", "not_readable"] == 1
+    assert outcomes["hd_rate", "not_chosen"] == 4
     kept = [row["answer"] for row in items(built) if row["source"] == "generated"]
     assert not [answer for answer in kept if answer.startswith(("您好，甘油三酯", "肺结节多数", "偏头痛发作时"))]
 
@@ -88,4 +88,4 @@ def test_baselines_are_scored_by_partition(built: Path, capsys: Any) -> None:
 )  # fmt: skip
 def test_verdicts_speak_of_the_answer_not_of_a_claim(text: str, verdict: str) -> None:
     table = Path(benchbuilder_cmhe.__file__).parent / "recipes" / "verdicts" / "cmhe_hd_zh.yaml"
-    assert verdict_reader([table]).read(text, Asked()).verdict == verdict
+    assert verdict_reader([table]).read(text, YesNoQuestion()).verdict == verdict

@@ -8,18 +8,24 @@ from typing import Any
 
 import pytest
 import yaml
-from benchbuilder.core.context import Context
+from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.models.base import Reply
-from benchbuilder.steps.writer import Fault
-from benchbuilder.testing import check_stage
+from benchbuilder.steps.writer import ReplyFault
+from benchbuilder.testing import check_step
 
 import benchbuilder_cmhe
-from benchbuilder_cmhe.hd.alterations import NumberRule, Swaps, Turn, other_numbers, turned
+from benchbuilder_cmhe.hd.alterations import (
+    NumberRule,
+    StatementInversion,
+    SwapTable,
+    change_numbers,
+    invert_statements,
+)
 from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogue, AnswerDialogueSpec
 from benchbuilder_cmhe.hd.check_dialogue import CheckDialogue, CheckDialogueSpec
 from benchbuilder_cmhe.hd.dialogue import Dialogue
@@ -27,12 +33,12 @@ from benchbuilder_cmhe.hd.tamper import Tamper, TamperSpec
 
 ROOT = Path(benchbuilder_cmhe.__file__).parent
 SAMPLE = ROOT / "recipes" / "recipe" / "cmhe" / "sample" / "hd"
-MADE = MadeBy(rule="test")
+MADE = ProducedBy(rule="test")
 
 
 def dialogue(answer: str, question: str = "怎么办？") -> Any:
     return Fact[Dialogue].build(
-        payload=Dialogue(question=question, answer=answer), origin=Origin(file="a.csv", line=2), made_by=MADE,
+        payload=Dialogue(question=question, answer=answer), origin=Origin(file="a.csv", line=2), produced_by=MADE,
         language="zh", partition="pairs",
     )  # fmt: skip
 
@@ -42,18 +48,18 @@ def step(folder: Path, **changes: Any) -> Tamper:
     rules = yaml.safe_load((ROOT / "recipes" / "rules" / "cmhe_hd_tamper.yaml").read_text("utf-8"))["hd_altered"]
     for name, file in (("drug", "drugs.tsv"), ("body_part", "body_parts.tsv")):
         rules["swaps"][name]["table"] = str(SAMPLE / file)
-    prompt = {"path": "zh/cmhe_hd_tamper.j2", "at": str(ROOT / "prompts" / "zh" / "cmhe_hd_tamper.j2")}
+    prompt = {"path": "zh/cmhe_hd_tamper.j2", "resolved_path": str(ROOT / "prompts" / "zh" / "cmhe_hd_tamper.j2")}
     given = {**flow, **rules, "prompt": prompt, "tokenizer": {"kind": "whitespace"}, **changes}
     given["swaps"] = {n: {**rule, "whole_words": False} for n, rule in given["swaps"].items()}
-    context = Context(seed=3, language="zh", step="hd_altered", cache=folder, workplace=folder)
+    context = StepContext(seed=3, language="zh", step="hd_altered", cache=folder, workplace=folder)
     stage = Tamper(TamperSpec.model_validate(given), context)
     stage.open({})
     return stage
 
 
-def swaps(folder: Path, text: str = "group\tterm\na\t阿莫西林\na\t阿莫西林克拉维酸\nb\t布洛芬\n") -> Swaps:
+def swaps(folder: Path, text: str = "group\tterm\na\t阿莫西林\na\t阿莫西林克拉维酸\nb\t布洛芬\n") -> SwapTable:
     (folder / "t.tsv").write_text(text, encoding="utf-8")
-    return Swaps(folder / "t.tsv")
+    return SwapTable(folder / "t.tsv")
 
 
 def test_a_term_is_swapped_everywhere_for_one_of_another_group(tmp_path: Path) -> None:
@@ -86,15 +92,15 @@ def test_a_table_that_is_not_whole_is_refused(tmp_path: Path, text: str, why: st
 
 def test_numbers_become_others_and_stay_whole() -> None:
     rule = NumberRule(pattern="[0-9.]+毫克", factors=(0.1, 10))
-    (found,) = other_numbers("每次5毫克。", rule, Random(1))
+    (found,) = change_numbers("每次5毫克。", rule, Random(1))
     assert (found.before, found.after, found.text) == ("5毫克", "50毫克", "每次50毫克。")
-    assert other_numbers("每次很多。", rule, Random(1)) == []
-    assert other_numbers("每次0毫克。", rule, Random(1)) == []
+    assert change_numbers("每次很多。", rule, Random(1)) == []
+    assert change_numbers("每次0毫克。", rule, Random(1)) == []
 
 
 def test_statements_are_turned_one_at_a_time() -> None:
-    turns = (Turn(find="不可以", put="可以"), Turn(find="(?<!不)可以", put="不可以"))
-    found = turned("可以喝水，不可以喝酒。", turns)
+    turns = (StatementInversion(find="不可以", put="可以"), StatementInversion(find="(?<!不)可以", put="不可以"))
+    found = invert_statements("可以喝水，不可以喝酒。", turns)
     assert sorted(one.text for one in found) == ["不可以喝水，不可以喝酒。", "可以喝水，可以喝酒。"]
 
 
@@ -111,8 +117,8 @@ def test_statements_are_turned_one_at_a_time() -> None:
     ],
 )
 def test_what_the_recipe_turns_round_is_a_sentence_still(tmp_path: Path, answer: str, altered: str) -> None:
-    (fate,) = step(tmp_path, strategy="rules").map(dialogue(answer), {})
-    assert (fate.row.payload.answer if isinstance(fate, Kept) else "") == altered
+    (outcome,) = step(tmp_path, strategy="rules").map(dialogue(answer), {})
+    assert (outcome.row.payload.answer if isinstance(outcome, Kept) else "") == altered
 
 
 ANSWERS = (
@@ -125,22 +131,22 @@ def test_rules_change_one_thing_and_say_what(tmp_path: Path) -> None:
     stage = step(tmp_path)
     for answer in ANSWERS:
         row = dialogue(answer)
-        (fate,) = stage.map(row, {})
-        assert isinstance(fate, Kept), answer
-        said = fate.row.payload
+        (outcome,) = stage.map(row, {})
+        assert isinstance(outcome, Kept), answer
+        said = outcome.row.payload
         (change,) = said.changes
         assert said.answer != answer
         assert said.answer == answer.replace(change.before, change.after), change
-        assert fate.row.made_by.rule == f"tamper/rules/{change.rule}"
-        assert fate.row.of == row.id
-    (fate,) = stage.map(dialogue("祝您早日康复。"), {})
-    assert fate == Dropped("needs_model", "nothing that the tables know stands in the answer")
+        assert outcome.row.produced_by.rule == f"tamper/rules/{change.rule}"
+        assert outcome.row.of == row.id
+    (outcome,) = stage.map(dialogue("祝您早日康复。"), {})
+    assert outcome == Dropped("needs_model", "nothing that the tables know stands in the answer")
 
 
 def test_contract_of_the_stage(tmp_path: Path) -> None:
     rows = [dialogue(answer) for answer in (*ANSWERS, "祝您早日康复。")]
     spec, context = step(tmp_path).spec, step(tmp_path).context
-    shard = check_stage(lambda: Tamper(spec, context), {"each": Table.of(rows, Fact[Dialogue])})
+    shard = check_step(lambda: Tamper(spec, context), {"each": Table.of(rows, Fact[Dialogue])})
     assert len(shard.rows) == len(ANSWERS)
 
 
@@ -158,7 +164,7 @@ ANSWER = "急性期应该卧床休息，抬高患肢，多喝水，不要饮酒�
 )
 def test_what_is_not_taken_of_a_model(tmp_path: Path, text: str, reason: str) -> None:
     fault = step(tmp_path).judge(dialogue(ANSWER), {}, text, MADE)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ReplyFault)
     assert fault.reason == reason
 
 
@@ -173,24 +179,24 @@ def test_a_model_alters_under_an_instruction(tmp_path: Path) -> None:
     assert ANSWER in request.messages[-1].content
     with pytest.raises(StopIteration) as end:
         talk.send(Reply("改写后的回答：急性期应该卧床休息，抬高患肢，多喝水，适量饮酒。", "complete"))
-    (fate,) = end.value.value
-    said = fate.row.payload
+    (outcome,) = end.value.value
+    said = outcome.row.payload
     assert said.answer == "急性期应该卧床休息，抬高患肢，多喝水，适量饮酒。"
     assert [change.rule for change in said.changes] == ["model"]
     assert said.changes[0].told() == "model: 不要 → 适量"
 
 
 def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
-    prompt = {"path": "zh/cmhe_hd_answer.j2", "at": str(ROOT / "prompts" / "zh" / "cmhe_hd_answer.j2")}
+    prompt = {"path": "zh/cmhe_hd_answer.j2", "resolved_path": str(ROOT / "prompts" / "zh" / "cmhe_hd_answer.j2")}
     spec = AnswerDialogueSpec.model_validate(
         {"kind": "answer_dialogue", "from": "x", "strategy": "rules_then_model", "prompt": prompt, "least": 5}
     )
-    context = Context(seed=3, language="zh", step="hd_answered", cache=tmp_path, workplace=tmp_path)
+    context = StepContext(seed=3, language="zh", step="hd_answered", cache=tmp_path, workplace=tmp_path)
     stage = AnswerDialogue(spec, context)
     stage.open({})
     row = dialogue(ANSWER)
     assert list(stage.map(row, {})) == [Dropped("needs_model", "")]
-    assert not check_stage(lambda: AnswerDialogue(spec, context), {"each": Table.of([row], Fact[Dialogue])}).rows
+    assert not check_step(lambda: AnswerDialogue(spec, context), {"each": Table.of([row], Fact[Dialogue])}).rows
     made = stage.judge(row, {}, "多吃水果就可以。", MADE)
     assert made.payload.answer == "多吃水果就可以。"
     assert stage.judge(row, {}, "好。", MADE).reason == "too_short"
@@ -199,9 +205,9 @@ def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
 
 def test_contract_of_the_question_about_a_dialogue(tmp_path: Path) -> None:
     given = {"kind": "check_dialogue", "from": "x", "expected": "yes", "partition": "tampered"}
-    context = Context(seed=3, language="zh", step="hd_tampered", cache=tmp_path, workplace=tmp_path)
+    context = StepContext(seed=3, language="zh", step="hd_tampered", cache=tmp_path, workplace=tmp_path)
     rows = [dialogue(answer) for answer in ANSWERS]
-    made = check_stage(
+    made = check_step(
         lambda: CheckDialogue(CheckDialogueSpec.model_validate(given), context),
         {"each": Table.of(rows, Fact[Dialogue])},
     )

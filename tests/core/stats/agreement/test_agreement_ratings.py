@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worked_examples import ANXIETY, FLEISS, FOURTEEN, KRIPPENDORFF, SHROUT, dealt, units
 
-from benchbuilder.core.stats.agreement.alpha import alpha
+from benchbuilder.core.stats.agreement.alpha import alpha_coefficient
 from benchbuilder.core.stats.agreement.coefficients import coincidences
-from benchbuilder.core.stats.agreement.ratings import measure_ratings, paradox
+from benchbuilder.core.stats.agreement.ratings import has_prevalence_paradox, measure_agreement
 
 LEVELS = ("nominal", "ordinal", "interval")
 NAMES = {
@@ -23,7 +23,7 @@ rated = st.lists(st.lists(rating, max_size=4), max_size=6)
 
 
 def of(clusters, level="nominal", samples=50, seed=1, tolerance=1.0, **more):
-    return measure_ratings(
+    return measure_agreement(
         clusters, level=level, samples=samples, confidence_level=0.95, seed=seed, tolerance=tolerance, **more
     )
 
@@ -61,12 +61,12 @@ def test_prevalence_paradox():
     found = of([[dict(zip("AB", pair, strict=True)) for pair in cluster] for cluster in skewed])
     assert found["kappa"]["value"] == pytest.approx(-0.025, abs=0.0005)
     assert found["ac1"]["value"] == pytest.approx(0.947, abs=0.0005)
-    assert paradox(found)
+    assert has_prevalence_paradox(found)
     balanced = of([[{"A": i % 2, "B": i % 2}] for i in range(95)] + [[{"A": 1, "B": 0}]] * 5)
-    assert not paradox(balanced)
-    assert not paradox(of([[{"A": 1, "B": 1}]] * 9))
-    assert not paradox(of(units(SHROUT.T), "interval"))
-    assert not paradox({})
+    assert not has_prevalence_paradox(balanced)
+    assert not has_prevalence_paradox(of([[{"A": 1, "B": 1}]] * 9))
+    assert not has_prevalence_paradox(of(units(SHROUT.T), "interval"))
+    assert not has_prevalence_paradox({})
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_prevalence_paradox():
 )  # fmt: skip
 def test_bounds_of_the_paradox(percent, kappa, ac1, shown):
     given_ = {"percent": percent, "kappa": kappa, "ac1": ac1}
-    assert paradox({name: {"value": value} for name, value in given_.items()}) is shown
+    assert has_prevalence_paradox({name: {"value": value} for name, value in given_.items()}) is shown
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -229,7 +229,7 @@ def test_alpha_is_undefined_exactly_without_variation(level, clusters):
 @given(rated)
 def test_alpha_is_that_of_the_coincidences(level, clusters):
     coded = [[value and value - 1 for value in unit.values()] for cluster in clusters for unit in cluster]
-    expected = float(alpha(coincidences(coded, 4), [1.0, 2.0, 3.0, 4.0], level))
+    expected = float(alpha_coefficient(coincidences(coded, 4), [1.0, 2.0, 3.0, 4.0], level))
     found = of(clusters, level, samples=2)["alpha"].get("value", float("nan"))
     assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
 

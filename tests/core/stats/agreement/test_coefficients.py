@@ -13,7 +13,7 @@ from benchbuilder.core.stats.agreement.coefficients import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
-    percent,
+    percent_agreement,
     rater_pairs,
 )
 from benchbuilder.core.stats.agreement.weighted import weighted_kappa
@@ -26,7 +26,7 @@ pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=40)
 def test_prevalence_paradox():
     """95 of 100 items agree, 95 % of all judgements are 1: kappa falls below zero, AC1 does not."""
     table = np.array([[0.0, 2.0], [3.0, 95.0]])
-    assert float(percent(table)) == pytest.approx(0.95)
+    assert float(percent_agreement(table)) == pytest.approx(0.95)
     assert float(cohen_kappa(table)) == pytest.approx(-0.025, abs=0.0005)
     assert float(gwet_ac1(table)) == pytest.approx(0.947, abs=0.0005)
 
@@ -54,14 +54,14 @@ def test_krippendorffs_textbook_example():
 def test_cohens_own_example():
     """Cohen (1960), with the counts that Cohen (1968) prints of 200 cases: kappa .492."""
     table = np.array([[88.0, 14.0, 18.0], [10.0, 40.0, 10.0], [2.0, 6.0, 12.0]])
-    assert float(percent(table)) == pytest.approx(0.70)
+    assert float(percent_agreement(table)) == pytest.approx(0.70)
     assert float(cohen_kappa(table)) == pytest.approx(0.492, abs=0.0005)
 
 
 def test_gwets_own_example():
     """Gwet (2008): 118 and 0 of 125 agree, the raters differ on 5 and 2: kappa -.023, AC1 .941."""
     table = np.array([[118.0, 5.0], [2.0, 0.0]])
-    assert float(percent(table)) == pytest.approx(0.944)
+    assert float(percent_agreement(table)) == pytest.approx(0.944)
     assert float(cohen_kappa(table)) == pytest.approx(-0.0234, abs=0.00005)
     assert float(gwet_ac1(table)) == pytest.approx(0.9408, abs=0.00005)
 
@@ -78,7 +78,7 @@ def test_fourteen_raters():
 def test_ac1_of_six_raters():
     """The first fifteen patients of Fleiss are `distrib.6raters` of the R package irrCAC: AC1 0.4448, kappa 0.41393."""
     table = rater_pairs(FLEISS[:15])
-    assert float(percent(table)) == pytest.approx(0.55111, abs=5e-6)
+    assert float(percent_agreement(table)) == pytest.approx(0.55111, abs=5e-6)
     assert float(gwet_ac1(table)) == pytest.approx(0.44480, abs=5e-6)
     assert float(fleiss_kappa(table)) == pytest.approx(0.41393, abs=5e-6)
 
@@ -94,7 +94,7 @@ def test_every_unit_weighs_one_however_many_rated_it():
     counts = np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     table = rater_pairs(counts)
     assert table.sum() == pytest.approx(2)  # one rater alone is no pair
-    assert float(percent(table)) == pytest.approx((3 / 6 + 1) / 2)
+    assert float(percent_agreement(table)) == pytest.approx((3 / 6 + 1) / 2)
     np.testing.assert_allclose(table, table.T)
     np.testing.assert_allclose(table.sum(0), [3 / 4, 1 / 4 + 1, 0])
 
@@ -114,7 +114,7 @@ def test_kappa_without_variation_is_undefined_whatever_the_rounding(raters):
 @given(pairs)
 def test_coders_are_interchangeable_and_agreement_is_bounded(data):
     table = contingency(data, 2)
-    for coefficient in (percent, cohen_kappa, gwet_ac1):
+    for coefficient in (percent_agreement, cohen_kappa, gwet_ac1):
         value, other = float(coefficient(table)), float(coefficient(table.T))
         assert value == pytest.approx(other, nan_ok=True)
         assert np.isnan(value) or -1.0001 <= value <= 1.0001
@@ -128,7 +128,7 @@ def test_undefined_without_variation(coefficient):
 
 
 def test_everything_is_undefined_of_nothing():
-    for coefficient in (percent, cohen_kappa, gwet_ac1):
+    for coefficient in (percent_agreement, cohen_kappa, gwet_ac1):
         assert np.isnan(coefficient(np.zeros((2, 2))))
 
 

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from worked_examples import ANXIETY, KRIPPENDORFF, SHROUT
 
 from benchbuilder.core.stats.agreement import icc
-from benchbuilder.core.stats.agreement.alpha import alpha
+from benchbuilder.core.stats.agreement.alpha import alpha_coefficient
 from benchbuilder.core.stats.agreement.coefficients import coincidences
 
 # --- alpha -----------------------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ rated = st.lists(st.lists(st.none() | st.integers(0, 4), max_size=5), max_size=1
 )
 def test_krippendorffs_example_at_four_levels(level, published):
     coded = [[None if value is None else value - 1 for value in unit] for unit in zip(*KRIPPENDORFF, strict=True)]
-    assert float(alpha(coincidences(coded, 5), VALUES, level)) == pytest.approx(published, abs=0.0005)
+    assert float(alpha_coefficient(coincidences(coded, 5), VALUES, level)) == pytest.approx(published, abs=0.0005)
 
 
 def by_definition(units, level):
@@ -54,7 +54,7 @@ def by_definition(units, level):
 @pytest.mark.parametrize("level", LEVELS)
 @given(rated)
 def test_alpha_is_what_its_definition_says(level, units):
-    found = float(alpha(coincidences(units, 5), VALUES, level))
+    found = float(alpha_coefficient(coincidences(units, 5), VALUES, level))
     assert found == pytest.approx(by_definition(units, level), nan_ok=True)
 
 
@@ -62,34 +62,36 @@ def test_alpha_is_what_its_definition_says(level, units):
 @given(rated)
 def test_alpha_is_undefined_exactly_without_variation(level, units):
     pairable = {code for unit in units if sum(code is not None for code in unit) > 1 for code in unit} - {None}
-    assert np.isnan(alpha(coincidences(units, 5), VALUES, level)) == (len(pairable) < 2)
+    assert np.isnan(alpha_coefficient(coincidences(units, 5), VALUES, level)) == (len(pairable) < 2)
 
 
 @given(rated)
 def test_ordinal_looks_only_at_the_order(units):
     matrix = coincidences(units, 5)
-    stretched = alpha(matrix, [0.0, 1.0, 10.0, 11.0, 1000.0], "ordinal")
-    assert float(alpha(matrix, VALUES, "ordinal")) == pytest.approx(float(stretched), nan_ok=True)
+    stretched = alpha_coefficient(matrix, [0.0, 1.0, 10.0, 11.0, 1000.0], "ordinal")
+    assert float(alpha_coefficient(matrix, VALUES, "ordinal")) == pytest.approx(float(stretched), nan_ok=True)
 
 
 @given(rated, st.floats(0.1, 10), st.floats(-5, 5))
 def test_interval_ignores_origin_and_unit_of_the_scale(units, factor, shift):
     matrix = coincidences(units, 5)
-    moved = alpha(matrix, [factor * value + shift for value in VALUES], "interval")
-    assert float(alpha(matrix, VALUES, "interval")) == pytest.approx(float(moved), nan_ok=True, abs=1e-9)
+    moved = alpha_coefficient(matrix, [factor * value + shift for value in VALUES], "interval")
+    assert float(alpha_coefficient(matrix, VALUES, "interval")) == pytest.approx(float(moved), nan_ok=True, abs=1e-9)
 
 
 def test_ratio_takes_zero():
     """Zero with zero differs by nothing, zero with anything else by all there is."""
     matrix = coincidences([[0, 0], [0, 1], [1, 1]], 2)
-    assert float(alpha(matrix, [0.0, 3.0], "ratio")) == pytest.approx(float(alpha(matrix, [0.0, 3.0], "nominal")))
+    assert float(alpha_coefficient(matrix, [0.0, 3.0], "ratio")) == pytest.approx(
+        float(alpha_coefficient(matrix, [0.0, 3.0], "nominal"))
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_stack_of_matrices_gives_a_value_for_each(level):
     ones = [coincidences([[0, 1], [2, 2], [4, 3]], 5), coincidences([[1, 1]], 5), np.zeros((5, 5))]
-    values = alpha(np.array(ones), VALUES, level)
-    assert values[0] == pytest.approx(float(alpha(ones[0], VALUES, level)))
+    values = alpha_coefficient(np.array(ones), VALUES, level)
+    assert values[0] == pytest.approx(float(alpha_coefficient(ones[0], VALUES, level)))
     assert np.isnan(values[1:]).all()
 
 
@@ -100,7 +102,7 @@ def test_rounding_is_no_variation(level, value):
     counts = np.arange(1.0, 200.0)
     stack = np.zeros((len(counts), 2, 2))
     stack[:, 0, 0] = counts
-    assert np.isnan(alpha(stack, [value, 0.9], level)).all()
+    assert np.isnan(alpha_coefficient(stack, [value, 0.9], level)).all()
 
 
 # --- icc -------------------------------------------------------------------------------------------------------------
@@ -115,7 +117,7 @@ scored = arrays.arrays(
 
 
 def analysed(scores):
-    return icc.variance(icc.sums_of(scores - scores.mean()).sum(0))
+    return icc.anova_mean_squares(icc.anova_sums(scores - scores.mean()).sum(0))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_shrout_and_fleiss(name, published):
 def test_shrout_and_fleiss_mean_squares():
     """Their table 3: 11.24 between targets, 6.26 within, 32.49 between judges, 1.02 residual."""
     found = analysed(SHROUT)
-    squares = [float(found.between), float(found.within), float(found.of_raters), float(found.rest)]
+    squares = [float(found.between), float(found.within), float(found.of_raters), float(found.residual)]
     assert squares == pytest.approx([11.24, 6.26, 32.49, 1.02], abs=0.005)
 
 
@@ -149,7 +151,7 @@ def test_mean_squares_are_those_of_the_residuals(scores):
     rows, columns = scores.mean(1, keepdims=True), scores.mean(0, keepdims=True)
     rest = ((scores - rows - columns + scores.mean()) ** 2).sum() / ((units - 1) * (raters - 1))
     within = ((scores - rows) ** 2).sum() / (units * (raters - 1))
-    assert float(found.rest) == pytest.approx(rest, abs=1e-9)
+    assert float(found.residual) == pytest.approx(rest, abs=1e-9)
     assert float(found.within) == pytest.approx(within, abs=1e-9)
     assert float(found.between) == pytest.approx(raters * rows.var(ddof=1), abs=1e-9)
     assert float(found.of_raters) == pytest.approx(units * columns.var(ddof=1), abs=1e-9)
@@ -184,8 +186,8 @@ def test_undefined(scores):
 
 def test_rounding_is_no_variance():
     """A resample of units that are all scored 0.1, off the mean of the whole."""
-    one = icc.sums_of(np.full((1, 3), 0.1))
-    found = icc.variance(one * np.arange(1.0, 200.0)[:, None])
+    one = icc.anova_sums(np.full((1, 3), 0.1))
+    found = icc.anova_mean_squares(one * np.arange(1.0, 200.0)[:, None])
     assert all(np.isnan(coefficient(found)).all() for coefficient in ALL.values())
 
 
