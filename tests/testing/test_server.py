@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import time
@@ -232,7 +234,60 @@ def test_other_paths_have_rules_too(server: FakeOpenAI, client: openai.OpenAI):
     assert client.batches.list().data[0].metadata == {"intent": "i-1"}
 
 
+# --- answers that do not arrive, as a socket sees them
+
+
+def raw_answer(server: FakeOpenAI) -> tuple[bytes, float]:
+    """Everything that the service sends before it closes the connection, and how long it took."""
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * 200}]})
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall((head + body).encode())
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    return received, time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    ("do", "arrives"), [("drop_before", 0), ("drop_after", 0), ("drop_midway", 0.5), ("dribble", 1)]
+)
+def test_an_answer_may_arrive_in_part_or_slowly(server: FakeOpenAI, do: str, arrives: float):
+    server.configure(rules=[{"do": do, "seconds": 0.4}])
+    received, seconds = raw_answer(server)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert (received == b"") is (arrives == 0)
+    if arrives:
+        length = int(re.findall(rb"(?i)content-length: (\d+)", head)[0])
+        assert len(body) == int(length * arrives)
+    assert (seconds >= 0.35) is (do == "dribble")
+    (record,) = server.log()
+    assert (record["effect"], record["status"]) == (do, 200 if do == "dribble" else 0)
+
+
+def test_a_client_that_leaves_does_no_harm(server: FakeOpenAI):
+    server.configure(rules=[{"when": {"nth": [1]}, "do": "dribble", "seconds": 0.2}], latency_s=0.1)
+    for sent in (b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n{", b"no HTTP at all\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(sent)
+    for text in "ab":
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        connection.request("POST", "/v1/chat/completions", json.dumps(body))
+        connection.close()
+    time.sleep(0.5)
+    assert ask(server, "c")[0][0] == 200
+    assert [record["sent"] for record in server.log()] == [False, False, True]
+
+
 # --- the process
+
+
+def test_it_ends_at_a_mistake_of_its_plugin(tmp_path: Path):
+    (tmp_path / "plugin.py").write_text("def reply(messages, body):\n    raise LookupError\n")
+    with fake_openai_server({"plugin": str(tmp_path / "plugin.py")}) as started:
+        with pytest.raises((http.client.HTTPException, OSError)):
+            ask(started, "x")
+        assert started.process.wait(10) == 1
 
 
 def test_it_ends_with_its_parent():

@@ -1,1 +1,1 @@
-"""A local service that speaks the OpenAI protocol and misbehaves on purpose."""
+"""A local service that speaks the OpenAI protocol and misbehaves on request; it needs the extra ``openai``."""

@@ -1,86 +1,125 @@
-"""Files of the fake service, and lists of whatever it keeps."""
+"""The objects of the fake service and their common paths; its files."""
 
 from __future__ import annotations
 
-import re
 import time
-from typing import Any
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any, ClassVar
 
-from benchbuilder.testing.fake_openai.http import HttpAnswer, HttpRequest
+from aiohttp import web
+
+from benchbuilder.testing.fake_openai.responses import json_response
+
+FakeObject = dict[str, Any]
+"""An object as the service describes it to clients; ``id`` identifies it."""
 
 
-class FakeFiles:
-    """Files that were handed in or made, by id."""
+class FakeCollection(ABC):
+    """Objects by id, which clients list, show and poll."""
+
+    path: ClassVar[str]
+    missing: ClassVar[str]
+    """The error for an unknown ``{id}``."""
 
     def __init__(self) -> None:
-        self._files: dict[str, tuple[dict[str, Any], bytes]] = {}
-        self._named = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all objects."""
+        self._objects: dict[str, FakeObject] = {}
+        self._polls = Counter[str]()
 
     def __contains__(self, ident: object) -> bool:
-        return ident in self._files
+        return ident in self._objects
+
+    def routes(self) -> list[web.RouteDef]:
+        """The paths that this collection serves."""
+        item = f"{self.path}/{{id}}"
+        return [web.post(self.path, self._create), web.get(self.path, self._list), web.get(item, self._show)]
+
+    @abstractmethod
+    async def _create(self, request: web.Request) -> web.Response:
+        """Make an object from a request."""
+
+    @abstractmethod
+    def _advance(self, item: FakeObject) -> None:
+        """Bring an object to the state that another poll finds."""
+
+    async def _list(self, request: web.Request) -> web.Response:
+        return list_page(list(self._objects.values()), request)
+
+    async def _show(self, request: web.Request) -> web.Response:
+        item = self._requested(request)
+        self._polls[item["id"]] += 1
+        self._advance(item)
+        return json_response(item)
+
+    def _requested(self, request: web.Request) -> FakeObject:
+        """The object that the path of a request names."""
+        ident = request.match_info["id"]
+        if ident not in self._objects:
+            raise web.HTTPNotFound(text=self.missing.format(id=ident))
+        return self._objects[ident]
+
+
+class FakeFiles(FakeCollection):
+    """Uploaded and generated files, by id."""
+
+    path = "/v1/files"
+    missing = "No such File object: {id}"
+
+    def reset(self) -> None:
+        """Forget all files."""
+        super().reset()
+        self._contents: dict[str, bytes] = {}
 
     def content(self, ident: str) -> bytes:
-        """What a file holds."""
-        return self._files[ident][1]
+        """The content of a file."""
+        return self._contents[ident]
 
-    def route(self, call: HttpRequest, parts: list[str]) -> HttpAnswer:
-        """The answer to a request about files; `parts` is the path behind ``files``."""
-        if not parts and call.method == "POST":
-            return self._upload(call)
-        if not parts:
-            return list_page([file for file, _ in self._files.values()], call)
-        if parts[0] not in self._files:
-            return error_response(f"No such File object: {parts[0]}", 404)
-        file, content = self._files[parts[0]]
-        if call.method == "DELETE":
-            del self._files[parts[0]]
-            return HttpAnswer.json({"id": file["id"], "object": "file", "deleted": True})
-        if parts[1:] == ["content"]:
-            return HttpAnswer(200, content, {}, "application/octet-stream")
-        return HttpAnswer.json(file)
-
-    def _upload(self, call: HttpRequest) -> HttpAnswer:
-        found = re.search(r'boundary="?([^";]+)', call.headers.get("content-type", ""))
-        if found is None:
-            return error_response("a file is uploaded as multipart/form-data", 400)
-        fields: dict[str, bytes] = {}
-        name = "upload.jsonl"
-        for part in call.body.split(b"--" + found[1].encode())[1:-1]:
-            head, _, content = part.partition(b"\r\n\r\n")
-            field = re.search(rb'name="([^"]*)"', head)
-            if field is not None:
-                fields[field[1].decode()] = content.removesuffix(b"\r\n")
-            if filename := re.search(rb'filename="([^"]*)"', head):
-                name = filename[1].decode()
-        if "file" not in fields or "purpose" not in fields:
-            return error_response("'file' and 'purpose' are required", 400)
-        return HttpAnswer.json(self.store_file(fields["file"], name, fields["purpose"].decode()))
-
-    def store_file(self, content: bytes, name: str, purpose: str) -> dict[str, Any]:
-        """Keep a file; what the service says of it."""
-        self._named += 1
-        file: dict[str, Any] = {
-            "id": f"file-{self._named}", "object": "file", "bytes": len(content), "created_at": unix_time(),
+    def store_file(self, content: bytes, name: str, purpose: str) -> FakeObject:
+        """Keep a file; return its object."""
+        ident = f"file-{len(self._contents) + 1}"
+        self._contents[ident] = content
+        self._objects[ident] = {
+            "id": ident, "object": "file", "bytes": len(content), "created_at": unix_time(),
             "filename": name, "purpose": purpose, "status": "processed",
         }  # fmt: skip
-        self._files[file["id"]] = (file, content)
-        return file
+        return self._objects[ident]
+
+    def routes(self) -> list[web.RouteDef]:
+        """The paths of the files API."""
+        item = "/v1/files/{id}"
+        return [*super().routes(), web.delete(item, self._delete), web.get(f"{item}/content", self._download)]
+
+    async def _create(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        upload, purpose = form.get("file"), form.get("purpose")
+        if not isinstance(upload, web.FileField) or not isinstance(purpose, str):
+            raise web.HTTPBadRequest(text="'file' and 'purpose' are required, as multipart/form-data")
+        return json_response(self.store_file(upload.file.read(), upload.filename, purpose))
+
+    def _advance(self, item: FakeObject) -> None:
+        """Files are complete at once."""
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        file = self._objects.pop(self._requested(request)["id"])
+        return json_response({"id": file["id"], "object": "file", "deleted": True})
+
+    async def _download(self, request: web.Request) -> web.Response:
+        return web.Response(body=self._contents[self._requested(request)["id"]])
 
 
-def list_page(objects: list[dict[str, Any]], call: HttpRequest) -> HttpAnswer:
-    """A page of a list, newest first."""
+def list_page(objects: list[FakeObject], request: web.Request) -> web.Response:
+    """A page of a list, newest first: `limit` objects behind the id `after`, both from the query."""
     newest = objects[::-1]
-    ids = [thing["id"] for thing in newest]
-    start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
-    limit = int(call.query.get("limit", "20"))
+    ids = [item["id"] for item in newest]
+    start = ids.index(request.query["after"]) + 1 if request.query.get("after") in ids else 0
+    limit = int(request.query.get("limit", "20"))
     page = newest[start : start + limit]
     ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
-    return HttpAnswer.json({"object": "list", "data": page, **ends, "has_more": start + limit < len(newest)})
-
-
-def error_response(message: str, status: int) -> HttpAnswer:
-    """An error in the words of the service."""
-    return HttpAnswer.json({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
+    return json_response({"object": "list", "data": page, **ends, "has_more": start + limit < len(newest)})
 
 
 def unix_time() -> int:

@@ -6,89 +6,93 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from aiohttp import web
+
 from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
-from benchbuilder.testing.fake_openai.files import FakeFiles, error_response, list_page, unix_time
-from benchbuilder.testing.fake_openai.http import HttpAnswer, HttpRequest
+from benchbuilder.testing.fake_openai.files import FakeCollection, FakeFiles, FakeObject, list_page, unix_time
+from benchbuilder.testing.fake_openai.responses import json_response
 
 _ENDED = ("succeeded", "failed", "cancelled")
-_LEAST = 10
+_MIN_EXAMPLES = 10
 
 
-class FakeTuningJobs:
-    """Jobs on `files`, by id. A model that one made answers what it learned with what it was taught."""
+class FakeTuningJobs(FakeCollection):
+    """Jobs on `files`; the model that one makes answers its training prompts with the replies that it learned."""
+
+    path = "/v1/fine_tuning/jobs"
+    missing = "Could not find fine tune: {id}"
 
     def __init__(self, files: FakeFiles) -> None:
+        self.behaviour = TuningBehaviour()
         self._files = files
-        self._jobs: dict[str, dict[str, Any]] = {}
-        self._looks: dict[str, int] = {}
-        self._events: dict[str, list[dict[str, Any]]] = {}
+        super().__init__()
+
+    def reset(self) -> None:
+        """Forget all jobs and what their models learned."""
+        super().reset()
+        self._events: dict[str, list[FakeObject]] = {}
         self._lists = 0
         self._learned: dict[str, dict[str, str]] = {}
 
     def learned_reply(self, model: Any, messages: Sequence[Mapping[str, Any]]) -> str | None:
-        """What a model that was made here learned to reply; ``None`` for others, and where it learned nothing."""
+        """The reply that a fine-tuned model learned for a prompt; ``None`` for other models and other prompts."""
         learned = self._learned.get(str(model))
         return None if learned is None else learned.get(_prompt_text(messages))
 
-    def route(self, call: HttpRequest, parts: list[str], behaviour: TuningBehaviour) -> HttpAnswer | None:
-        """The answer to a request about jobs; `parts` is the path behind ``fine_tuning``."""
-        if parts[:1] != ["jobs"]:
-            return None
-        if len(parts) == 1 and call.method == "POST":
-            return self._create(json.loads(call.body), behaviour)
-        if len(parts) == 1:
-            self._lists += 1
-            hidden = self._lists <= behaviour.unlisted
-            return list_page([] if hidden else list(self._jobs.values()), call)
-        job = self._jobs.get(parts[1])
-        if job is None:
-            return error_response(f"Could not find fine tune: {parts[1]}", 404)
-        if parts[2:] == ["events"]:
-            return list_page(self._events[job["id"]], call)
-        if parts[2:] == ["cancel"]:
-            return self._cancel(job)
-        self._advance(job, behaviour)
-        return HttpAnswer.json(job)
+    def routes(self) -> list[web.RouteDef]:
+        """The paths of the fine-tuning API."""
+        return [
+            *super().routes(),
+            web.get("/v1/fine_tuning/jobs/{id}/events", self._list_events),
+            web.post("/v1/fine_tuning/jobs/{id}/cancel", self._cancel),
+        ]
 
-    def _create(self, request_body: Mapping[str, Any], behaviour: TuningBehaviour) -> HttpAnswer:
+    async def _create(self, request: web.Request) -> web.Response:
+        body: Mapping[str, Any] = await request.json()
         for name in ("training_file", "validation_file"):
-            if request_body.get(name) is not None and request_body[name] not in self._files:
-                return error_response(f"invalid {name}: {request_body[name]}", 400)
-        if behaviour.closed:
-            return error_response("Fine-tuning jobs can no longer be created by your organization.", 403)
-        number = len(self._jobs) + 1
-        job: dict[str, Any] = {
+            if body.get(name) is not None and body[name] not in self._files:
+                raise web.HTTPBadRequest(text=f"invalid {name}: {body[name]}")
+        if self.behaviour.closed:
+            raise web.HTTPForbidden(text="Fine-tuning jobs can no longer be created by your organization.")
+        number = len(self._objects) + 1
+        job: FakeObject = {
             "id": f"ftjob-{number}", "object": "fine_tuning.job", "created_at": unix_time(), "error": None,
-            "fine_tuned_model": None, "finished_at": None, "hyperparameters": _hyperparameters(request_body),
-            "model": request_body.get("model"), "organization_id": "org-1", "result_files": [], "seed": request_body.get("seed", 0),
-            "status": "validating_files", "trained_tokens": None, "training_file": request_body.get("training_file"),
-            "validation_file": request_body.get("validation_file"), "integrations": [], "estimated_finish": None,
-            "metadata": request_body.get("metadata") if behaviour.metadata else None, "method": request_body.get("method"),
-            "user_provided_suffix": request_body.get("suffix"),
+            "fine_tuned_model": None, "finished_at": None, "hyperparameters": _hyperparameters(body),
+            "model": body.get("model"), "organization_id": "org-1", "result_files": [], "seed": body.get("seed", 0),
+            "status": "validating_files", "trained_tokens": None, "training_file": body.get("training_file"),
+            "validation_file": body.get("validation_file"), "integrations": [], "estimated_finish": None,
+            "metadata": body.get("metadata") if self.behaviour.metadata else None, "method": body.get("method"),
+            "user_provided_suffix": body.get("suffix"),
         }  # fmt: skip
-        self._jobs[job["id"]] = job
-        self._looks[job["id"]] = 0
+        self._objects[job["id"]] = job
         self._events[job["id"]] = []
         self._add_event(job, f"Created fine-tuning job: {job['id']}")
-        return HttpAnswer.json(job)
+        return json_response(job)
 
-    def _cancel(self, job: dict[str, Any]) -> HttpAnswer:
+    async def _list(self, request: web.Request) -> web.Response:
+        self._lists += 1
+        return list_page([], request) if self._lists <= self.behaviour.unlisted else await super()._list(request)
+
+    async def _list_events(self, request: web.Request) -> web.Response:
+        return list_page(self._events[self._requested(request)["id"]], request)
+
+    async def _cancel(self, request: web.Request) -> web.Response:
+        job = self._requested(request)
         if job["status"] in _ENDED:
-            return error_response(f"Job has already {job['status']}.", 400)
+            raise web.HTTPBadRequest(text=f"Job has already {job['status']}.")
         self._end(job, "cancelled")
-        return HttpAnswer.json(job)
+        return json_response(job)
 
-    def _advance(self, job: dict[str, Any], behaviour: TuningBehaviour) -> None:
-        """What another look at a job finds."""
-        if job["status"] in _ENDED:
+    def _advance(self, item: FakeObject) -> None:
+        if item["status"] in _ENDED:
             return
-        self._looks[job["id"]] += 1
-        examples, wrong = _examples(self._files.content(job["training_file"]))
-        if wrong:
-            job["error"] = {"code": "invalid_training_file", "message": wrong, "param": "training_file"}
+        job, behaviour = item, self.behaviour
+        examples, error = _examples(self._files.content(job["training_file"]))
+        if error:
+            job["error"] = {"code": "invalid_training_file", "message": error, "param": "training_file"}
             self._end(job, "failed")
-        elif self._looks[job["id"]] <= behaviour.polls:
-            job["status"] = "queued" if self._looks[job["id"]] == 1 else "running"
+        elif self._polls[job["id"]] <= behaviour.polls:
+            job["status"] = "queued" if self._polls[job["id"]] == 1 else "running"
         elif behaviour.end == "succeeded":
             suffix = job["user_provided_suffix"] or ""
             job["fine_tuned_model"] = f"ft:{job['model']}:org::{suffix}:{job['id'].rpartition('-')[2]}"
@@ -100,39 +104,37 @@ class FakeTuningJobs:
                 job["error"] = {"code": "server_error", "message": behaviour.message, "param": None}
             self._end(job, behaviour.end)
 
-    def _end(self, job: dict[str, Any], status: str) -> None:
+    def _end(self, job: FakeObject, status: str) -> None:
         job.update(status=status, finished_at=unix_time())
         self._add_event(job, f"The job has {status}" if status != "cancelled" else "The job was cancelled")
 
     def _add_event(self, job: Mapping[str, Any], message: str) -> None:
-        told = self._events[job["id"]]
-        told.append(
-            {"id": f"ftevent-{job['id']}-{len(told)}", "object": "fine_tuning.job.event", "created_at": unix_time(),
+        events = self._events[job["id"]]
+        events.append(
+            {"id": f"ftevent-{job['id']}-{len(events)}", "object": "fine_tuning.job.event", "created_at": unix_time(),
              "level": "info", "message": message, "type": "message", "data": {}}
         )  # fmt: skip
 
 
-def _hyperparameters(request_body: Mapping[str, Any]) -> dict[str, Any]:
-    given = ((request_body.get("method") or {}).get("supervised") or {}).get("hyperparameters") or request_body.get(
-        "hyperparameters"
-    )
+def _hyperparameters(body: Mapping[str, Any]) -> dict[str, Any]:
+    given = ((body.get("method") or {}).get("supervised") or {}).get("hyperparameters") or body.get("hyperparameters")
     return {"n_epochs": "auto", "batch_size": "auto", "learning_rate_multiplier": "auto", **(given or {})}
 
 
 def _examples(content: bytes) -> tuple[list[tuple[str, str]], str]:
-    """What is asked and what is replied, for each line; and what is wrong with the file."""
-    found: list[tuple[str, str]] = []
+    """The prompt and the reply of each line, and the first error in the file."""
+    examples: list[tuple[str, str]] = []
     for number, line in enumerate(content.splitlines(), 1):
         try:
             messages = json.loads(line)["messages"]
             if messages[-1]["role"] != "assistant":
                 raise ValueError("the last message is not by the assistant")
-            found.append((_prompt_text(messages[:-1]), str(messages[-1]["content"])))
+            examples.append((_prompt_text(messages[:-1]), str(messages[-1]["content"])))
         except (ValueError, LookupError, TypeError) as error:
             return [], f"Invalid file format. Line {number}: {error}"
-    if len(found) < _LEAST:
-        return [], f"Training file has {len(found)} example(s), but must have at least {_LEAST} examples"
-    return found, ""
+    if len(examples) < _MIN_EXAMPLES:
+        return [], f"Training file has {len(examples)} example(s), but must have at least {_MIN_EXAMPLES} examples"
+    return examples, ""
 
 
 def _prompt_text(messages: Sequence[Mapping[str, Any]]) -> str:

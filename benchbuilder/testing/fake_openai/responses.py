@@ -1,14 +1,17 @@
-"""The error answers of the fake service, as OpenAI words and numbers them."""
+"""Responses of the fake service: JSON, errors like those of OpenAI, and the ways in which they fail to arrive."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Any
 
+from aiohttp import web
+
 from benchbuilder.testing.fake_openai.behaviour import BehaviourRule
-from benchbuilder.testing.fake_openai.http import HttpAnswer
 
 _ERRORS: Mapping[str, tuple[int, str | None, str, str]] = {
     "rate_limit": (429, "rate_limit_exceeded", "requests", "Rate limit reached for requests."),
@@ -33,6 +36,19 @@ _ERRORS: Mapping[str, tuple[int, str | None, str, str]] = {
     ),
 }  # fmt: skip
 """Status, code, type and message by effect."""
+_PIECES = 20
+"""How many pieces a slow body is sent in."""
+
+
+def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """A response with `data` as JSON, not escaped to ASCII."""
+    body = json.dumps(data, ensure_ascii=False).encode()
+    return web.Response(body=body, status=status, headers={"Content-Type": "application/json", **(headers or {})})
+
+
+def error_response(message: str, status: int) -> web.Response:
+    """An error in the format of the service."""
+    return json_response({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
 
 
 def is_error(effect: str) -> bool:
@@ -40,18 +56,18 @@ def is_error(effect: str) -> bool:
     return effect in _ERRORS or effect in ("status", "redirect")
 
 
-def error_answer(rule: BehaviourRule, body: Mapping[str, Any], key: str) -> HttpAnswer:
-    """The error that a rule wants; OpenAI repeats the key that it was given, and so does this."""
+def rule_error(rule: BehaviourRule, body: Mapping[str, Any], key: str = "") -> web.Response:
+    """The error that a rule describes; like OpenAI, an ``unauthorized`` error repeats the key of the request."""
     headers = {**rule.headers, **retry_after_headers(rule.retry_after)}
     if rule.do == "redirect":
-        return HttpAnswer(307, b"", {**headers, "location": rule.location})
+        return web.Response(status=307, headers={**headers, "Location": rule.location})
     status, code, sort, message = _ERRORS.get(rule.do, (rule.status, None, "error", "Error {status}."))
     message = (rule.message or message).format(
         key=key, model=body.get("model", ""), parameter=rule.parameter, status=status
     )
     parameter = {"unsupported_parameter": rule.parameter, "unsupported_format": "response_format"}.get(rule.do)
     error = {"message": message, "type": sort, "param": parameter, "code": rule.code or code}
-    return HttpAnswer.json({"error": error}, status, headers)
+    return json_response({"error": error}, status, headers)
 
 
 def retry_after_headers(setting: str | None) -> dict[str, str]:
@@ -60,5 +76,39 @@ def retry_after_headers(setting: str | None) -> dict[str, str]:
         return {}
     form, _, value = setting.rpartition(":")
     if form == "date":
-        return {"retry-after": formatdate(time.time() + float(value), usegmt=True)}
-    return {"retry-after-ms": value} if form == "ms" else {"retry-after": value}
+        return {"Retry-After": formatdate(time.time() + float(value), usegmt=True)}
+    return {"retry-after-ms": value} if form == "ms" else {"Retry-After": value}
+
+
+async def deliver(request: web.Request, rule: BehaviourRule, response: web.Response) -> web.StreamResponse:
+    """Send a response as the effect of a rule says: whole, slowly, in half or not at all.
+
+    Returns:
+        The response that aiohttp has to finish.
+    """
+    if rule.do == "hang":
+        await asyncio.Event().wait()
+    if rule.do in ("drop_before", "drop_after") and request.transport is not None:
+        request.transport.abort()
+    if rule.do not in ("drop_midway", "dribble"):
+        return response
+    body = response.body
+    assert isinstance(body, bytes)
+    stream = web.StreamResponse(status=response.status, headers=response.headers)
+    stream.content_length = len(body)
+    await stream.prepare(request)
+    if rule.do == "drop_midway":
+        await stream.write(body[: len(body) // 2])
+        if request.transport is not None:
+            request.transport.close()
+        return stream
+    size = max(1, -(-len(body) // _PIECES))
+    for start in range(0, len(body), size):
+        await stream.write(body[start : start + size])
+        await asyncio.sleep(rule.seconds / _PIECES)
+    return stream
+
+
+def is_connected(request: web.Request) -> bool:
+    """Whether the client of a request can still get a response."""
+    return request.transport is not None and not request.transport.is_closing()
