@@ -17,21 +17,30 @@ BaselineAnswers = list[tuple[str, str]]
 
 
 def check_baseline(make: Callable[[], Baseline], items: Sequence[Item[Any]], workplace: Path) -> BaselineAnswers:
-    """The same item gets the same answer in any order and process; one without a text says what became of it.
+    """Check a baseline: the same item gets the same answer in any order and process.
 
-    Returns the answers with their outcomes.
+    Args:
+        make: Makes a new baseline.
+        items: Example items, all with the same kind of payload.
+        workplace: The folder that the baseline is opened with.
+
+    Returns:
+        The text and the outcome of each answer; it has text exactly if its outcome is ``complete`` or ``truncated``.
+
+    Raises:
+        ContractError: The baseline breaks a promise.
     """
     who = f"the baseline {make().kind!r}"
-    found = _answers(make(), items, workplace)
-    for text, outcome in found:
+    answers = _answers(make(), items, workplace)
+    for text, outcome in answers:
         require(outcome in get_args(AnswerOutcome), f"{who} gives the outcome {outcome!r}")
         require(bool(text) == (outcome in ("complete", "truncated")), f"{who} gives {text!r} with {outcome!r}")
         require(text == text.strip(), f"{who} gives white space around {text!r}")
-    require(_answers(make(), items[::-1], workplace) == found[::-1], f"{who} depends on the order of items")
+    require(_answers(make(), items[::-1], workplace) == answers[::-1], f"{who} depends on the order of items")
     table = Table.of(items, type(items[0]))
-    require(in_worker_process(_answers_from_table, make(), table.arrow, items[0].payload.kind, workplace) == found,
+    require(in_worker_process(_answers_from_table, make(), table.arrow, items[0].payload.kind, workplace) == answers,
             f"{who} gives other answers in another process")  # fmt: skip
-    return found
+    return answers
 
 
 def _answers(baseline: Baseline, items: Sequence[Item[Any]], workplace: Path) -> BaselineAnswers:
@@ -40,7 +49,7 @@ def _answers(baseline: Baseline, items: Sequence[Item[Any]], workplace: Path) ->
 
 
 def _answers_from_table(baseline: Baseline, arrow: Any, payload: str, workplace: Path) -> BaselineAnswers:
-    """Generic rows do not travel; their table does."""
+    """The answers in a worker process: rows with a payload cannot be pickled, but their table can."""
     from benchbuilder.core.registry import row_class
 
     rows: Any = list(Table(arrow, row_class(f"item[{payload}]")))

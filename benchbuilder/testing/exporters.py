@@ -12,26 +12,37 @@ from benchbuilder.testing.processes import in_worker_process
 
 
 def check_exporter(make: Callable[[], Exporter], finished: FinishedBuild) -> dict[str, bytes]:
-    """The same build gives the same files, byte for byte, in any folder and process, and names all that it writes.
+    """Check an exporter: a build gives the same files, byte for byte, in any folder and process.
 
-    Returns the files by their names.
+    Args:
+        make: Makes a new exporter.
+        finished: An example build.
+
+    Returns:
+        The content of each file by its name; the exporter returns the paths of all of them.
+
+    Raises:
+        ContractError: The exporter breaks a promise.
     """
     who = f"the exporter {make().kind!r}"
-    require(make().can_write(finished), f"{who} does not get what it needs from the example build")
+    require(make().can_write(finished), f"{who} lacks something that the example build does not have")
     first, second = _exported_files(make(), finished), _exported_files(make(), finished)
     require(bool(first), f"{who} writes nothing")
-    require(set(first) == set(second), f"{who} writes other files the second time")
+    require(set(first) == set(second), f"{who} writes other files when run again")
     third = in_worker_process(_exported_files, make(), finished)
     for name, data in first.items():
-        require(second[name] == data, f"{who} writes {name} otherwise the second time")
-        require(third.get(name) == data, f"{who} writes {name} otherwise elsewhere")
+        require(second[name] == data, f"{who} writes {name} differently when run again")
+        require(third.get(name) == data, f"{who} writes {name} differently in another process")
     return first
 
 
 def _exported_files(exporter: Exporter, finished: FinishedBuild) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        told = exporter.write(finished, folder)
-        there = {path for path in folder.rglob("*") if path.is_file()}
-        require(set(told) == there, f"it names {sorted(map(str, told))} and writes {sorted(map(str, there))}")
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in there}
+        named = exporter.write(finished, folder)
+        written = {path for path in folder.rglob("*") if path.is_file()}
+        require(
+            set(named) == written,
+            f"the exporter returns {sorted(map(str, named))} and writes {sorted(map(str, written))}",
+        )
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in written}

@@ -13,7 +13,14 @@ from benchbuilder.testing.contract import ContractError, check_kind, check_table
 
 
 def check_payload(cls: type[Payload]) -> None:
-    """The examples of a payload go through Arrow and come back; its texts, their conversion and its cells agree."""
+    """Check a payload: its examples survive Arrow, and its texts, their conversion and its cells agree.
+
+    Args:
+        cls: The payload class; its `examples` are checked.
+
+    Raises:
+        ContractError: The payload breaks a promise.
+    """
     check_kind("payload", cls.kind, cls)
     who = f"the payload {cls.kind!r}"
     examples = cls.examples()
@@ -27,7 +34,7 @@ def check_payload(cls: type[Payload]) -> None:
     require(len({fact.id for fact in facts}) == len(facts), f"two examples of {who} are equal")
     table = Table.of(facts, generic)
     check_table(who, table, generic)
-    require([fact.payload for fact in table] == list(examples), f"examples of {who} come back from Arrow changed")
+    require([fact.payload for fact in table] == list(examples), f"examples of {who} change on the way through Arrow")
     names = set(examples[0].texts())
     for payload in examples:
         require(set(payload.texts()) == names, f"{who} names other texts for each example")
@@ -36,7 +43,7 @@ def check_payload(cls: type[Payload]) -> None:
     cells = [tuple(payload.flat_cells()) for payload in examples]
     require(len(set(cells)) == 1 and bool(cells[0]), f"{who} has other columns for each example")
     strings = all(isinstance(cell, str) for payload in examples for cell in _objects(payload.flat_cells()))
-    require(strings, f"{who} has a cell that is no string")
+    require(strings, f"{who} has a cell that is not a string")
 
 
 def _objects(cells: dict[str, str]) -> list[object]:
@@ -51,16 +58,16 @@ def _check_texts(who: str, payload: Payload) -> None:
         _check_fields(who, payload)
     marked = payload.map_texts(lambda text: f"<{text}>").texts()
     for name, values in texts.items():
-        wanted = tuple(f"<{value}>" for value in values)
-        require(marked[name] == wanted, f"{who} does not convert its text {name!r}: {marked[name]}")
+        expected = tuple(f"<{value}>" for value in values)
+        require(marked[name] == expected, f"{who} does not convert its text {name!r}: {marked[name]}")
 
 
 def _check_fields(who: str, payload: Payload) -> None:
-    given: list[str] = []
-    payload.map_texts(lambda text: (given.append(text), text)[1])
+    converted: list[str] = []
+    payload.map_texts(lambda text: (converted.append(text), text)[1])
     fields = [data for _, column in text_leaves(pa.array([payload.model_dump()])) for data in column.to_pylist()]
-    strange = sorted(set(given) - set(fields))
-    require(not strange, f"{who} says that it converts by field, but converts {strange}, which no field holds")
+    unknown = sorted(set(converted) - set(fields))
+    require(not unknown, f"{who} declares that it converts by field, but converts {unknown}, which no field contains")
 
 
 def _check_frozen(who: str, payload: Payload) -> None:

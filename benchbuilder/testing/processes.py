@@ -1,4 +1,4 @@
-"""Another process, in which a kind must do the same: other hash seed, nothing opened, nothing in memory."""
+"""Other processes, in which a kind must give the same results: another hash seed, nothing opened or cached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _pool() -> ProcessPoolExecutor:
 
 
 def in_worker_process(function: Callable[..., T], *args: Any) -> T:
-    """What `function` returns in another process; it and its arguments must be picklable."""
+    """Run a function in a worker process, which is used again; the function and its arguments must be picklable."""
     try:
         return _pool().submit(function, *args).result()
     except BrokenProcessPool:
@@ -30,6 +30,6 @@ def in_worker_process(function: Callable[..., T], *args: Any) -> T:
 
 
 def in_new_process(function: Callable[..., T], *args: Any) -> T:
-    """What `function` returns in a process that has done nothing else."""
+    """Run a function in a new process; the function and its arguments must be picklable."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *args).result()

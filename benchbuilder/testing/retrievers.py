@@ -14,45 +14,61 @@ RankedPositions = list[list[tuple[int, float]]]
 
 
 def check_retriever(make: Callable[[], Retriever], texts: Sequence[str], queries: Sequence[str]) -> RankedPositions:
-    """Hits are positions of texts, best first, none with score zero; an index that was built before answers as one that
-    is made when it is opened, and many queries together as one by one.
+    """Check a retriever: it ranks positions of texts, best first, with scores above 0.
 
-    Returns the hits of each query.
+    A loaded index must give the same results as a new one, and many queries together the same as one by one.
+
+    Args:
+        make: Makes a new retriever.
+        texts: Texts to index.
+        queries: Example queries.
+
+    Returns:
+        The position and score of each match, for each query.
+
+    Raises:
+        ContractError: The retriever breaks a promise.
     """
     retriever = make()
     who = f"the retriever {retriever.kind!r}"
     with tempfile.TemporaryDirectory() as folder:
-        found = _search(retriever, texts, queries, Path(folder))
-        for query, hits in zip(queries, found, strict=True):
-            positions, scores = [position for position, _ in hits], [score for _, score in hits]
+        results = _search(retriever, texts, queries, Path(folder))
+        for query, matches in zip(queries, results, strict=True):
+            positions, scores = [position for position, _ in matches], [score for _, score in matches]
             require(len(set(positions)) == len(positions), f"{who} finds a text twice for {query!r}")
-            require(all(0 <= position < len(texts) for position in positions), f"{who} finds what is not there")
+            require(
+                all(0 <= position < len(texts) for position in positions), f"{who} returns a position that no text has"
+            )
             require(all(score > 0 for score in scores), f"{who} finds texts with score zero for {query!r}")
-            require(scores == sorted(scores, reverse=True), f"{who} does not rank the best first for {query!r}")
-        require(any(found), f"{who} finds nothing for any query")
-        require(retriever.search_many(queries) == found, f"{who} finds other texts for many queries together")
-        require(retriever.search_many([]) == [], f"{who} finds something for no queries")
-        require(_search(make(), texts, queries, Path(folder)) == found, f"{who} finds other texts with a loaded index")
+            require(scores == sorted(scores, reverse=True), f"{who} does not rank the best text first for {query!r}")
+        require(any(results), f"{who} finds nothing for any query")
+        require(retriever.search_many(queries) == results, f"{who} finds other texts for many queries together")
+        require(retriever.search_many([]) == [], f"{who} finds texts for an empty list of queries")
+        require(
+            _search(make(), texts, queries, Path(folder)) == results, f"{who} finds other texts with a loaded index"
+        )
     with tempfile.TemporaryDirectory() as folder:
-        require(_search(make(), texts, queries[::-1], Path(folder)) == found[::-1], f"{who} depends on earlier queries")
-        require(not any(_search(make(), [], queries, Path(folder))), f"{who} finds something among no texts")
-        require(not any(_search(make(), texts, [""], Path(folder))), f"{who} finds something for no query")
+        require(
+            _search(make(), texts, queries[::-1], Path(folder)) == results[::-1], f"{who} depends on earlier queries"
+        )
+        require(not any(_search(make(), [], queries, Path(folder))), f"{who} finds texts in an empty index")
+        require(not any(_search(make(), texts, [""], Path(folder))), f"{who} finds texts for an empty query")
     with tempfile.TemporaryDirectory() as folder:
         _check_prebuilt_index(make, texts, Path(folder), who)
-        again = in_worker_process(_search, make(), texts, queries, Path(folder))
-        require(again == found, f"{who} finds other texts in another process")
-    return found
+        elsewhere = in_worker_process(_search, make(), texts, queries, Path(folder))
+        require(elsewhere == results, f"{who} finds other texts in another process")
+    return results
 
 
 def _check_prebuilt_index(make: Callable[[], Retriever], texts: Sequence[str], cache: Path, who: str) -> None:
-    """What is built beforehand is there, lies in the cache, and is all there is to it."""
+    """Check that the files of a built index are in the cache, and that the retriever loads them."""
     built = make().build(texts, cache, workers=2)
-    require(all(path.exists() for path in built), f"{who} names files that it did not build")
-    require(all(path.parent == cache for path in built), f"{who} builds outside of its cache")
+    require(all(path.exists() for path in built), f"{who} names files that do not exist")
+    require(all(path.parent == cache for path in built), f"{who} writes outside its cache")
     if built:
         before = _files(cache)
         make().index(texts, cache)
-        require(_files(cache) == before, f"{who} does not open what it built, but builds it again")
+        require(_files(cache) == before, f"{who} builds its index again instead of loading it")
 
 
 def _files(folder: Path) -> dict[str, int]:

@@ -13,22 +13,33 @@ from benchbuilder.testing.contract import check_ids, check_reasons, check_table,
 from benchbuilder.testing.processes import in_worker_process
 
 _SMALL_BLOCK = 64
-"""How many bytes kinds that read by the block are made to read at a time, so that a small file has many blocks."""
+"""A block size in bytes at which even a small file has many blocks."""
 
 
 def check_source(source: Source) -> list[SourceUnit]:
-    """Read a source in every way in which a build may; ContractError if it does not account for what it reads.
+    """Read a source in every way that a build may use, and check that it accounts for all units of its files.
 
-    What is checked: its files are there and pass its own check; units of a file come in order, each once, with
-    declared reasons; every file reaches its end, which counts its units; rows name their unit and their source; ids;
-    the exact schema; the same units twice, in another process and by the column, whatever the blocks. Returns them.
+    - Its files exist and pass its own check.
+    - The units of a file come in order, each once, and dropped units have declared reasons.
+    - Every file reaches its end, which states the number of its units.
+    - Rows name their unit and their source, and have correct ids and the exact schema.
+    - The units are the same when read again, in another process, and as columns in blocks of any size.
+
+    Args:
+        source: The source, with example files.
+
+    Returns:
+        All units of the files.
+
+    Raises:
+        ContractError: The source breaks a promise.
     """
     who = f"the source {source.kind!r}"
     check_reasons(who, source.reasons)
     files = source.files()
     require(bool(files), f"{who} reads no file")
     for ref in files:
-        require(ref.file.exists(), f"{who} names {ref.path}, which is not there")
+        require(ref.file.exists(), f"{who} names {ref.path}, which does not exist")
     source.check()
     read = list(source.read())
     units = [unit for unit in read if isinstance(unit, SourceUnit)]
@@ -43,33 +54,33 @@ def check_source(source: Source) -> list[SourceUnit]:
     rows = [unit.outcome.row for unit in units if isinstance(unit.outcome, Kept)]
     check_ids(who, rows)
     check_table(who, Table.of(rows, source.output), source.output)
-    require(list(source.read()) == read, f"{who}, read again, finds other units")
+    require(list(source.read()) == read, f"{who}, read again, gives other units")
     for size in (columns.BLOCK_BYTES, _SMALL_BLOCK):
         with patch.object(columns, "BLOCK_BYTES", size):
             _check_bulk(who, source, read)
-    again = in_worker_process(_read, type(source), source.spec, source.name, source.language)
-    require(again == [_unit_text(unit) for unit in read], f"{who}, read in another process, finds other units")
+    elsewhere = in_worker_process(_read, type(source), source.spec, source.name, source.language)
+    require(elsewhere == [_unit_text(unit) for unit in read], f"{who}, read in another process, gives other units")
     return units
 
 
 def _check_bulk(who: str, source: Source, read: list[SourceUnit | EndOfFile]) -> None:
-    """What is read by the column is what is read unit by unit, down to the types of the columns."""
-    found: list[SourceUnit | EndOfFile] = []
+    """Check that columns hold the same units as those read one by one, with the same types."""
+    bulk_units: list[SourceUnit | EndOfFile] = []
     for units in source.read_batches():
         if isinstance(units, EndOfFile):
-            found.append(units)
+            bulk_units.append(units)
             continue
-        require(len(units.lines) > 0, f"{who} yields columns without a unit of {units.file}")
+        require(len(units.lines) > 0, f"{who} yields columns without any unit of {units.file}")
         require(len(units.lines) == len(units.reasons) == len(units.details),
                 f"{who} yields columns of different lengths of {units.file}")  # fmt: skip
         kept = units.reasons.null_count
         require(kept == len(units.rows), f"{who} keeps {kept} units of {units.file}, and makes {len(units.rows)} rows")
         require(not any(units.details.filter(units.reasons.is_null()).to_pylist()),
                 f"{who} gives a unit of {units.file} that is kept a detail")  # fmt: skip
-        check_table(f"{who}, read by the column,", units.rows, source.output)
-        found.extend(unpack_units(units))
-    require([_unit_text(unit) for unit in found] == [_unit_text(unit) for unit in read],
-            f"{who}, read by the column, finds other units")  # fmt: skip
+        check_table(f"{who}, read as columns,", units.rows, source.output)
+        bulk_units.extend(unpack_units(units))
+    require([_unit_text(unit) for unit in bulk_units] == [_unit_text(unit) for unit in read],
+            f"{who}, read as columns, gives other units")  # fmt: skip
 
 
 def _read(cls: type[Source], spec: object, name: str, language: str) -> list[str]:
@@ -77,42 +88,45 @@ def _read(cls: type[Source], spec: object, name: str, language: str) -> list[str
 
 
 def _unit_text(unit: SourceUnit | EndOfFile) -> str:
-    """A unit as text, for comparison: rows with a payload do not travel between processes."""
+    """A unit as text, to compare: rows with a payload cannot be pickled."""
     if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Kept):
         return f"{unit.file}:{unit.line} {unit.outcome.row.model_dump_json()}"
     return repr(unit)
 
 
 def _check_order(who: str, read: list[SourceUnit | EndOfFile]) -> None:
-    """Units of one file come together, their numbers rise, and the end counts them."""
+    """Check that the units of a file come together, with rising numbers, and that its end counts them."""
     counts: dict[str, int] = {}
     last: dict[str, int] = {}
     done = set[str]()
     for unit in read:
-        require(unit.file not in done, f"{who} goes on with {unit.file} after its end")
+        require(unit.file not in done, f"{who} continues with {unit.file} after its end")
         if isinstance(unit, EndOfFile):
             done.add(unit.file)
             count = counts.pop(unit.file, 0)
             require(unit.auxiliary is not None or unit.units == count,
-                    f"{who} counts {unit.units} units of {unit.file}, and names {count}")  # fmt: skip
+                    f"{who} counts {unit.units} units of {unit.file}, but yields {count}")  # fmt: skip
             continue
         require(unit.line > last.get(unit.file, 0), f"{who} names {unit.file}:{unit.line} out of order")
         last[unit.file] = unit.line
         counts[unit.file] = counts.get(unit.file, 0) + 1
-    require(not counts, f"{who} does not end {', '.join(sorted(counts))}")
+    require(not counts, f"{who} does not reach the end of {', '.join(sorted(counts))}")
 
 
 def _check_unit(who: str, source: Source, unit: SourceUnit) -> None:
     where = f"{unit.file}:{unit.line}"
     if isinstance(unit.outcome, Dropped):
-        require(unit.outcome.reason in source.reasons, f"{who} drops {where} for undeclared {unit.outcome.reason!r}")
-        require(_is_text(unit.outcome.detail), f"{who} gives {where} a detail that is no string")
+        require(
+            unit.outcome.reason in source.reasons,
+            f"{who} drops {where} for the undeclared reason {unit.outcome.reason!r}",
+        )
+        require(_is_text(unit.outcome.detail), f"{who} gives {where} a detail that is not a string")
         return
     row = unit.outcome.row
     require(type(row) is source.output, f"{who} makes a {type(row).__name__}, not a {source.output.__name__}")
     require((row.origin.file, row.origin.line) == (unit.file, unit.line), f"the row of {where} names another origin")
     require(row.language == source.language, f"the row of {where} has the language {row.language!r}")
-    if isinstance(row, Item):  # made before: it counts under the source that it says, and may name what it was made of
+    if isinstance(row, Item):  # from an earlier build: it may name another source and parents
         require(bool(row.partition), f"the row of {where} has no partition")
         return
     require(row.partition == source.name, f"the row of {where} has the partition {row.partition!r}")

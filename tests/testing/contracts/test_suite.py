@@ -1,4 +1,4 @@
-"""The contract suite finds what it is there to find."""
+"""The contract checks find every broken promise."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def run(cls: Any, how: str) -> None:
 
 
 @pytest.mark.parametrize("cls", [broken.Copy, broken.Columns, broken.First, broken.Pack])
-def test_a_good_stage_passes(cls: Any) -> None:
+def test_a_good_step_passes(cls: Any) -> None:
     run(cls, "")
 
 
 @pytest.mark.parametrize(
-    ("cls", "how", "told"),
+    ("cls", "how", "message"),
     [
         (broken.Copy, "unpicklable", "cannot be pickled before it is opened"),
         (broken.Copy, "order", "opened once and run twice|in batches of 1"),
@@ -59,32 +59,32 @@ def test_a_good_stage_passes(cls: Any) -> None:
         (broken.Copy, "id", "occurs twice"),
         (broken.Copy, "of", "names passage-2 as the one"),
         (broken.Copy, "parents", "as the one that it comes from"),
-        (broken.Copy, "origin", "another origin than its parent"),
-        (broken.Copy, "language", "another language than its parent"),
-        (broken.Copy, "partition", "another partition than its parent"),
-        (broken.Copy, "produced_by", "does not say what made"),
+        (broken.Copy, "origin", "another origin than that of its parent"),
+        (broken.Copy, "language", "another language than that of its parent"),
+        (broken.Copy, "partition", "another partition than that of its parent"),
+        (broken.Copy, "produced_by", "does not say which rule produced"),
         (broken.Copy, "text", "make rows with build or child"),
-        (broken.Copy, "touched", "but changed it"),
-        (broken.Columns, "drops", "by the column, makes other rows"),
-        (broken.Columns, "missing", "prepares none, which is not there"),
+        (broken.Copy, "touched", "but changes it"),
+        (broken.Columns, "drops", "working on columns, makes other rows"),
+        (broken.Columns, "missing", "says that it prepared none, which does not exist"),
         (broken.Columns, "astray", "which is not in its cache"),
         (broken.First, "batch", "in batches of 1, makes other rows"),
         (broken.Pack, "hash", "in another process, makes other rows"),
     ],
 )
-def test_a_stage_that_breaks_a_promise_is_found(cls: Any, how: str, told: str) -> None:
-    with pytest.raises(ContractError, match=told):
+def test_a_step_that_breaks_a_promise_is_found(cls: Any, how: str, message: str) -> None:
+    with pytest.raises(ContractError, match=message):
         run(cls, how)
 
 
-def test_a_stage_that_divides_may_name_partitions_but_has_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_divides_may_name_partitions_but_has_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broken.Copy, "divides", True)
     run(broken.Copy, "partition")
     with pytest.raises(ContractError, match="no partition"):
         run(broken.Copy, "no_partition")
 
 
-def test_a_stage_that_translates_may_change_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_translates_may_change_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ContractError, match="another language"):
         run(broken.Copy, "language")
     monkeypatch.setattr(broken.Copy, "translates", True)
@@ -94,85 +94,85 @@ def test_a_stage_that_translates_may_change_the_language(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
         ("", ""),
         ("order", "out of order"),
-        ("reason", "undeclared 'mood'"),
+        ("reason", "undeclared reason 'mood'"),
         ("origin", "names another origin"),
         ("partition", "has the partition 'other'"),
         ("twins", "two rows with the id"),
-        ("missing", "does not end numbers.txt"),
-        ("count", "counts 4 units of numbers.txt, and names 3"),
-        ("after", "goes on with numbers.txt after its end"),
+        ("missing", "does not reach the end of numbers.txt"),
+        ("count", "counts 4 units of numbers.txt, but yields 3"),
+        ("after", "continues with numbers.txt after its end"),
         ("process", "read in another process"),
         ("bulk_detail", "that is kept a detail"),
         ("bulk_rows", "keeps 3 units of numbers.txt, and makes 2 rows"),
-        ("bulk_other", "read by the column, finds other units"),
-        ("bulk_lost", "read by the column, finds other units"),
+        ("bulk_other", "read as columns, gives other units"),
+        ("bulk_lost", "read as columns, gives other units"),
     ],
 )
-def test_sources(tmp_path: Path, how: str, told: str) -> None:
+def test_sources(tmp_path: Path, how: str, message: str) -> None:
     (tmp_path / "numbers.txt").write_text("a\nb\nc\n")
     path = FileRef(path="numbers.txt", resolved_path=str(tmp_path / "numbers.txt"))
     source = broken.Numbers(broken.FileSpec(kind="numbers", path=path, how=how), "numbers", "en")
-    if not told:
+    if not message:
         assert len(check_source(source)) == 3
         return
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         check_source(source)
 
 
-@pytest.mark.parametrize(("how", "told"), [("", ""), ("lower", "makes"), ("empty", "empty token"), ("lost", "makes")])
-def test_tokenizers(how: str, told: str) -> None:
+@pytest.mark.parametrize(("how", "message"), [("", ""), ("lower", "makes"), ("empty", "empty token"), ("lost", "makes")])
+def test_tokenizers(how: str, message: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "letters", "from": "x", "how": how})
-    if not told:
+    if not message:
         check_tokenizer(lambda: broken.Letters(spec), ["A b"])
         return
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         check_tokenizer(lambda: broken.Letters(spec), ["A b"])
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
-    [("", ""), ("zero", "score zero"), ("worst", "best first"), ("twice", "a text twice"), ("all", "for no query")],
+    ("how", "message"),
+    [("", ""), ("zero", "score zero"), ("worst", "the best text first"), ("twice", "a text twice"), ("all", "for an empty query")],
 )
-def test_retrievers(how: str, told: str) -> None:
+def test_retrievers(how: str, message: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "every", "from": "x", "how": how})
-    if not told:
+    if not message:
         assert check_retriever(lambda: broken.Every(spec), ["ab", "bc"], ["b", "z"]) == [[(0, 1.0), (1, 0.5)], []]
         return
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         check_retriever(lambda: broken.Every(spec), ["ab", "bc"], ["b", "z"])
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
-    [("", ""), ("clock", "otherwise the second time"), ("process", "otherwise elsewhere"), ("hidden", "it names"),
-     ("nothing", "it names")],
+    ("how", "message"),
+    [("", ""), ("clock", "differently when run again"), ("process", "differently in another process"), ("hidden", "returns"),
+     ("nothing", "returns")],
 )  # fmt: skip
-def test_exporters(how: str, told: str) -> None:
+def test_exporters(how: str, message: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "lines", "from": "x", "how": how})
     finished = FinishedBuild(
         tables={"items": TABLE}, step_counts=(), recipe={}, recipe_yaml="", ledger=Path("ledger.tsv"), items="items",
         state="done",
     )  # fmt: skip
-    if not told:
+    if not message:
         assert check_exporter(lambda: broken.Lines(spec), finished) == {"lines.txt": b"fine"}
         return
-    with pytest.raises(ContractError, match=told):
+    with pytest.raises(ContractError, match=message):
         check_exporter(lambda: broken.Lines(spec), finished)
 
 
 def test_payloads() -> None:
     check_payload(broken.Note)
-    for cls, told in (
+    for cls, message in (
         (broken.ForgetfulNote, "does not convert its text 'title'"),
-        (broken.JoinedNote, "says that it converts by field"),
+        (broken.JoinedNote, "declares that it converts by field"),
         (broken.TwinNote, "are equal"),
-        (broken.NumberNote, "no string"),
+        (broken.NumberNote, "not a string"),
     ):
-        with pytest.raises(ContractError, match=told):
+        with pytest.raises(ContractError, match=message):
             check_payload(cls)
 
 
