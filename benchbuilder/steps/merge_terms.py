@@ -44,8 +44,8 @@ class MergeTerms(Gather):
             payload = first.payload.model_copy(update=_merge_fields([first.payload, *(row.payload for row in others)]))
             outcomes[first.id] = [Kept(_FACT.child(first, *others, produced_by=self.produced_by(), payload=payload))]
             for row in others:
-                outcomes[row.id] = [Dropped("merged", f"{row.payload.fold_text} of {', '.join(row.payload.lists)}: as "
-                                         f"{first.payload.fold_text} of {', '.join(first.payload.lists)}")]  # fmt: skip
+                outcomes[row.id] = [Dropped("merged", f"{row.payload.text} of {', '.join(row.payload.lists)}: as "
+                                         f"{first.payload.text} of {', '.join(first.payload.lists)}")]  # fmt: skip
         return GatherResult([(row.id, outcomes[row.id]) for row in rows])
 
 

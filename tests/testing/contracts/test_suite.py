@@ -123,7 +123,9 @@ def test_sources(tmp_path: Path, how: str, message: str) -> None:
         check_source(source)
 
 
-@pytest.mark.parametrize(("how", "message"), [("", ""), ("lower", "makes"), ("empty", "empty token"), ("lost", "makes")])
+@pytest.mark.parametrize(
+    ("how", "message"), [("", ""), ("lower", "makes"), ("empty", "empty token"), ("lost", "makes")]
+)
 def test_tokenizers(how: str, message: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "letters", "from": "x", "how": how})
     if not message:
@@ -135,7 +137,13 @@ def test_tokenizers(how: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [("", ""), ("zero", "score zero"), ("worst", "the best text first"), ("twice", "a text twice"), ("all", "for an empty query")],
+    [
+        ("", ""),
+        ("zero", "score zero"),
+        ("worst", "the best text first"),
+        ("twice", "a text twice"),
+        ("all", "for an empty query"),
+    ],
 )
 def test_retrievers(how: str, message: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "every", "from": "x", "how": how})
@@ -148,9 +156,14 @@ def test_retrievers(how: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [("", ""), ("clock", "differently when run again"), ("process", "differently in another process"), ("hidden", "returns"),
-     ("nothing", "returns")],
-)  # fmt: skip
+    [
+        ("", ""),
+        ("clock", "differently when run again"),
+        ("process", "differently in another process"),
+        ("hidden", "returns"),
+        ("nothing", "returns"),
+    ],
+)
 def test_exporters(how: str, message: str) -> None:
     spec = broken.HowSpec.model_validate({"kind": "lines", "from": "x", "how": how})
     finished = FinishedBuild(

@@ -57,7 +57,7 @@ def resolve_device(torch: Any, name: str) -> Any:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
-        torch.is_empty(1, device=device)
+        torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise ServiceError(
             f"there is no device {name} here",
