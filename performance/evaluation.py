@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchbuilder.cli.main import main as benchbuild
+from benchbuilder.cli.dispatch import main as benchbuild
 from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 ITEMS, QUICK = 1_612, 200

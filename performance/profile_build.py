@@ -55,7 +55,7 @@ def _whole(built: dict[str, Any]) -> str:
 
 def modules(words: Sequence[str], folder: Path) -> str:
     """The same build with one worker, in this process, under cProfile: modules and functions by their own time."""
-    from benchbuilder.cli.main import main as benchbuild
+    from benchbuilder.cli.dispatch import main as benchbuild
 
     profile = cProfile.Profile()
     with contextlib.redirect_stdout(io.StringIO()):

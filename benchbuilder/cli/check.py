@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.leftovers import UnadaptedText
+from benchbuilder.authoring.clone.unadapted_text import UnadaptedText
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import find_roots
 from benchbuilder.core.errors import DataError, Problem, RecipeError

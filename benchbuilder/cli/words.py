@@ -15,8 +15,8 @@ from rich.table import Table
 
 from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
 from benchbuilder.authoring.wordlists.accept import write_word_list
-from benchbuilder.authoring.wordlists.count_hits import MatchCounts, count_matches
 from benchbuilder.authoring.wordlists.lists import read_word_list_settings, split_arguments, word_list_sources
+from benchbuilder.authoring.wordlists.match_counts import MatchCounts, count_matches
 from benchbuilder.authoring.wordlists.plan import WORD_LIST_FOLDER, TopicStep, WordListPlan, plan_word_list
 from benchbuilder.authoring.wordlists.provenance import list_provenance, planned_terms
 from benchbuilder.authoring.wordlists.sheet import (

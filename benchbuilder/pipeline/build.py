@@ -22,9 +22,9 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.registry import create_from_spec
 from benchbuilder.exporters.base import Exporter, FinishedBuild
 from benchbuilder.models.base import Receipt
-from benchbuilder.pipeline.accounting.dropped_rows import step_counts_of, write_ledger
 from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
 from benchbuilder.pipeline.last_command import save_last_command
+from benchbuilder.pipeline.ledger import step_counts_of, write_ledger
 from benchbuilder.pipeline.memory import peak_memory_mb, release_free_memory, reset_peak_memory
 from benchbuilder.pipeline.plan import Node, NodeStatus, Plan
 from benchbuilder.pipeline.progress import Watcher

@@ -14,7 +14,7 @@ from benchbuilder.core.records.arrow.build_rows import combined_column, constant
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import EndOfFile
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
-from benchbuilder.pipeline.accounting.totals import source_accounting_error
+from benchbuilder.pipeline.totals import source_accounting_error
 from benchbuilder.sources.base import Source
 
 _compute: Any = pc

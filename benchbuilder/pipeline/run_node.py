@@ -30,7 +30,6 @@ from benchbuilder.pipeline.accounting.shard import (
     failed_row_ids,
     too_many_failures,
 )
-from benchbuilder.pipeline.accounting.totals import SourceFileCounts, StepShards, StepTotals
 from benchbuilder.pipeline.cache_key import spec_key_inputs
 from benchbuilder.pipeline.executors.base import Executor
 from benchbuilder.pipeline.plan import Node, workers_of
@@ -42,6 +41,7 @@ from benchbuilder.pipeline.shards.worker import ShardConversations, ShardWorker,
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import StepDraft, Store
 from benchbuilder.pipeline.store.manifest import Manifest
+from benchbuilder.pipeline.totals import SourceFileCounts, StepShards, StepTotals
 from benchbuilder.sources.base import Source
 from benchbuilder.steps.base import Gather, Step
 

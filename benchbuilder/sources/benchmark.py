@@ -22,8 +22,8 @@ from benchbuilder.core.text.cells import unescape_cell
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.lines import read_lines
-from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
+from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
+from benchbuilder.sources.row_source import READING_REASONS, RowSource
 
 _ITEM = Item[Claim]
 _TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe"}

@@ -23,8 +23,8 @@ from benchbuilder.sources.columnar.cells import Cells, Mask
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
 from benchbuilder.sources.columnar.deduplicate import UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec
-from benchbuilder.sources.row_source import DELIMITED_FORMATS, READING_REASONS, RowSource, cell_text
+from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec, cell_text
+from benchbuilder.sources.row_source import DELIMITED_FORMATS, READING_REASONS, RowSource
 from benchbuilder.sources.unit_source import HEAD_ROWS
 
 _compute: Any = pc

@@ -18,8 +18,8 @@ from benchbuilder.core.text.patterns import Regex, find_all
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, make_options, parse_options
-from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
+from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
+from benchbuilder.sources.row_source import READING_REASONS, RowSource
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
 

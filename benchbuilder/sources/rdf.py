@@ -16,8 +16,7 @@ from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.rdf_names import NodeNames, language_rank, local_name
 from benchbuilder.sources.formats.rdf_statements import RDF_SUFFIXES, RdfFile, RdfFormat, RdfLiteral
-from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.row_source import cell_text, find_surrogate
+from benchbuilder.sources.formats.tables import Column, RawRow, cell_text, find_surrogate
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 _FACT = Fact[Triple]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from math import isnan
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
@@ -16,10 +14,9 @@ from benchbuilder.sources.formats.plain_text import text_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow, TableFormat, TableSpec
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
-__all__ = ["READING_REASONS", "RowSource", "cell_text"]
+__all__ = ["READING_REASONS", "RowSource"]
 
 T = TypeVar("T", bound=TableSpec)
-find_surrogate = re.compile("[\ud800-\udfff]").search
 
 DELIMITED_FORMATS: frozenset[TableFormat | None] = frozenset({"csv", "tsv", "delimited"})
 """Forms of text that are cut into cells at delimiters."""
@@ -87,14 +84,3 @@ class RowSource(UnitSource[T]):
             header=spec.header,
             width=spec.width,
         )
-
-
-def cell_text(value: Any) -> str | None:
-    """A cell as text without white space around it; ``None`` if it is neither a number nor text that can be encoded."""
-    if isinstance(value, str):
-        return value.strip() if value.isascii() or not find_surrogate(value) else None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
-        return None
-    return str(value)

@@ -20,9 +20,8 @@ from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.sql_queries import check_select
 from benchbuilder.sources.formats.sql_rows import SourceDatabase
-from benchbuilder.sources.formats.tables import RawRow
+from benchbuilder.sources.formats.tables import RawRow, find_surrogate
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
-from benchbuilder.sources.row_source import find_surrogate
 from benchbuilder.sources.unit_source import HEAD_ROWS
 
 

@@ -16,8 +16,8 @@ from benchbuilder.core.text.patterns import Regex, find_all, match_group_spans
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.pdf_text import NO_TEXT, pdf_rows
-from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
+from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, cell_text
+from benchbuilder.sources.row_source import READING_REASONS, RowSource
 
 _FACT = Fact[Term]
 _PDF = ".pdf"

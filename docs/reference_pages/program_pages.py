@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from benchbuilder.cli.main import COMMANDS, main
+from benchbuilder.cli.dispatch import COMMANDS, main
 from benchbuilder.core.errors import BenchbuilderError
 from reference_pages.reading import first_paragraph, table
 

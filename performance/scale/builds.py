@@ -27,7 +27,7 @@ _TYPED_ENDS = f"{_ENDS}, head_type: head_type, tail_type: tail_type"
 SAYS = 2_000
 
 
-PROGRAM = (sys.executable, "-c", "import sys; from benchbuilder.cli.main import main; sys.exit(main())")
+PROGRAM = (sys.executable, "-c", "import sys; from benchbuilder.cli.dispatch import main; sys.exit(main())")
 """What the script `benchbuild` does, by this Python."""
 
 

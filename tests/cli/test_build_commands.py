@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from once import JUDGED, Once
 
-from benchbuilder.cli.main import COMMANDS, main
+from benchbuilder.cli.dispatch import COMMANDS, main
 
 RECIPE = "recipe=care_mi"
 
@@ -128,7 +128,7 @@ def test_help_lists_every_command_with_two_examples(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("words", [["--help"], ["ls"], ["--version"]])
 def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -> None:
     code = (
-        "import sys; from benchbuilder.cli.main import main; main(sys.argv[1:]);"
+        "import sys; from benchbuilder.cli.dispatch import main; main(sys.argv[1:]);"
         "heavy = {'torch', 'transformers', 'openai', 'pyarrow', 'jieba', 'numpy', 'opencc', 'hydra'};"
         "heavy &= set(sys.modules);"
         "sys.exit(str(heavy) if heavy else 0)"
@@ -140,7 +140,7 @@ def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -
 
 
 def test_a_closed_pipe_is_no_error(at_home: Path) -> None:
-    command = f"{sys.executable} -c 'from benchbuilder.cli.main import main; main()' show {RECIPE} | head -1"
+    command = f"{sys.executable} -c 'from benchbuilder.cli.dispatch import main; main()' show {RECIPE} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from writing_server import SECRET, FakeOpenAI, words, writing
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 
 BARE = ["recipe=care_mi", "annotation=none"]
 FOLDER = Path("builds/care_mi/compare/state_choice")

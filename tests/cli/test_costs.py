@@ -11,7 +11,7 @@ import pytest
 from writing_server import words, writing
 
 from benchbuilder.cli.costs import receipt_lines
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.models.base import Receipt
 from benchbuilder.testing.fake_openai.server import FakeOpenAI
 

@@ -13,7 +13,7 @@ import pytest
 from once import BUILT, Once
 from writing_server import writing
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 
 WORDS = ["recipe=care_mi", "source=[medqa,textbook]", "annotation=none"]
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi" / "sample"

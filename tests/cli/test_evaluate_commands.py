@@ -13,7 +13,7 @@ import pytest
 from once import EVALUATED, Once
 
 from benchbuilder.annotation.review_projects import rating_tasks
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
 from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from once import BUILT, Once
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.evaluation.judge_training.storage import load_validation_run
 from benchbuilder.evaluation.judges.card import read_judge_card
 from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour

@@ -10,7 +10,7 @@ import pytest
 import tiny_judges as tiny
 from once import BUILT, Once
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 
 RECIPE = ["recipe=care_mi", "evaluation.outputs={}", "evaluation.training.ablations=[]"]
 NAME = "ridge_correctness"

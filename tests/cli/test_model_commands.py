@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from writing_server import SECRET, FakeOpenAI, ids, words, writing
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.testing.fake_openai.server import fake_openai_server
 
 BARE = ["recipe=care_mi", "annotation=none"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from files_spec import RECIPES
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 
 SAMPLE = ["recipe=care_mi", "source=[mlecqa,textbook]", "steps.items.sample=4"]
 TOKEN = re.compile(r"/enter/([\w-]{40,})")

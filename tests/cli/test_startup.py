@@ -15,7 +15,7 @@ HEAVY = {
 }  # fmt: skip
 CODE = """
 import sys
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 code = main(sys.argv[1:])
 sys.stderr.write("\\n" + " ".join(sorted({name.partition(".")[0] for name in sys.modules})))
 sys.exit(code)

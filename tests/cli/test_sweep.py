@@ -11,7 +11,7 @@ from writing_server import words as model_words
 from writing_server import writing
 
 from benchbuilder.authoring.sweep import sweep_runs
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.core.errors import RecipeError
 
 WORDS = ["recipe=care_mi", "source=[medqa,textbook]"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.pipeline.check import check_recipe

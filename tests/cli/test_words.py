@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pdf_pages import pdf
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from doc_blocks import ROOT, pages
 
-from benchbuilder.cli.main import COMMANDS
+from benchbuilder.cli.dispatch import COMMANDS
 
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)

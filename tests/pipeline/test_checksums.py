@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.core.errors import DataError
 from benchbuilder.pipeline.store.checksums import Checksums
 

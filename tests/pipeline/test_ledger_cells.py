@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.pipeline.accounting import dropped_rows
-from benchbuilder.pipeline.accounting.dropped_rows import _cell
+from benchbuilder.pipeline import ledger as dropped_rows
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
+from benchbuilder.pipeline.ledger import _cell
 from benchbuilder.pipeline.store.manifest import Manifest, sorted_counts
 
 

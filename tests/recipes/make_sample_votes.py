@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.annotation.sheets.sample_votes import write_sample_votes
+from benchbuilder.annotation.sample_votes import write_sample_votes
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.roles import Candidate, Evidence
 from benchbuilder.pipeline.build import build_benchmark

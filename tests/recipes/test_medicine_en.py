@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.pipeline.check import check_recipe
 

@@ -9,8 +9,8 @@ from benchbuilder.annotation.aggregate import aggregate_votes, count_missing
 from benchbuilder.annotation.backends.none import NoBackendSpec
 from benchbuilder.annotation.backends.sheets import SheetsSpec
 from benchbuilder.annotation.base import AnnotatorInstructions, Votes
+from benchbuilder.annotation.sample_votes import write_sample_votes
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
-from benchbuilder.annotation.sheets.sample_votes import write_sample_votes
 from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import DataError, RecipeError, WaitingForPeople

@@ -12,7 +12,7 @@ from benchbuilder.annotation.backends.sheets import SheetsSpec
 from benchbuilder.annotation.database.models import Submission
 from benchbuilder.annotation.database.open import open_annotation_store
 from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT
-from benchbuilder.annotation.sheets.sample_votes import write_sample_row_votes
+from benchbuilder.annotation.sample_votes import write_sample_row_votes
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import RecipeError, WaitingForPeople

@@ -6,8 +6,8 @@ import json
 import pytest
 from files_spec import files_spec
 
+from benchbuilder.annotation.sample_votes import write_sample_votes
 from benchbuilder.annotation.sheets.cells import CLOSED_CELL
-from benchbuilder.annotation.sheets.sample_votes import write_sample_votes
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import WaitingForPeople
 from benchbuilder.core.records.arrow.table import Table

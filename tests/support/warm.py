@@ -155,7 +155,7 @@ def _watch(caller: socket.socket, child: int, over: threading.Event) -> None:
 
 
 def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
-    from benchbuilder.cli.main import main
+    from benchbuilder.cli.dispatch import main
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -22,7 +22,7 @@ from openpyxl.styles import Font
 from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace, unescape_formula
 from benchbuilder.annotation.sheets.sheets import csv_bytes
 from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, strip_archive_dates
-from benchbuilder.authoring.wordlists.count_hits import SAMPLES, MatchCounts
+from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts
 from benchbuilder.core.display import head_excerpt
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Term

@@ -25,8 +25,7 @@ from benchbuilder.sources.formats.delimited import (
 )
 from benchbuilder.sources.formats.lines import Block, decode_lines, read_blocks, read_lines
 from benchbuilder.sources.formats.parquet import batch_rows, parquet_batches
-from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.row_source import cell_text
+from benchbuilder.sources.formats.tables import Column, RawRow, cell_text
 
 BLOCK_BYTES = 2_000_000
 """About how much of a file is looked at in one go."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Option
 from benchbuilder.core.text.patterns import find_all
-from benchbuilder.sources.row_source import cell_text
+from benchbuilder.sources.formats.tables import cell_text
 
 KeyAs = Literal["letter", "index", "index_from_1", "text"]
 TextNormaliser = Callable[[str], str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from benchbuilder.core.text.normalise import normalise_space
 from benchbuilder.sources.formats.rdf_statements import RdfFile, RdfLiteral
-from benchbuilder.sources.row_source import cell_text
+from benchbuilder.sources.formats.tables import cell_text
 
 
 def language_rank(tag: str, languages: Sequence[str]) -> int | None:

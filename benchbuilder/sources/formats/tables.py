@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from math import isnan
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -13,6 +15,8 @@ from benchbuilder.sources.formats.lines import Encoding
 
 Column = Annotated[int, Field(ge=0, strict=True)] | str
 """A column: its name in the header or record, or its index from 0."""
+
+find_surrogate = re.compile("[\ud800-\udfff]").search
 
 TableFormat = Literal["delimited", "csv", "tsv", "json", "jsonl", "parquet", "text"]
 
@@ -68,3 +72,14 @@ class TableSpec(SourceSpec):
     """Where the records are in a JSON file, for instance ``data[].paragraphs[]``; default: the file is their list."""
     unit: Literal["line", "block", "file"] = "line"
     """What a unit of a plain text is: a line, a block between blank lines, or the whole file."""
+
+
+def cell_text(value: Any) -> str | None:
+    """A cell as text without white space around it; ``None`` if it is neither a number nor text that can be encoded."""
+    if isinstance(value, str):
+        return value.strip() if value.isascii() or not find_surrogate(value) else None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
+        return None
+    return str(value)

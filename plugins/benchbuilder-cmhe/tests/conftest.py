@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from benchbuilder import testing
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 
 CONTRACTS = "test_every_kind_keeps_its_contract"
 """The test that runs last, and looks at what the others checked."""

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.cli.main import main
-
+from benchbuilder.cli.dispatch import main
 from benchbuilder_ray.rounds import StepRun
 from benchbuilder_ray.storage import StorageClient, StorageLocation
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from benchbuilder.core.errors import InstallationError, ServiceError
-
 from benchbuilder_ray.depot import ObjectStorage
 from benchbuilder_ray.node import MachineCache, WorkerFiles
 from benchbuilder_ray.storage import StorageClient, StorageLocation

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.annotation.database.models import AnnotationEvent, QuestionWording, VoteEvent
-from benchbuilder.annotation.formats.build_export import adjudication_notes, open_skips
+from benchbuilder.annotation.formats.build_export import adjudication_notes, build_export_input, open_skips
 from benchbuilder.annotation.formats.history import read_history, write_history
 from benchbuilder.annotation.formats.registry import VOTE_FORMATS
 from benchbuilder.core.errors import DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 
 QUESTIONS = """question,A,B,C,D,answer
 缺乏维生素C会引起的疾病是,坏血病,夜盲症,脚气病,佝偻病,A

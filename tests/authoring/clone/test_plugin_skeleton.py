@@ -41,7 +41,7 @@ def test_the_tests_of_a_plugin_with_every_kind_pass(tmp_path: Path, monkeypatch:
     done = in_folder(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "failed" not in done.stdout
-    listed = in_folder(folder, "-c", "from benchbuilder.cli.main import main; main(['ls', '--kinds'])")
+    listed = in_folder(folder, "-c", "from benchbuilder.cli.dispatch import main; main(['ls', '--kinds'])")
     assert listed.stdout.count("benchbuilder-night-sky 0.1.0") == len(SKELETON_SLOTS)
     ruff = in_folder(folder, "-m", "ruff", "check", "--isolated", "--line-length", "120", "--select", "E,F,I,UP",
                      "benchbuilder_night_sky", "tests")  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.authoring.wordlists import count_hits
-from benchbuilder.authoring.wordlists.count_hits import MatchCounts, count_matches
+from benchbuilder.authoring.wordlists import match_counts as count_hits
+from benchbuilder.authoring.wordlists.match_counts import MatchCounts, count_matches
 from benchbuilder.authoring.wordlists.plan import TopicStep
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple

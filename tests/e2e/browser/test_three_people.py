@@ -19,7 +19,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchbuilder.annotation.base import Subject, Task
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.review_project import ProjectSpec
 from browser.sites import Seat, Site, answer_by_keys, field, in_steps, subjects
@@ -49,7 +49,7 @@ def reviewing(folder: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    code = "import sys; from benchbuilder.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from benchbuilder.cli.dispatch import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-u", "-c", code, "review", *WORDS, "--port", str(port)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, bufsize=0,

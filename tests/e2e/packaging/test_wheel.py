@@ -58,7 +58,7 @@ def test_an_installed_wheel_works_inside_a_checkout(wheel: Path, tmp_path: Path)
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     code = (
         "import benchbuilder, sys; print(benchbuilder.__file__);"
-        " from benchbuilder.cli.main import main; sys.exit(main())"
+        " from benchbuilder.cli.dispatch import main; sys.exit(main())"
     )
     for folder in (ROOT, tmp_path):
         done = subprocess.run(

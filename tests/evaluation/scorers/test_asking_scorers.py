@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot
 from benchbuilder.core import registry

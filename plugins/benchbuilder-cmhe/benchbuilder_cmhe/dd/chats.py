@@ -11,8 +11,8 @@ from benchbuilder.core.records.payloads import Fact
 from benchbuilder.core.records.row import Row
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableSpec
-from benchbuilder.sources.row_source import READING_REASONS, RowSource, cell_text
+from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
+from benchbuilder.sources.row_source import READING_REASONS, RowSource
 
 from benchbuilder_cmhe.dd.chat import ChatTurn, ConsultationChat
 

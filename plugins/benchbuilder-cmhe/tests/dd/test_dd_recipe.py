@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.evaluation.results.published import load_published_results
 from benchbuilder.testing.fake_openai.server import fake_openai_server
 from pyarrow.parquet import read_table

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.cli.main import main as benchbuild
+from benchbuilder.cli.dispatch import main as benchbuild
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.registry import create_from_spec
 from benchbuilder.evaluation.judges.base import Case

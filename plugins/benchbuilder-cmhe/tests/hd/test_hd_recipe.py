@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchbuilder.cli.main import main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
 
 import benchbuilder_cmhe
