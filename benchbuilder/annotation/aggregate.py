@@ -10,9 +10,9 @@ from typing import Any
 from benchbuilder.annotation.base import MissingJudgements, Subject, Value, Votes
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.annotation.values import aggregate_value, is_disputed
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
-from benchbuilder.core.stats.agreement.ratings import RatingLevel
-from benchbuilder.core.stats.agreement.ratings import measure_agreement as agreement_measures
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.core import RatingLevel
+from benchbuilder.core import measure_agreement as agreement_measures
 
 
 @dataclass

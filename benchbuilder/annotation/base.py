@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from benchbuilder.config.spec.annotation import AnnotationSpec
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import StepContext
+from benchbuilder.config import AnnotationSpec, KindSpec
+from benchbuilder.core import StepContext
 
 Value = int | float | str
 """0 or 1, an option of a scale, a scalar from 0 to 1, or a text."""

@@ -10,10 +10,8 @@ from typing import Any
 from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
 from benchbuilder.annotation.base import AnnotationBackend, AnnotatorInstructions, Subject, Task, Votes
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.errors import WaitingForPeople
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.core import StepContext, WaitingForPeople, count_phrase
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.annotation.values import passes_gate
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
 EVIDENCE_GATE = "min_evidence"
 

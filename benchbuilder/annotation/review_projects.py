@@ -14,12 +14,8 @@ import pyarrow.parquet as pq
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
 from benchbuilder.annotation.sample import proportional_sample
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.review_project import ReviewProjectSpec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.flatten import cells_of
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import FileRef, ReviewProjectSpec
+from benchbuilder.core import DataError, Row, Table, cells_of
 
 _MAX_SHOWN_PROBLEMS = 10
 _SEVERAL = " | "

@@ -12,8 +12,7 @@ from benchbuilder.annotation.backends.sheets import SheetsSpec
 from benchbuilder.annotation.base import Subject, Task, Value, Votes
 from benchbuilder.annotation.sheets.sheets import SheetRow, fill_open_cells, sheet_rows, write_sheet
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests, make_candidate_tasks, make_row_tasks
-from benchbuilder.core.records.roles import Candidate, Evidence
-from benchbuilder.core.records.row import Row
+from benchbuilder.core import Candidate, Evidence, Row
 
 CandidateAnswers = Callable[[str, Candidate, Evidence | None, str], Value | None]
 """(person, candidate, paragraph or ``None``, guiding question) -> an answer, or ``None`` for no vote."""

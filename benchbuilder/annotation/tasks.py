@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
-from benchbuilder.core.records.roles import Candidate, Evidence
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.core import Candidate, Evidence
 
 
 @dataclass(frozen=True)

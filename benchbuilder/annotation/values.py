@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from benchbuilder.annotation.base import Value
-from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.config import GuidingQuestion
+from benchbuilder.core import to_half_width
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})?(\.[0-9]{1,18})?(?<=[0-9])", re.ASCII)
 

@@ -13,12 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.errors import DataError
-from benchbuilder.pipeline.cache_key import describe_key_changes
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.pipeline.store.outputs import outputs_match
+from benchbuilder.config import display_path
+from benchbuilder.core import DataError
+from benchbuilder.pipeline import Manifest, Store, describe_key_changes, outputs_match
 
 ChangeSort = Literal["added", "removed", "changed"]
 ChangeCause = Literal["data", "prompt", "rule", "model", "threshold", "votes"]

@@ -14,17 +14,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.errors import BenchbuilderError, BudgetReached, DataError, Problem, RecipeError
-from benchbuilder.core.records.arrow.flatten import cells_of
-from benchbuilder.evaluation.plan import chooses_model, plan_evaluation
-from benchbuilder.pipeline.build import BuildReport, build_benchmark
-from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.pipeline.plan import Plan, make_plan
-from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.config import LoadedRecipe, Recipe, load_recipe
+from benchbuilder.core import BenchbuilderError, BudgetReached, DataError, Problem, RecipeError, cells_of
+from benchbuilder.evaluation import chooses_model, plan_evaluation
+from benchbuilder.pipeline import BuildReport, Checksums, Plan, Store, Watcher, build_benchmark, check_recipe, make_plan
 
 MOST_RUNS = 200
 """Runs of one sweep: more are a slip of the hand."""

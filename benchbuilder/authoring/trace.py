@@ -13,18 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.display import row_text
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.build_rows import combined_column
-from benchbuilder.core.records.arrow.table import schema_of
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import row_class
-from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
-from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.shards.files import read_columns, read_part, read_slice
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.steps.base import Step
+from benchbuilder.core import DataError, Row, combined_column, row_class, row_text, schema_of
+from benchbuilder.pipeline import OUTCOME_SCHEMA, Manifest, Plan, Store, read_columns, read_part, read_slice
+from benchbuilder.steps import Step
 
 
 @dataclass(frozen=True)

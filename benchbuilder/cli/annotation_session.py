@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from benchbuilder.annotation.backends.app import AppBackend, AppSpec
-from benchbuilder.annotation.database.open import open_annotation_store
-from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT
+from benchbuilder.annotation import CLAIMS_PROJECT, AppBackend, AppSpec, open_annotation_store
 from benchbuilder.cli.session import Session, open_session
-from benchbuilder.config.load import load_recipe
-from benchbuilder.config.spec.review_project import ProjectSpec
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import ProjectSpec, load_recipe
+from benchbuilder.core import Problem, RecipeError
 
 if TYPE_CHECKING:
-    from benchbuilder.annotation.database.store import AnnotationStore
+    from benchbuilder.annotation import AnnotationStore
 
 
 @dataclass(frozen=True)

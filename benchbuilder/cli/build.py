@@ -9,14 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.annotation.backends.app import AppSpec
-from benchbuilder.annotation.database.project_setup import DATABASE_FILE as REVIEW_FILE
+from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
+from benchbuilder.annotation import AppSpec
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.errors import ServiceError, TooManyFailures
-from benchbuilder.pipeline.build import BuildReport, build_benchmark, open_gateway
-from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
+from benchbuilder.config import Recipe
+from benchbuilder.core import ServiceError, TooManyFailures
+from benchbuilder.pipeline import BarProgress, BuildReport, LineProgress, Watcher, build_benchmark, open_gateway
 
 _MANY = 500
 """Judgements of which people may want to know how to ask for fewer."""

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.unadapted_text import UnadaptedText
-from benchbuilder.config.load import load_recipe
-from benchbuilder.config.search_path import find_roots
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.pipeline.check import check_recipe, require_libraries
+from benchbuilder.authoring import UnadaptedText
+from benchbuilder.config import find_roots, load_recipe
+from benchbuilder.core import DataError, Problem, RecipeError
+from benchbuilder.pipeline import check_recipe, require_libraries
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -15,15 +15,26 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from benchbuilder.authoring.dry_run.compare import ComparedModel, Comparison, prompting_node, run_comparison
-from benchbuilder.authoring.dry_run.compare_files import ComparisonFiles, write_comparison
+from benchbuilder.authoring import (
+    ComparedModel,
+    Comparison,
+    ComparisonFiles,
+    prompting_node,
+    run_comparison,
+    write_comparison,
+)
 from benchbuilder.cli.preview import take_row_count
 from benchbuilder.cli.session import Session, add_overrides, open_session, progress_watcher
-from benchbuilder.core.display import count_phrase, printable_text, tail_excerpt
-from benchbuilder.core.errors import Problem, RecipeError, ServiceError
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.steps.base import PromptedMap
-from benchbuilder.steps.writer import WriterSpec
+from benchbuilder.core import (
+    Problem,
+    RecipeError,
+    ServiceError,
+    count_phrase,
+    create_from_spec,
+    printable_text,
+    tail_excerpt,
+)
+from benchbuilder.steps import PromptedMap, WriterSpec
 
 _ROWS = 50
 _LISTED = 10

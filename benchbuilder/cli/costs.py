@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import Quote, QuoteRange, StepQuote
-from benchbuilder.config.spec.recipe import BudgetSpec
-from benchbuilder.exporters.render.i18n import format_dollars
-from benchbuilder.models.base import Receipt
+from benchbuilder.authoring import Quote, QuoteRange, StepQuote
+from benchbuilder.config import BudgetSpec
+from benchbuilder.exporters import format_dollars
+from benchbuilder.models import Receipt
 
 # --- what was paid
 

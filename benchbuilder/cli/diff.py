@@ -11,19 +11,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.provenance import find_origin_record
-from benchbuilder.authoring.diff import (
+from benchbuilder.authoring import (
     BenchmarkDifferences,
     BuiltBenchmark,
     KeyChange,
     compare_builds,
     file_changes,
+    find_origin_record,
     recipe_key_changes,
 )
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.search_path import find_roots
-from benchbuilder.core.display import count_phrase, head_excerpt, printable_text
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import LoadedRecipe, find_roots, load_recipe
+from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt, printable_text
 
 _LISTED = 20
 _WIDTH = 60

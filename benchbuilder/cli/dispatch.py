@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchbuilder import __version__
-from benchbuilder.core.errors import BenchbuilderError, Problem, RecipeError
+from benchbuilder.core import BenchbuilderError, Problem, RecipeError
 
 if TYPE_CHECKING:
     import argparse

@@ -10,20 +10,39 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
+from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
 from benchbuilder.cli.session import add_overrides, add_refresh
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures
-from benchbuilder.evaluation.baselines.people import PeopleSpec, answer_sheet
-from benchbuilder.evaluation.plan import Evaluation, benchmark_items, chooses_model, evaluation_tables, plan_evaluation
-from benchbuilder.evaluation.scorers.ratings import RatingsScorer
-from benchbuilder.evaluation.steps.score import ScoreAnswers
-from benchbuilder.pipeline.build import BuildReport, build_benchmark, open_gateway
-from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
+from benchbuilder.config import LoadedRecipe, display_path, load_recipe
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    ServiceError,
+    TooManyFailures,
+    count_phrase,
+    printable_text,
+)
+from benchbuilder.evaluation import (
+    Evaluation,
+    PeopleSpec,
+    RatingsScorer,
+    ScoreAnswers,
+    answer_sheet,
+    benchmark_items,
+    chooses_model,
+    evaluation_tables,
+    plan_evaluation,
+)
+from benchbuilder.pipeline import (
+    BarProgress,
+    BuildReport,
+    LineProgress,
+    Watcher,
+    build_benchmark,
+    check_recipe,
+    open_gateway,
+)
 
 _SHOWN = 12
 """Files of one folder that are named one by one."""

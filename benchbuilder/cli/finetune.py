@@ -13,29 +13,28 @@ from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_task_argument, recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, rated_tables
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, Waiting
-from benchbuilder.evaluation.judge_training.finetune import (
+from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
+from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, Waiting, count_phrase, printable_text
+from benchbuilder.evaluation import (
     ALL_PART,
     HELD_OUT_PART,
     FineTuning,
+    JobClient,
+    JobLog,
+    JobStatus,
+    OpenAIFinetunedSpec,
+    TrainingFileCheck,
     adopt_finetuned_model,
     check_export,
     export_training_files,
     job_request,
+    job_tokens,
+    judges_folder,
     plan_fine_tuning,
+    wait_for_job,
 )
-from benchbuilder.evaluation.judge_training.finetune_files import TrainingFileCheck, job_tokens
-from benchbuilder.evaluation.judge_training.finetune_jobs import JobClient, JobLog, JobStatus, wait_for_job
-from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedSpec
-from benchbuilder.evaluation.plan import judges_folder
-from benchbuilder.exporters.render.i18n import format_dollars
-from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.providers.openai import OFFICIAL, OpenAIModel, OpenAISpec
-from benchbuilder.models.providers.openai_tuning import CLOSING
+from benchbuilder.exporters import format_dollars
+from benchbuilder.models import CLOSING, OFFICIAL, Gateway, OpenAIModel, OpenAISpec
 
 _ACTIONS = ("export", "check", "submit", "status", "cancel")
 _HELP = (

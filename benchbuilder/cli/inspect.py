@@ -12,16 +12,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.transcripts import PromptSteps, TranscriptTurn, journal_lookup
-from benchbuilder.authoring.trace import Inspector
+from benchbuilder.authoring import Inspector, PromptSteps, TranscriptTurn, journal_lookup
 from benchbuilder.cli.session import Session, add_overrides, open_session
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.display import count_phrase, printable_text, tail_excerpt
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.pipeline.last_command import last_command_hint
+from benchbuilder.config import KindSpec
+from benchbuilder.core import DataError, Payload, Row, count_phrase, create_from_spec, printable_text, tail_excerpt
+from benchbuilder.pipeline import last_command_hint
 
 _LINES, _CHARACTERS = 8, 240
 _LONG = 20

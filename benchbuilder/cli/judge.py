@@ -12,41 +12,48 @@ from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_benchmark_arguments, recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, completed_tables, rated_tables
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import display_path
-from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.core.errors import BenchbuilderError, DataError, Problem, RecipeError
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Score
-from benchbuilder.core.registry import create_from_spec, find_kind
-from benchbuilder.evaluation.judge_training.predictions import ValidationRun
-from benchbuilder.evaluation.judge_training.score_file import (
-    SUFFIXES,
-    read_records,
-    record_cases,
-    score_records,
-    write_records,
+from benchbuilder.config import EvaluationSpec, LoadedRecipe, did_you_mean, display_path
+from benchbuilder.core import (
+    BenchbuilderError,
+    DataError,
+    Item,
+    Problem,
+    RecipeError,
+    Score,
+    count_phrase,
+    create_from_spec,
+    find_kind,
+    printable_text,
 )
-from benchbuilder.evaluation.judge_training.storage import clean_judge_folders, judge_spec, load_validation_run
-from benchbuilder.evaluation.judge_training.train import train_judge
-from benchbuilder.evaluation.judge_training.untrained import validation_run_from_scores
-from benchbuilder.evaluation.judges.base import JudgeSpec, ScoringJudge, TrainedJudge
-from benchbuilder.evaluation.judges.card import (
+from benchbuilder.evaluation import (
     FINAL,
     JUDGE_CARD,
+    SUFFIXES,
+    JudgeSpec,
+    ScoringJudge,
+    TrainedJudge,
+    ValidationRun,
     changed_settings,
+    clean_judge_folders,
     judge_mismatches,
+    judge_spec,
+    judges_folder,
+    load_validation_run,
     plain_spec,
+    plan_evaluation,
     read_learned_hashes,
+    read_records,
     read_trained_judge_card,
+    record_cases,
     rubric_digest,
+    score_records,
+    train_judge,
+    validation_run_from_scores,
     verify_judge_part,
+    write_records,
 )
-from benchbuilder.evaluation.plan import judges_folder, plan_evaluation
-from benchbuilder.exporters.render.i18n import DEFAULT_LANGUAGE, text_languages
-from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.exporters import DEFAULT_LANGUAGE, text_languages
+from benchbuilder.pipeline import Store
 
 _ACTIONS = ("train", "score", "report")
 Say = Callable[[str], None]
@@ -222,7 +229,7 @@ def _items(session: _JudgeSession) -> dict[str, Item[Any]]:
 
 
 def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, say: Say) -> int:
-    from benchbuilder.evaluation.judge_report.report import JUDGE_REPORT_STEM, write_judge_report
+    from benchbuilder.evaluation import JUDGE_REPORT_STEM, write_judge_report
 
     wanted = _chosen_judges(session, names, "command line: judge report")
     trials = list(_validation_runs(session, wanted, bool(names), say))

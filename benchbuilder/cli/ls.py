@@ -11,10 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from yaml.constructor import SafeConstructor
 
-from benchbuilder.config.recipe_index import RecipeIndex
-from benchbuilder.config.search_path import display_path, find_roots
-from benchbuilder.config.yaml_source import parse_yaml_tree
-from benchbuilder.core import registry
+from benchbuilder.config import RecipeIndex, display_path, find_roots, parse_yaml_tree
+from benchbuilder.core import SLOTS, kinds_of_slot
 
 _UNREADABLE = "(this file cannot be read: benchbuild check says why)"
 
@@ -69,7 +67,7 @@ def _source_kinds(data: dict[str, Any], library: RecipeIndex) -> list[str]:
 
 def _kinds_table() -> Table:
     table = Table("slot", "kind", "from", box=None, pad_edge=False, header_style="bold")
-    for slot in registry.SLOTS:
-        for name, kind in registry.kinds_of_slot(slot).items():
+    for slot in SLOTS:
+        for name, kind in kinds_of_slot(slot).items():
             table.add_row(slot, name, f"{kind.distribution} {kind.version}")
     return table

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.clone.clone import Clone, CloneRequest, clone_recipe
-from benchbuilder.authoring.clone.plugin_skeleton import (
+from benchbuilder.authoring import (
     SKELETON_SLOTS,
+    Clone,
+    CloneRequest,
+    clone_recipe,
     distribution_name,
     plugin_skeleton_files,
     write_plugin_skeleton,
 )
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import display_path
+from benchbuilder.core import Problem, RecipeError
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.annotation.database.models import Person
+from benchbuilder.annotation import Person
 from benchbuilder.cli.annotation_session import app_session, open_annotation_session
-from benchbuilder.core.display import printable_text
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, printable_text
 
 _ACTIONS = ("invite", "link", "allow", "revoke", "ls")
 _ROLES = ("annotator", "adjudicator", "lead")

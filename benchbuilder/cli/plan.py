@@ -8,12 +8,11 @@ import contextlib
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
+from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
 from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
-from benchbuilder.core.errors import InstallationError
-from benchbuilder.pipeline.check import require_libraries
-from benchbuilder.pipeline.progress import BarProgress, LineProgress
+from benchbuilder.core import InstallationError
+from benchbuilder.pipeline import BarProgress, LineProgress, require_libraries
 
 
 def register(parser: argparse.ArgumentParser) -> None:

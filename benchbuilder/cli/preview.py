@@ -11,18 +11,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchbuilder.authoring.dry_run.preview import (
-    Preview,
-    PreviewedRow,
-    PreviewedStep,
-    preview_plan,
-    render_preview_page,
-)
+from benchbuilder.authoring import Preview, PreviewedRow, PreviewedStep, preview_plan, render_preview_page
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
-from benchbuilder.core.display import count_phrase, head_excerpt, printable_text, tail_excerpt
-from benchbuilder.core.errors import Problem, RecipeError, ServiceError
-from benchbuilder.exporters.render.i18n import format_dollars
-from benchbuilder.models.base import Receipt, Reply, Request
+from benchbuilder.core import (
+    Problem,
+    RecipeError,
+    ServiceError,
+    count_phrase,
+    head_excerpt,
+    printable_text,
+    tail_excerpt,
+)
+from benchbuilder.exporters import format_dollars
+from benchbuilder.models import Receipt, Reply, Request
 
 _LINES, _CHARACTERS = 8, 240
 _ROWS = 5

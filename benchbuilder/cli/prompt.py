@@ -8,22 +8,21 @@ import json
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.run import open_dry_run
-from benchbuilder.authoring.dry_run.show_prompt import (
+from benchbuilder.authoring import (
+    JournalDriver,
     PromptRequest,
+    PromptSteps,
     input_rows_named,
+    journal_lookup,
+    open_dry_run,
     prompt_request,
     prompt_uses,
     steps_named,
 )
-from benchbuilder.authoring.dry_run.transcripts import JournalDriver, PromptSteps, journal_lookup
 from benchbuilder.cli.session import Session, open_session, progress_watcher
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.display import count_phrase, outcome_text, printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.outcomes import Kept
-from benchbuilder.models.base import Reply
+from benchbuilder.config import LoadedRecipe, display_path, load_recipe
+from benchbuilder.core import DataError, Kept, Problem, RecipeError, count_phrase, outcome_text, printable_text
+from benchbuilder.models import Reply
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,10 @@ from typing import Any
 from rich.console import Console
 
 from benchbuilder.cli.session import progress_watcher
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, Score
-from benchbuilder.evaluation.plan import Evaluation, chooses_model, evaluation_tables, plan_evaluation
-from benchbuilder.pipeline.build import build_benchmark
+from benchbuilder.config import LoadedRecipe
+from benchbuilder.core import Answer, Item, Score
+from benchbuilder.evaluation import Evaluation, chooses_model, evaluation_tables, plan_evaluation
+from benchbuilder.pipeline import build_benchmark
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring.dry_run.record_replies import collect_replies
-from benchbuilder.authoring.dry_run.transcripts import journal_lookup
+from benchbuilder.authoring import collect_replies, journal_lookup
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.models.providers.replay import write_replies
-from benchbuilder.pipeline.last_command import last_command_hint
+from benchbuilder.core import Problem, RecipeError, count_phrase
+from benchbuilder.models import write_replies
+from benchbuilder.pipeline import last_command_hint
 
 
 def register(parser: argparse.ArgumentParser) -> None:

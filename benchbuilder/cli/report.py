@@ -9,14 +9,10 @@ from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipe_of_single_task, recipes_of_tasks
 from benchbuilder.cli.session import add_overrides, progress_watcher
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.display import printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.evaluation.plan import Evaluation, chooses_model, plan_evaluation
-from benchbuilder.evaluation.results.exporter import ResultsSpec
-from benchbuilder.evaluation.results.side_by_side import write_side_by_side
-from benchbuilder.pipeline.build import build_benchmark
+from benchbuilder.config import LoadedRecipe, display_path
+from benchbuilder.core import DataError, Problem, RecipeError, printable_text
+from benchbuilder.evaluation import Evaluation, ResultsSpec, chooses_model, plan_evaluation, write_side_by_side
+from benchbuilder.pipeline import build_benchmark
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -12,14 +12,11 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from benchbuilder.annotation.database.open import missing_review_extra
-from benchbuilder.annotation.database.project_setup import add_gold_tasks, make_project
-from benchbuilder.annotation.review_projects import rating_tasks
+from benchbuilder.annotation import add_gold_tasks, make_project, missing_review_extra, rating_tasks
 from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
 from benchbuilder.cli.session import Session, add_overrides, progress_watcher
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.pipeline.build import build_benchmark
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, printable_text
+from benchbuilder.pipeline import build_benchmark
 
 DEFAULT_PORT = 8765
 
@@ -63,8 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
     """The app and what serves it; InstallationError without the extra ``review``."""
     try:
-        from benchbuilder.annotation.app.app import create_app
-        from benchbuilder.annotation.app.serving import serve_app
+        from benchbuilder.annotation import create_app, serve_app
     except ModuleNotFoundError as error:
         raise missing_review_extra(error) from error
     return create_app, serve_app

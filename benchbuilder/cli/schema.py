@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.config.json_schema import recipe_schema
+from benchbuilder.config import recipe_schema
 
 
 def register(parser: argparse.ArgumentParser) -> None:

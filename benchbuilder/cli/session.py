@@ -10,13 +10,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.core.errors import Problem
-from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.pipeline.plan import Plan, make_plan, unread_sources
-from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
-from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.config import LoadedRecipe, load_recipe
+from benchbuilder.core import Problem
+from benchbuilder.pipeline import (
+    BarProgress,
+    Checksums,
+    LineProgress,
+    Plan,
+    Store,
+    Watcher,
+    check_recipe,
+    make_plan,
+    unread_sources,
+)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ import sys
 
 from rich.console import Console
 
-from benchbuilder.config.load import load_recipe
-from benchbuilder.config.render import annotate_with_origins, render_recipe
+from benchbuilder.config import annotate_with_origins, load_recipe, render_recipe
 
 
 def register(parser: argparse.ArgumentParser) -> None:

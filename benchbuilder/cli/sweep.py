@@ -10,20 +10,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
-from benchbuilder.authoring.sweep import (
+from benchbuilder.authoring import (
     Sweep,
     SweepRun,
     first_sweep_failure,
+    quote_plan,
     sweep_runs,
     sweep_table,
     write_sweep_files,
 )
 from benchbuilder.cli.costs import quote_table
 from benchbuilder.cli.session import progress_watcher
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.pipeline.progress import BarProgress, LineProgress
+from benchbuilder.config import display_path
+from benchbuilder.core import count_phrase, printable_text
+from benchbuilder.pipeline import BarProgress, LineProgress
 
 
 def register(parser: argparse.ArgumentParser) -> None:

@@ -9,17 +9,20 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.annotation.database.models import Project
-from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT
-from benchbuilder.annotation.formats.build_export import build_export_input
-from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, Rater
-from benchbuilder.annotation.formats.registry import VOTE_FORMATS
-from benchbuilder.annotation.formats.user_table import UserTable, read_user_table
+from benchbuilder.annotation import (
+    CLAIMS_PROJECT,
+    VOTE_FORMATS,
+    ExportInput,
+    ParsedVotes,
+    Project,
+    Rater,
+    UserTable,
+    build_export_input,
+    read_user_table,
+)
 from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError
+from benchbuilder.config import did_you_mean, display_path
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, printable_text
 
 _ACTIONS = ("export", "import", "formats")
 

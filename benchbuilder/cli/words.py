@@ -13,29 +13,43 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring.dry_run.estimate_cost import quote_plan
-from benchbuilder.authoring.wordlists.accept import write_word_list
-from benchbuilder.authoring.wordlists.lists import read_word_list_settings, split_arguments, word_list_sources
-from benchbuilder.authoring.wordlists.match_counts import MatchCounts, count_matches
-from benchbuilder.authoring.wordlists.plan import WORD_LIST_FOLDER, TopicStep, WordListPlan, plan_word_list
-from benchbuilder.authoring.wordlists.provenance import list_provenance, planned_terms
-from benchbuilder.authoring.wordlists.sheet import (
+from benchbuilder.authoring import (
+    WORD_LIST_FOLDER,
+    MatchCounts,
+    TopicStep,
     WordDecision,
+    WordListPlan,
+    count_matches,
     decisions_by_word,
     find_sheet_content,
+    list_provenance,
+    plan_word_list,
+    planned_terms,
+    quote_plan,
+    read_word_list_settings,
     read_word_sheet,
     render_word_sheet,
     save_sheet_content,
     sheet_content,
+    split_arguments,
+    word_list_sources,
+    write_word_list,
 )
 from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.search_path import display_path as shown_path
-from benchbuilder.core.display import count_phrase, printable_text
-from benchbuilder.core.errors import DataError, Problem, RecipeError, ServiceError, TooManyFailures, Waiting
-from benchbuilder.core.text.wordlist import load_words
-from benchbuilder.pipeline.build import BuildReport, build_benchmark, open_gateway
-from benchbuilder.pipeline.progress import BarProgress, LineProgress, Watcher
+from benchbuilder.config import LoadedRecipe, load_recipe
+from benchbuilder.config import display_path as shown_path
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    ServiceError,
+    TooManyFailures,
+    Waiting,
+    count_phrase,
+    load_words,
+    printable_text,
+)
+from benchbuilder.pipeline import BarProgress, BuildReport, LineProgress, Watcher, build_benchmark, open_gateway
 
 _MOST = 20
 """Words that are shown of a list."""

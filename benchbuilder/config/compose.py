@@ -35,7 +35,7 @@ from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.search_path import RecipeRoot, bundled_folder
 from benchbuilder.config.yaml_source import KeyPath, dotted_key
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError
 
 PRIMARY_CONFIG = "benchbuild"
 _MOST_NODES = 20_000

@@ -10,7 +10,7 @@ from itertools import pairwise
 from benchbuilder.config.origins import parse_key
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
 from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile, describe_value, dotted_key
-from benchbuilder.core.errors import Problem
+from benchbuilder.core import Problem
 
 _HOSTED = "openai"
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")

@@ -14,7 +14,7 @@ from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.search_path import PRIMARY_FILE, display_path
 from benchbuilder.config.spec.base import FileRef, PromptRef
 from benchbuilder.config.yaml_source import KeyPath, dotted_key
-from benchbuilder.core.errors import Problem
+from benchbuilder.core import Problem
 
 _USER_ONLY = re.compile(
     r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|database_env|dsn|endpoint)"

@@ -11,8 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from benchbuilder.config.spec.base import FileRef, Slot
 from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core import registry
-from benchbuilder.core.errors import InstallationError
+from benchbuilder.core import SLOTS, InstallationError, kinds_of_slot
 
 JsonSchema = dict[str, Any]
 
@@ -26,9 +25,9 @@ def recipe_schema() -> JsonSchema:
     A node that names its `kind` is checked against the keys of that kind; a kind that cannot be imported (an extra
     is missing) is named and its keys are left open.
     """
-    definitions: JsonSchema = {slot: _nodes(slot) for slot in registry.SLOTS if slot != "payload"}
+    definitions: JsonSchema = {slot: _nodes(slot) for slot in SLOTS if slot != "payload"}
     for slot in tuple(definitions):
-        for name, kind in registry.kinds_of_slot(slot).items():
+        for name, kind in kinds_of_slot(slot).items():
             try:
                 cls = kind.load().spec_class
             except InstallationError:
@@ -51,7 +50,7 @@ def recipe_schema() -> JsonSchema:
 
 def _nodes(slot: str) -> JsonSchema:
     """A node of any kind of `slot`, told apart by its `kind`."""
-    names = list(registry.kinds_of_slot(slot))
+    names = list(kinds_of_slot(slot))
     cases = [
         {
             "if": {"type": "object", "properties": {"kind": {"const": name}}, "required": ["kind"]},

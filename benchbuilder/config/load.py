@@ -26,8 +26,7 @@ from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
 from benchbuilder.config.validation_errors import explain_validation
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
-from benchbuilder.core import registry
-from benchbuilder.core.errors import InstallationError, Problem, RecipeError
+from benchbuilder.core import InstallationError, Problem, RecipeError, kinds_of_slot
 
 _SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
 """What other nodes inherit, in an order in which each may inherit from the ones before."""
@@ -232,7 +231,7 @@ class _SpecBuilder:
             return KindSpec(kind="?")
         node: dict[str, Any] = raw
         name = node.get("kind")
-        known = registry.kinds_of_slot(slot)
+        known = kinds_of_slot(slot)
         if not isinstance(name, str) or name not in known:
             what = f"there is no {slot} kind {name!r}" if isinstance(name, str) else f"a {slot} needs its `kind`"
             place = (*key, "kind")

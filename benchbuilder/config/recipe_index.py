@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
 from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile, excerpt_of, read_recipe_file
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError
 
 
 def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:

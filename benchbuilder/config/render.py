@@ -12,7 +12,7 @@ from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.spec.base import DescriptiveField, FileRef, RuntimeOption
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.config.yaml_source import KeyPath, dotted_key
-from benchbuilder.core.text.paths import public_path
+from benchbuilder.core import public_path
 
 
 class _Dumper(yaml.SafeDumper):

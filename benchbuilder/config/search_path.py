@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError
 
 RECIPES_ENV = "BENCHBUILDER_RECIPES"
 PRIMARY_FILE = "benchbuild.yaml"

@@ -13,7 +13,7 @@ from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
-from benchbuilder.core.errors import Problem
+from benchbuilder.core import Problem
 
 _TYPE_NAMES = {
     "string": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list",

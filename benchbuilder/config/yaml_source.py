@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError
 
 KeyPath = tuple[str | int, ...]
 

@@ -9,17 +9,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.search_path import RecipeRoot, display_path
-from benchbuilder.config.spec.base import FileRef, KindSpec, StepSpec
-from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.config.spec.recipe import CardSpec, Recipe
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.outcomes import Kept, SourceUnit
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.registry import create_from_spec, find_kind
-from benchbuilder.core.text.names import recipe_name
+from benchbuilder.config import (
+    CardSpec,
+    EvaluationSpec,
+    FileRef,
+    KindSpec,
+    LoadedRecipe,
+    Recipe,
+    RecipeRoot,
+    StepSpec,
+    display_path,
+    load_recipe,
+)
+from benchbuilder.core import (
+    DataError,
+    Item,
+    Kept,
+    Problem,
+    RecipeError,
+    SourceUnit,
+    StepContext,
+    create_from_spec,
+    find_kind,
+    recipe_name,
+)
 from benchbuilder.evaluation.baselines.recorded import RecordedSpec, recorded_answer_models
 from benchbuilder.evaluation.judges.base import AskingJudge, Judge
 from benchbuilder.evaluation.judges.card import (
@@ -36,18 +49,10 @@ from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, S
 from benchbuilder.evaluation.steps.answer_by_rule import AnswerByRuleSpec
 from benchbuilder.evaluation.steps.score import ScoreSpec
 from benchbuilder.evaluation.steps.score_by_model import ScoreByModelSpec
-from benchbuilder.models.base import Model
-from benchbuilder.models.gateway.prices import missing_price_problem, model_price
-from benchbuilder.models.gateway.shared_budget import remaining_budget, sibling_journals
-from benchbuilder.pipeline.cache_key import describe_key_changes
-from benchbuilder.pipeline.last_command import last_command_hint
-from benchbuilder.pipeline.plan import Plan, make_plan
-from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.sources.base import Source
-from benchbuilder.sources.built_items import BuiltItemsSpec
-from benchbuilder.steps.base import Step
+from benchbuilder.models import Model, missing_price_problem, model_price, remaining_budget, sibling_journals
+from benchbuilder.pipeline import Checksums, Manifest, Plan, Store, describe_key_changes, last_command_hint, make_plan
+from benchbuilder.sources import BuiltItemsSpec, Source
+from benchbuilder.steps import Step
 
 BENCHMARK = "benchmark"
 """The source of the items in a plan of evaluation."""

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.models.base import Receipt
+from benchbuilder.config import KindSpec
+from benchbuilder.core import Table
+from benchbuilder.models import Receipt
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.outcomes import Outcome
+from benchbuilder.config import KindSpec
+from benchbuilder.core import Outcome
 from benchbuilder.models.conversation import Conversation
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 
 MessageRole = Literal["system", "user", "assistant"]
 ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from benchbuilder.core.records.outcomes import Outcome
+from benchbuilder.core import Outcome
 from benchbuilder.models.base import Reply, Request
 
 Conversation = Generator[Request, Reply, list[Outcome]]

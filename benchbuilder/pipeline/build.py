@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from benchbuilder import __version__
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.errors import ServiceError, TooManyFailures, Waiting
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.exporters.base import Exporter, FinishedBuild
-from benchbuilder.models.base import Receipt
+from benchbuilder.core import ServiceError, Table, TooManyFailures, Waiting, count_phrase, create_from_spec
+from benchbuilder.exporters import Exporter, FinishedBuild
+from benchbuilder.models import Receipt
 from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
 from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.ledger import step_counts_of, write_ledger
@@ -37,7 +34,7 @@ from benchbuilder.pipeline.store.outputs import manifest_hashes, outputs_mark_pa
 from benchbuilder.pipeline.store.outputs import read_outputs_mark as written_before
 
 if TYPE_CHECKING:
-    from benchbuilder.models.gateway import Gateway
+    from benchbuilder.models import Gateway
 
 
 @dataclass
@@ -105,7 +102,7 @@ def open_gateway(plan: Plan, store: Store, notice: Callable[[str], None]) -> Gen
     if not any(node.model_spec for node in plan.nodes.values()):
         yield None
         return
-    from benchbuilder.models.gateway import Gateway  # which most builds do without
+    from benchbuilder.models import Gateway  # which most builds do without
 
     budget = plan.recipe.budget
     with Gateway(store.journal, usd=budget.usd, tokens=budget.tokens, notice=notice) as gateway:

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot
-from benchbuilder.core.registry import find_kind
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot
+from benchbuilder.core import find_kind
 
 FileHasher = Callable[[Path], str]
 

@@ -7,25 +7,44 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.file_refs import missing_file_problem
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.origins import ValueOrigin, parse_key
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import display_path
-from benchbuilder.config.spec.base import KindSpec, PairsRef, PromptRef
-from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.config.spec.model import HostedSpec
-from benchbuilder.config.yaml_source import dotted_key
-from benchbuilder.core import registry
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError, InstallationError, Problem, RecipeError
-from benchbuilder.core.records.payloads import Item, Payload
-from benchbuilder.core.records.roles import Evidence, Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.models import prompts
-from benchbuilder.models.base import Model
-from benchbuilder.models.gateway.prices import missing_price_problem, model_price
-from benchbuilder.models.gateway.token_count import TokenCounter
+from benchbuilder.config import (
+    EvaluationSpec,
+    HostedSpec,
+    KindSpec,
+    LoadedRecipe,
+    PairsRef,
+    PromptRef,
+    ValueOrigin,
+    did_you_mean,
+    display_path,
+    dotted_key,
+    missing_file_problem,
+    parse_key,
+)
+from benchbuilder.core import (
+    DataError,
+    Evidence,
+    InstallationError,
+    Item,
+    Passage,
+    Payload,
+    Problem,
+    RecipeError,
+    Row,
+    StepContext,
+    create_from_spec,
+    find_kind,
+    row_name,
+)
+from benchbuilder.models import (
+    Model,
+    TokenCounter,
+    check_prompt,
+    find_prompt,
+    missing_price_problem,
+    model_price,
+    read_few_shot_pairs,
+)
 from benchbuilder.pipeline.wiring import (
     StepWiring,
     expand_wiring,
@@ -35,8 +54,7 @@ from benchbuilder.pipeline.wiring import (
     source_row_class,
     step_row_class,
 )
-from benchbuilder.steps.base import Port, Step
-from benchbuilder.steps.writer import REPAIR_VARIABLES, WriterSpec
+from benchbuilder.steps import REPAIR_VARIABLES, Port, Step, WriterSpec
 
 _OWN_CARD_FIELDS = ("title", "summary", "licence", "correct_as_of")
 """What the card of a recipe says that can hardly be true of another recipe too."""
@@ -114,9 +132,9 @@ def _prompt(loaded: LoadedRecipe, key: str, ref: PromptRef, where: str) -> Itera
         allowed |= REPAIR_VARIABLES
     try:
         if isinstance(ref, PairsRef):
-            prompts.read_few_shot_pairs(ref.file)
+            read_few_shot_pairs(ref.file)
             return
-        wrong = prompts.check_prompt(prompts.find_prompt(ref.path, loaded.prompt_roots), tuple(allowed))
+        wrong = check_prompt(find_prompt(ref.path, loaded.prompt_roots), tuple(allowed))
     except RecipeError as error:
         wrong = list(error.problems)
     for problem in wrong:
@@ -133,10 +151,10 @@ def _owner(loaded: LoadedRecipe, key: str) -> type[Any] | None:
     if evaluation is None:
         return None
     if place[0] == "judges":
-        return registry.find_kind("judge", evaluation.judges[place[1]].kind).load()
+        return find_kind("judge", evaluation.judges[place[1]].kind).load()
     if place[0] == "scorers":
-        return registry.find_kind("scorer", evaluation.scorers[place[1]].kind).load()
-    return registry.find_kind("step", "follow_up" if place[0] == "solver" else "answer").load()
+        return find_kind("scorer", evaluation.scorers[place[1]].kind).load()
+    return find_kind("step", "follow_up" if place[0] == "solver" else "answer").load()
 
 
 def _evaluation_at(loaded: LoadedRecipe, key: str) -> tuple[EvaluationSpec | None, list[str]]:
@@ -163,7 +181,7 @@ def _prompt_fields_at(loaded: LoadedRecipe, key: str) -> Iterator[str]:
 def _sources(loaded: LoadedRecipe, names: Collection[str]) -> Iterator[DataError]:
     for name in names:
         try:
-            registry.create_from_spec("source", loaded.recipe.sources[name], name, loaded.recipe.language).check()
+            create_from_spec("source", loaded.recipe.sources[name], name, loaded.recipe.language).check()
         except DataError as error:
             link = loaded.origins.links.get(("sources", name, "path"))
             ways = (error.next, f"the path is set by {dotted_key(link[0])}" if link else "")
@@ -212,7 +230,7 @@ def _models(loaded: LoadedRecipe) -> Iterator[Problem]:
             continue
         seen.append(spec)
         try:
-            model: Model = registry.create_from_spec("model", spec)
+            model: Model = create_from_spec("model", spec)
             model.identity()
             TokenCounter(spec)
             yield from _price(loaded, model)
@@ -246,7 +264,7 @@ def _asked_models(loaded: LoadedRecipe) -> Iterator[KindSpec]:
 def require_libraries(loaded: LoadedRecipe) -> None:
     """InstallationError if a library is missing that a model of the recipe needs; nothing is imported."""
     for spec in _asked_models(loaded):
-        model: Model = registry.create_from_spec("model", spec)
+        model: Model = create_from_spec("model", spec)
         model.ready()
 
 
@@ -269,7 +287,7 @@ def _uncapped_cost(loaded: LoadedRecipe) -> Iterator[Problem]:
 
 
 def _stage(loaded: LoadedRecipe, step: str) -> type[Step]:
-    return registry.find_kind("step", loaded.recipe.steps[step].kind).load()
+    return find_kind("step", loaded.recipe.steps[step].kind).load()
 
 
 class _Wiring:
@@ -330,7 +348,7 @@ class _Wiring:
             elif not port.optional:
                 yield Problem(
                     f"the port `{name}` is not wired", key=f"steps.{step}.from",
-                    allowed=f"{name}: a step or source of rows `{registry.row_name(port.row)}`",
+                    allowed=f"{name}: a step or source of rows `{row_name(port.row)}`",
                     hint=f"write from: {{{', '.join(f'{port}: ...' for port in stage.ports)}}}",
                 )  # fmt: skip
         self.rows[step] = step_row_class(self.recipe, step, wired.get("each", ()), self.rows)
@@ -345,7 +363,7 @@ class _Wiring:
         recipe = self.recipe
         context = StepContext(seed=recipe.seed, language=recipe.language, step=step, cache=nowhere, workplace=nowhere)
         try:
-            made: Step = registry.create_from_spec("step", recipe.steps[step], context)
+            made: Step = create_from_spec("step", recipe.steps[step], context)
             complaints = list(made.validate_inputs(rows))
         except RecipeError as error:
             yield from (replace(problem, key=f"steps.{step}") for problem in error.problems)
@@ -360,13 +378,13 @@ class _Wiring:
         key, wired = f"steps.{step}.from.{name}", self.wired[step][name]
         for upstream in wired:
             if not accepts_row_class(self.rows[upstream], port.row):
-                found = f"{upstream} of `{registry.row_name(self.rows[upstream])}`"
+                found = f"{upstream} of `{row_name(self.rows[upstream])}`"
                 yield Problem(
                     f"{upstream!r} makes other rows than this port takes", key=key, actual=found,
-                    allowed=f"`{registry.row_name(port.row)}`", hint=self._makers(port.row),
+                    allowed=f"`{row_name(port.row)}`", hint=self._makers(port.row),
                 )  # fmt: skip
         if len({self.rows[upstream] for upstream in wired}) > 1 and (name != "each" or stage.output is None):
-            found = ", ".join(f"{upstream} of `{registry.row_name(self.rows[upstream])}`" for upstream in wired)
+            found = ", ".join(f"{upstream} of `{row_name(self.rows[upstream])}`" for upstream in wired)
             yield Problem("one table holds one sort of rows", key=key, actual=found, hint="use a step for each sort")
         if port.mode == "parent" and wired and (each := self.wired[step].get("each")):
             strangers = [one for one in each if one not in wired and not self.above[one] & set(wired)]
@@ -388,7 +406,7 @@ class _Wiring:
                 allowed = ", ".join(name for name, row in self.rows.items() if issubclass(row, Item))
                 yield Problem("there is no such step", key=key, actual=items, allowed=allowed, hint=hint)
             elif items in self.rows and not issubclass(self.rows[items], Item):
-                found = f"{items} of `{registry.row_name(self.rows[items])}`"
+                found = f"{items} of `{row_name(self.rows[items])}`"
                 yield Problem(
                     "the step whose rows are the benchmark makes items", key=key, actual=found, hint=self._makers(Item)
                 )

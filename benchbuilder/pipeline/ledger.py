@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column
-from benchbuilder.core.text.cells import FORMULA_STARTS, escape_cell
-from benchbuilder.exporters.base import StepCounts
+from benchbuilder.config import display_path
+from benchbuilder.core import FORMULA_STARTS, combined_column, constant_column, escape_cell
+from benchbuilder.exporters import StepCounts
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
 from benchbuilder.pipeline.shards.files import read_columns, read_part
 from benchbuilder.pipeline.store.folder import Store

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.config.spec.recipe import Recipe, RunSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec, row_name
+from benchbuilder.config import KindSpec, Recipe, RunSpec
+from benchbuilder.core import DataError, Problem, RecipeError, Row, StepContext, create_from_spec, row_name
 from benchbuilder.pipeline.cache_key import (
     FileHasher,
     cache_key_of,
@@ -24,8 +20,8 @@ from benchbuilder.pipeline.cache_key import (
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.wiring import expand_wiring, flow_order, missing_source_problems
-from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import PromptedMap, Step
+from benchbuilder.sources import Source
+from benchbuilder.steps import PromptedMap, Step
 
 
 @dataclass(frozen=True)

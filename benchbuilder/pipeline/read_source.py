@@ -9,13 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.records.arrow.batches import SourceBatch
-from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import EndOfFile
+from benchbuilder.core import EndOfFile, SourceBatch, Table, combined_column, constant_column
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.totals import source_accounting_error
-from benchbuilder.sources.base import Source
+from benchbuilder.sources import Source
 
 _compute: Any = pc
 

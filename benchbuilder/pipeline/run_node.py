@@ -13,16 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchbuilder.config.search_path import display_path
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.config.spec.recipe import Recipe, RunSpec
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.arrow.unique_ids import UniqueIds
-from benchbuilder.core.records.outcomes import EndOfFile, Outcome
-from benchbuilder.core.registry import create_from_spec, row_class
-from benchbuilder.models.asker import ConversationDriver
-from benchbuilder.models.conversation import Conversation
+from benchbuilder.config import KindSpec, Recipe, RunSpec, display_path
+from benchbuilder.core import (
+    DataError,
+    EndOfFile,
+    Outcome,
+    Problem,
+    RecipeError,
+    Table,
+    UniqueIds,
+    create_from_spec,
+    row_class,
+    schema_of,
+)
+from benchbuilder.models import Conversation, ConversationDriver
 from benchbuilder.pipeline.accounting.shard import (
     OUTCOME_SCHEMA,
     Shard,
@@ -42,8 +46,8 @@ from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import StepDraft, Store
 from benchbuilder.pipeline.store.manifest import Manifest
 from benchbuilder.pipeline.totals import SourceFileCounts, StepShards, StepTotals
-from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import Gather, Step
+from benchbuilder.sources import Source
+from benchbuilder.steps import Gather, Step
 
 _CONVERSATION_ROWS = 1_000
 """Rows in a shard that is talked about with a model: each took a while, so they are committed in small shards."""

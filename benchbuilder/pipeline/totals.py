@@ -13,15 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.errors import AccountingError
-from benchbuilder.core.records.arrow.table import schema_of
-from benchbuilder.core.records.arrow.unique_ids import UniqueIds
-from benchbuilder.core.records.outcomes import EndOfFile
+from benchbuilder.core import AccountingError, EndOfFile, UniqueIds, schema_of
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard, count_outcomes_by, filter_outcomes
 from benchbuilder.pipeline.plan import Node
 from benchbuilder.pipeline.store.digest import TableDigest
 from benchbuilder.pipeline.store.manifest import Manifest, sorted_counts
-from benchbuilder.sources.base import Source
+from benchbuilder.sources import Source
 
 _FEW_ROWS = 50_000
 """So many rows are hashed at once; of more, rows and outcomes are hashed side by side."""

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core import registry
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import ROLES
-from benchbuilder.steps.base import Step
+from benchbuilder.config import Recipe, did_you_mean
+from benchbuilder.core import ROLES, Problem, RecipeError, Row, find_kind, kinds_of_slot, row_class, row_name
+from benchbuilder.steps import Step
 
 StepWiring = dict[str, dict[str, tuple[str, ...]]]
 
@@ -29,7 +25,7 @@ def payload_kind(cls: type[Row]) -> str:
 def source_row_class(recipe: Recipe, name: str) -> type[Row]:
     """The class of the rows of source `name`."""
     spec = recipe.sources[name]
-    return registry.find_kind("source", spec.kind).load().row_class(spec)
+    return find_kind("source", spec.kind).load().row_class(spec)
 
 
 def expand_wiring(recipe: Recipe) -> StepWiring:
@@ -67,10 +63,10 @@ def missing_source_problems(recipe: Recipe, wired: StepWiring) -> list[Problem]:
         if step in recipe.sources or not fed.intersection(wired[step].get("each", ())):
             continue
         fed.add(step)
-        stage: type[Step] = registry.find_kind("step", recipe.steps[step].kind).load()
+        stage: type[Step] = find_kind("step", recipe.steps[step].kind).load()
         for port, names in wired[step].items():
             if port in stage.ports and not stage.ports[port].optional and not fed.intersection(names):
-                rows = registry.row_name(stage.ports[port].row)
+                rows = row_name(stage.ports[port].row)
                 message, hint = "none of the chosen sources stands behind this port", f"add a source of rows `{rows}`"
                 problems.append(Problem(message, key=f"steps.{step}.from.{port}", hint=hint))
     for task, part in recipe.by_task().items():
@@ -88,7 +84,7 @@ def source_references(recipe: Recipe) -> list[str]:
 
 
 def _available_outputs(recipe: Recipe) -> str:
-    rows = {name: registry.row_name(source_row_class(recipe, name)) for name in recipe.sources}
+    rows = {name: row_name(source_row_class(recipe, name)) for name in recipe.sources}
     return ", ".join(f"sources.{name} of `{row}`" for name, row in rows.items()) or "no sources"
 
 
@@ -103,7 +99,7 @@ def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping
     A step that passes rows on makes those of its first input. If its recipe has no source for it, the reference says
     which rows there would be (``sources.triple``: facts of triples), so that an empty table has its exact schema.
     """
-    stage: type[Step] = registry.find_kind("step", recipe.steps[step].kind).load()
+    stage: type[Step] = find_kind("step", recipe.steps[step].kind).load()
     if stage.output is not None:
         return stage.output
     if each:
@@ -111,9 +107,9 @@ def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping
     for ref in recipe.step_spec(step).from_.get("each", ()):
         name = ref.removeprefix("sources.")
         if name in ROLES:
-            return registry.row_class(name)
-        if name in registry.kinds_of_slot("payload"):
-            return registry.row_class(f"fact[{name}]")
+            return row_class(name)
+        if name in kinds_of_slot("payload"):
+            return row_class(f"fact[{name}]")
     return stage.ports["each"].row
 
 
@@ -124,14 +120,14 @@ def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str
     name = ref.removeprefix("sources.")
     if name in recipe.sources:
         return (name,)
-    if name in registry.kinds_of_slot("payload") or name in ROLES:
+    if name in kinds_of_slot("payload") or name in ROLES:
         return tuple(source for source, row in rows.items() if name in (row.name, payload_kind(row)))
     return None
 
 
 def _unknown(step: str, port: str, ref: str, recipe: Recipe) -> Problem:
     if ref.startswith("sources."):
-        known = [f"sources.{name}" for name in (*recipe.sources, *registry.kinds_of_slot("payload"), "passage")]
+        known = [f"sources.{name}" for name in (*recipe.sources, *kinds_of_slot("payload"), "passage")]
         message = "there is no such source"
     elif ref in recipe.sources:
         known, message = [f"sources.{ref}"], f"a source is written `sources.{ref}`"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 
 
 class Retriever(ABC):

@@ -8,11 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import DescriptiveField, FileRef, KindSpec
-from benchbuilder.core.records.arrow.batches import SourceBatch
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import DescriptiveField, FileRef, KindSpec
+from benchbuilder.core import Dropped, EndOfFile, Kept, Row, SourceBatch, SourceUnit, Table
 
 
 class SourceSpec(KindSpec):

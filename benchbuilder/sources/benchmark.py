@@ -13,17 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Claim, Item, Support
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.cells import unescape_cell
+from benchbuilder.config import Spec
+from benchbuilder.core import Claim, DataError, Dropped, Item, Row, Support, unescape_cell
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.lines import read_lines
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.row_source import READING_REASONS, RowSource
+from benchbuilder.sources.row_source import RowSource
+from benchbuilder.sources.unit_source import READING_REASONS
 
 _ITEM = Item[Claim]
 _TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe"}

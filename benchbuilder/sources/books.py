@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, SourceUnit
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import FileRef
+from benchbuilder.core import DataError, Dropped, EndOfFile, Passage, Row, SourceUnit
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.epub import Epub
 from benchbuilder.sources.formats.files import SourceFile, find_files

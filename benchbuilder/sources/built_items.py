@@ -7,12 +7,8 @@ from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.outcomes import EndOfFile, Kept, SourceUnit
-from benchbuilder.core.records.payloads import Claim, Item
-from benchbuilder.core.records.row import Origin, Row
-from benchbuilder.core.registry import row_class
+from benchbuilder.config import FileRef
+from benchbuilder.core import Claim, EndOfFile, Item, Kept, Origin, Row, SourceUnit, Table, row_class, schema_of
 from benchbuilder.sources.base import Source, SourceSpec
 
 

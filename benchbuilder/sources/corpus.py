@@ -12,20 +12,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column, content_digests, source_rows
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import ProducedBy, Row
+from benchbuilder.config import Spec
+from benchbuilder.core import (
+    Dropped,
+    Passage,
+    ProducedBy,
+    Row,
+    Table,
+    combined_column,
+    constant_column,
+    content_digests,
+    source_rows,
+)
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.columnar.cells import Cells, Mask
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
 from benchbuilder.sources.columnar.deduplicate import UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec, cell_text
-from benchbuilder.sources.row_source import DELIMITED_FORMATS, READING_REASONS, RowSource
-from benchbuilder.sources.unit_source import HEAD_ROWS
+from benchbuilder.sources.row_source import DELIMITED_FORMATS, RowSource
+from benchbuilder.sources.unit_source import HEAD_ROWS, READING_REASONS
 
 _compute: Any = pc
 _DIGEST_BYTES = 16

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.paths import public_path
+from benchbuilder.config import FileRef
+from benchbuilder.core import DataError, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape

@@ -8,18 +8,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Choice, Fact, Option
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import normalise_space
-from benchbuilder.core.text.patterns import Regex, find_all
+from benchbuilder.config import Spec
+from benchbuilder.core import Choice, DataError, Dropped, Fact, Option, Regex, Row, find_all, normalise_space
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, make_options, parse_options
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.row_source import READING_REASONS, RowSource
+from benchbuilder.sources.row_source import RowSource
+from benchbuilder.sources.unit_source import READING_REASONS
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
 

@@ -7,11 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, SourceUnit
-from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import Dropped, EndOfFile, Fact, Passage, Row, SourceUnit, Triple
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.rdf_names import NodeNames, language_rank, local_name

@@ -7,9 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationInfo, WrapValidator, model_validator
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import Spec
+from benchbuilder.core import Dropped, Row
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
 from benchbuilder.sources.formats.files import SourceFile

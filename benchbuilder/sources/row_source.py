@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, TypeVar
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
 from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.json_records import json_rows, jsonl_rows
 from benchbuilder.sources.formats.parquet import parquet_rows
 from benchbuilder.sources.formats.plain_text import text_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow, TableFormat, TableSpec
-from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
-
-__all__ = ["READING_REASONS", "RowSource"]
+from benchbuilder.sources.unit_source import UnitSource
 
 T = TypeVar("T", bound=TableSpec)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Fact, MultipleAnswerChoice
-from benchbuilder.core.records.row import Row
+from benchbuilder.core import Dropped, Fact, MultipleAnswerChoice, Row
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.options import find_keys
 from benchbuilder.sources.multiple_choice import MultipleChoice

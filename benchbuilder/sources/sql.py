@@ -13,9 +13,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, RuntimeOption
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.paths import public_path
+from benchbuilder.config import FileRef, RuntimeOption
+from benchbuilder.core import DataError, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.sql_queries import check_select

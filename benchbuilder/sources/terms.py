@@ -7,17 +7,24 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import compose_characters, normalise_space
-from benchbuilder.core.text.patterns import Regex, find_all, match_group_spans
+from benchbuilder.config import Spec
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    Regex,
+    Row,
+    Term,
+    compose_characters,
+    find_all,
+    match_group_spans,
+    normalise_space,
+)
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.pdf_text import NO_TEXT, pdf_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, cell_text
-from benchbuilder.sources.row_source import READING_REASONS, RowSource
+from benchbuilder.sources.row_source import RowSource
+from benchbuilder.sources.unit_source import READING_REASONS
 
 _FACT = Fact[Term]
 _PDF = ".pdf"

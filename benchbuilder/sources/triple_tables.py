@@ -14,15 +14,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator, Field
 
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.batches import SourceBatch
-from benchbuilder.core.records.arrow.build_rows import source_rows
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import EndOfFile, SourceUnit
-from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.core.text.paths import public_path
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import (
+    DataError,
+    EndOfFile,
+    Fact,
+    ProducedBy,
+    Row,
+    SourceBatch,
+    SourceUnit,
+    Table,
+    Triple,
+    public_path,
+    source_rows,
+)
 from benchbuilder.sources.base import Source, SourceSpec, unpack_units
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, slice_columns

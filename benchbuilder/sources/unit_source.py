@@ -9,11 +9,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.records.arrow.batches import SourceBatch
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
-from benchbuilder.core.records.row import Origin, ProducedBy, Row
+from benchbuilder.config import FileRef
+from benchbuilder.core import Dropped, EndOfFile, Kept, Origin, ProducedBy, Row, SourceBatch, SourceUnit, Table
 from benchbuilder.sources.base import UNITS_PER_BATCH, Source, SourceSpec
 from benchbuilder.sources.columnar.deduplicate import DuplicateFinder, UnitBatch, content_digests
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape

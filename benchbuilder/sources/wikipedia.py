@@ -10,16 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot, Spec
-from benchbuilder.core import registry
-from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import Fold
-from benchbuilder.core.text.script import Conversion, script_version
-from benchbuilder.core.text.wordlist import load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot, Spec
+from benchbuilder.core import (
+    Conversion,
+    DataError,
+    Dropped,
+    Fold,
+    InstallationError,
+    Passage,
+    Row,
+    create_from_spec,
+    load_words,
+    script_version,
+)
+from benchbuilder.retrieval import Tokenizer
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.columnar.ordered_map import available_cores, map_in_order
 from benchbuilder.sources.formats.decompress import DamagedFileError, read_decompressed
@@ -84,7 +88,7 @@ class WikipediaSpec(SourceSpec):
     def tokens(self) -> Tokenizer | None:
         """What cuts words, where whole words are looked for."""
         wanted = self.words is not None and self.match == "words" and self.tokenizer is not None
-        return registry.create_from_spec("tokenizer", self.tokenizer) if wanted else None
+        return create_from_spec("tokenizer", self.tokenizer) if wanted else None
 
 
 class PageCleaner:

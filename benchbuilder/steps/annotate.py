@@ -27,37 +27,46 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.annotation.aggregate import measure_agreement
-from benchbuilder.annotation.base import AnnotationBackend, Subject
-from benchbuilder.annotation.collect import (
+from benchbuilder.annotation import (
+    EVIDENCE_GATE,
+    AnnotationBackend,
+    CandidateDecisions,
+    CandidateTasks,
     CollectedVotes,
+    Subject,
     collect_votes,
     decision_method,
+    first_failed_gate,
     gate_description,
+    gate_funnel,
+    make_candidate_tasks,
+    measure_agreement,
+    passes_gate,
+    proportional_sample,
     summarise_comments,
     summarise_questions,
     summarise_votes,
-)
-from benchbuilder.annotation.gates import (
-    EVIDENCE_GATE,
-    CandidateDecisions,
-    first_failed_gate,
-    gate_funnel,
     threshold_table,
+    wording_key,
 )
-from benchbuilder.annotation.sample import proportional_sample
-from benchbuilder.annotation.tasks import CandidateTasks, make_candidate_tasks, wording_key
-from benchbuilder.annotation.values import passes_gate
-from benchbuilder.config.spec.annotation import AnnotationSpec
-from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.payloads import Claim, Item, Support
-from benchbuilder.core.records.roles import Candidate, Evidence
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
+from benchbuilder.config import AnnotationSpec, KindSpec, Slot, StepSpec
+from benchbuilder.core import (
+    Candidate,
+    Claim,
+    Dropped,
+    Evidence,
+    GatherResult,
+    Item,
+    Kept,
+    Outcome,
+    Problem,
+    RecipeError,
+    Row,
+    StepContext,
+    Support,
+    Table,
+    create_from_spec,
+)
 from benchbuilder.steps.base import Gather, Port
 
 _SORTS = {"claim": "on questions", "evidence": "on paragraphs"}

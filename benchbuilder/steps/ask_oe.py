@@ -7,18 +7,28 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_word_forms
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.roles import Question, Statement
-from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row
-from benchbuilder.core.text.lengths import LengthUnit
-from benchbuilder.core.text.normalise import comparison_form
-from benchbuilder.core.text.patterns import Regex, find_all, matches_whole
-from benchbuilder.core.text.punctuation import strip_wrapping
-from benchbuilder.core.text.templates import fill_template, template_faults
-from benchbuilder.core.text.words import split_words
+from benchbuilder.config import CasingSpec, FileRef, open_casing, open_word_forms
+from benchbuilder.core import (
+    Dropped,
+    FrozenModel,
+    Kept,
+    LengthUnit,
+    NotApplicable,
+    Outcome,
+    ProducedBy,
+    Question,
+    Regex,
+    Row,
+    Statement,
+    Table,
+    comparison_form,
+    fill_template,
+    find_all,
+    matches_whole,
+    split_words,
+    strip_wrapping,
+    template_faults,
+)
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import cuts_word, text_between, without_end
 from benchbuilder.steps.language.frames import SentenceFrame, SentenceFrames, check_frames, with_gap

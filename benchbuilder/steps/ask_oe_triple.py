@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.roles import Question, Statement
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import LengthUnit
-from benchbuilder.core.text.templates import fill_template
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    Kept,
+    LengthUnit,
+    NotApplicable,
+    Outcome,
+    Question,
+    Row,
+    SpecIssue,
+    Statement,
+    Table,
+    Triple,
+    fill_template,
+)
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer
 from benchbuilder.steps.language.relations import RelationTables

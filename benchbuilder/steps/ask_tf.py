@@ -7,16 +7,26 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from benchbuilder.config.spec.casing import CasingSpec, open_casing
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.roles import Question, Statement
-from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row
-from benchbuilder.core.text.answers import all_numbers
-from benchbuilder.core.text.normalise import comparison_form
-from benchbuilder.core.text.patterns import Regex, find_all
-from benchbuilder.core.text.punctuation import strip_wrapping
-from benchbuilder.core.text.templates import fill_template, template_faults
+from benchbuilder.config import CasingSpec, open_casing
+from benchbuilder.core import (
+    Dropped,
+    FrozenModel,
+    Kept,
+    NotApplicable,
+    Outcome,
+    ProducedBy,
+    Question,
+    Regex,
+    Row,
+    Statement,
+    Table,
+    all_numbers,
+    comparison_form,
+    fill_template,
+    find_all,
+    strip_wrapping,
+    template_faults,
+)
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import exchanges, without_end
 from benchbuilder.steps.language.negation import count_negations

@@ -7,14 +7,22 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.roles import Question, Statement
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.templates import fill_template, template_faults
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    Kept,
+    NotApplicable,
+    Outcome,
+    Question,
+    Row,
+    SpecIssue,
+    Statement,
+    Table,
+    Triple,
+    fill_template,
+    template_faults,
+)
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import without_end
 from benchbuilder.steps.language.questions import Polarities, is_one_sentence

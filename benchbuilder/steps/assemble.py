@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.roles import Candidate, Question, Statement
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Candidate, Dropped, GatherResult, Kept, Outcome, Question, Row, Statement, Table
 from benchbuilder.steps.base import Gather, Port
 
 FalseStatementSort = Literal["negated", "replaced"]

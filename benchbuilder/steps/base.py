@@ -8,13 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import KindSpec, StepSpec
-from benchbuilder.core.context import SpecIssue, StepContext
-from benchbuilder.core.records.arrow.batches import OutcomeBatch
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import FilterResult, GatherResult, Outcome
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.models.conversation import Conversation
+from benchbuilder.config import KindSpec, StepSpec
+from benchbuilder.core import (
+    FilterResult,
+    GatherResult,
+    Outcome,
+    OutcomeBatch,
+    ProducedBy,
+    Row,
+    SpecIssue,
+    StepContext,
+    Table,
+)
+from benchbuilder.models import Conversation
 
 
 @dataclass(frozen=True)

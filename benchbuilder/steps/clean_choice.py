@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Choice, Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import normalise_space
-from benchbuilder.core.text.patterns import Regex, find_all
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Choice, Dropped, Fact, Kept, Outcome, Regex, Row, find_all, normalise_space
 from benchbuilder.steps.base import Map, Port
 
 

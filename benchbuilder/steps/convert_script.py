@@ -9,15 +9,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.arrow.batches import OutcomeBatch, pass_through_batch
-from benchbuilder.core.records.arrow.build_rows import combined_column, text_leaves
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Payload
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import NormalForm, to_normal_form
-from benchbuilder.core.text.script import Conversion, convert_script, script_version
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Conversion,
+    Fact,
+    Kept,
+    NormalForm,
+    Outcome,
+    OutcomeBatch,
+    Payload,
+    Row,
+    Table,
+    combined_column,
+    convert_script,
+    pass_through_batch,
+    script_version,
+    text_leaves,
+    to_normal_form,
+)
 from benchbuilder.steps.base import Map, Port
 
 _END = "\0"

@@ -12,14 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.batches import OutcomeBatch
-from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column
-from benchbuilder.core.records.arrow.column_names import column_names
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    DataError,
+    OutcomeBatch,
+    Row,
+    SpecIssue,
+    Table,
+    column_names,
+    combined_column,
+    constant_column,
+)
 from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.composing import strip_texts
 

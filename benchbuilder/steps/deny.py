@@ -7,13 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import field_validator
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import Row, Span
-from benchbuilder.core.text.casing import Casing
-from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.templates import fill_template, template_faults
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Casing, Kept, Outcome, Regex, Row, Span, Statement, fill_template, template_faults
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import without_end
 

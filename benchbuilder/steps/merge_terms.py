@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import Fold, fold_text
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Dropped, Fact, Fold, GatherResult, Kept, Outcome, Row, Table, Term, fold_text
 from benchbuilder.steps.base import Gather, Port
 
 _FACT = Fact[Term]

@@ -7,17 +7,27 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
-from benchbuilder.config.spec.casing import open_word_forms
-from benchbuilder.core import registry
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row, Span
-from benchbuilder.core.text.patterns import Regex, find_all, find_word, word_boundaries
-from benchbuilder.core.text.punctuation import end_with, strip_wrapping
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
+from benchbuilder.config import FileRef, KindSpec, Slot, open_word_forms
+from benchbuilder.core import (
+    Dropped,
+    FrozenModel,
+    Kept,
+    Outcome,
+    ProducedBy,
+    Regex,
+    Row,
+    Span,
+    SpecIssue,
+    Statement,
+    Table,
+    create_from_spec,
+    end_with,
+    find_all,
+    find_word,
+    strip_wrapping,
+    word_boundaries,
+)
+from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import cuts_word, exchanges, replace_span, shift_span, single_edit, without_end
 from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
@@ -125,7 +135,7 @@ class Negate(Writer):
         return [*super().validate_inputs(rows), *(word_boundary_problem(tokenizer) if tokenizer is not None else ())]
 
     def _make_tokenizer(self) -> Tokenizer:
-        return registry.create_from_spec("tokenizer", self.spec.tokenizer)
+        return create_from_spec("tokenizer", self.spec.tokenizer)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the tokenizer, if the recipe names one, and read the prompts."""

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import Row, Span
-from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.templates import fill_template
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    Kept,
+    Outcome,
+    Regex,
+    Row,
+    Span,
+    SpecIssue,
+    Statement,
+    Table,
+    Triple,
+    fill_template,
+)
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import replace_span, shift_span
 from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation

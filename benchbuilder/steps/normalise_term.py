@@ -8,14 +8,27 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import LengthUnit, text_length
-from benchbuilder.core.text.normalise import Fold, NormalForm, fold_text, normalise_space, to_normal_form
-from benchbuilder.core.text.patterns import Regex, replace_all
-from benchbuilder.core.text.script import Conversion, convert_script, script_version
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Conversion,
+    Dropped,
+    Fact,
+    Fold,
+    Kept,
+    LengthUnit,
+    NormalForm,
+    Outcome,
+    Regex,
+    Row,
+    Term,
+    convert_script,
+    fold_text,
+    normalise_space,
+    replace_all,
+    script_version,
+    text_length,
+    to_normal_form,
+)
 from benchbuilder.steps.base import Map, Port
 
 _FACT = Fact[Term]

@@ -11,20 +11,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, StepSpec
-from benchbuilder.core import registry
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.batches import OutcomeBatch
-from benchbuilder.core.records.arrow.build_rows import child_rows, combined_column
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import is_longer_than
-from benchbuilder.core.text.normalise import Fold, NormalForm, fold_text, normalise_space, to_normal_form
-from benchbuilder.core.text.script import Conversion, convert_script, rewrite_texts, script_version
-from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
+from benchbuilder.config import FileRef, KindSpec, Slot, StepSpec
+from benchbuilder.core import (
+    Conversion,
+    Dropped,
+    Fold,
+    Kept,
+    NormalForm,
+    Outcome,
+    OutcomeBatch,
+    Passage,
+    Row,
+    SpecIssue,
+    Table,
+    WordFinder,
+    child_rows,
+    combined_column,
+    convert_script,
+    create_from_spec,
+    fold_text,
+    is_longer_than,
+    load_words,
+    normalise_space,
+    rewrite_texts,
+    script_version,
+    to_normal_form,
+)
+from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.scanning import Scanner
 
@@ -85,7 +98,7 @@ class Paragraphs(Map):
         self._scanner = Scanner(())
         self._tokenizer: Tokenizer | None = None
         if self.spec.match == "words" and self.spec.filter_bases and self.spec.tokenizer is not None:
-            self._tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
+            self._tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """The versions of OpenCC and of the tokenizer, where they are used."""

@@ -8,18 +8,30 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef, Spec, StepSpec
-from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_word_forms
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Choice, Fact
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import Row, Span
-from benchbuilder.core.text.answers import comparison_key, first_number, has_number_sign, locate_answer, without_numbers
-from benchbuilder.core.text.lengths import LengthUnit
-from benchbuilder.core.text.patterns import Regex, find_all
-from benchbuilder.core.text.punctuation import strip_marks
-from benchbuilder.core.text.words import contains_text, is_on_boundaries, last_whole_match
+from benchbuilder.config import CasingSpec, FileRef, Spec, StepSpec, open_casing, open_word_forms
+from benchbuilder.core import (
+    Choice,
+    Dropped,
+    Fact,
+    Kept,
+    LengthUnit,
+    Outcome,
+    Regex,
+    Row,
+    Span,
+    Statement,
+    Table,
+    comparison_key,
+    contains_text,
+    find_all,
+    first_number,
+    has_number_sign,
+    is_on_boundaries,
+    last_whole_match,
+    locate_answer,
+    strip_marks,
+    without_numbers,
+)
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import replace_span
 from benchbuilder.steps.language.frames import SentenceFrames

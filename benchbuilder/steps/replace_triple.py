@@ -11,14 +11,22 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.payloads import Fact, Triple
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import Row, Span
-from benchbuilder.core.text.answers import answers_overlap, comparison_key
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    Kept,
+    NotApplicable,
+    Outcome,
+    Row,
+    Span,
+    Statement,
+    StepContext,
+    Table,
+    Triple,
+    answers_overlap,
+    comparison_key,
+)
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import replace_span
 from benchbuilder.steps.language.neighbours import triple_columns, triple_edges, triples_naming

@@ -10,18 +10,27 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core import registry
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.batches import OutcomeBatch
-from benchbuilder.core.records.arrow.build_rows import child_rows, combined_column, joined_ancestors
-from benchbuilder.core.records.arrow.lazy_texts import LazyTexts, take_rows
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.roles import Candidate, Evidence, Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import truncate_code_points
-from benchbuilder.retrieval.base import Retriever
+from benchbuilder.config import KindSpec, Slot, StepSpec
+from benchbuilder.core import (
+    Candidate,
+    Dropped,
+    Evidence,
+    Kept,
+    LazyTexts,
+    Outcome,
+    OutcomeBatch,
+    Passage,
+    Row,
+    StepContext,
+    Table,
+    child_rows,
+    combined_column,
+    create_from_spec,
+    joined_ancestors,
+    take_rows,
+    truncate_code_points,
+)
+from benchbuilder.retrieval import Retriever
 from benchbuilder.steps.base import Map, Port
 
 PassagePositions = np.ndarray[Any, np.dtype[np.int64]] | range
@@ -68,7 +77,7 @@ class Retrieve(Map):
         return {**self.__dict__, "_passages": None, "_bases": {}}
 
     def _make_retriever(self) -> Retriever:
-        return registry.create_from_spec("retriever", self.spec.retriever)
+        return create_from_spec("retriever", self.spec.retriever)
 
     def fingerprint(self) -> Mapping[str, str]:
         """The versions that shape the ranking."""

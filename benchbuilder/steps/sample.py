@@ -7,13 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.annotation.sample import proportional_sample
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.column_names import column_names
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.row import Row
+from benchbuilder.annotation import proportional_sample
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Dropped, GatherResult, Kept, Outcome, Row, SpecIssue, Table, column_names
 from benchbuilder.steps.base import Gather, Port
 
 

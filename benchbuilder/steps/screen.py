@@ -8,18 +8,25 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, Slot, Spec, StepSpec
-from benchbuilder.core import registry
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.column_names import text_names
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import FilterResult
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import LengthUnit, text_length
-from benchbuilder.core.text.patterns import MatchMode, Regex, check_regex, find_all, find_pattern
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
+from benchbuilder.config import KindSpec, Slot, Spec, StepSpec
+from benchbuilder.core import (
+    DataError,
+    Fact,
+    FilterResult,
+    LengthUnit,
+    MatchMode,
+    Regex,
+    Row,
+    SpecIssue,
+    Table,
+    check_regex,
+    create_from_spec,
+    find_all,
+    find_pattern,
+    text_length,
+    text_names,
+)
+from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Filter, Port
 
 
@@ -108,7 +115,7 @@ class Screen(Filter):
         if any(check.mode == "word" for check in self._checks.values()):
             if self.spec.tokenizer is None:
                 raise DataError("a check of mode 'word' needs a tokenizer", where=f"steps.{context.step}.tokenizer")
-            self._tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
+            self._tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the words, where a check asks for words."""

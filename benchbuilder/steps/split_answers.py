@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Choice, Fact, MultipleAnswerChoice, Option
-from benchbuilder.core.records.row import FrozenModel, Row
-from benchbuilder.core.text.patterns import Regex, find_all, replace_all
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Choice,
+    Dropped,
+    Fact,
+    FrozenModel,
+    Kept,
+    MultipleAnswerChoice,
+    Option,
+    Outcome,
+    Regex,
+    Row,
+    find_all,
+    replace_all,
+)
 from benchbuilder.steps.base import Map, Port
 
 

@@ -7,15 +7,23 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Choice, Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.lengths import LengthUnit, text_length
-from benchbuilder.core.text.normalise import normalise_space
-from benchbuilder.core.text.patterns import Regex, replace_all
-from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
-from benchbuilder.core.text.sentences import sentence_spans
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Choice,
+    Dropped,
+    Fact,
+    Kept,
+    LengthUnit,
+    Outcome,
+    Regex,
+    Row,
+    normalise_space,
+    replace_all,
+    sentence_spans,
+    strip_marks,
+    strip_marks_right,
+    text_length,
+)
 from benchbuilder.steps.base import Map, Port
 
 

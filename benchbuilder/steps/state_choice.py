@@ -7,21 +7,43 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.casing import CasingSpec, open_casing, open_word_forms
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Choice, Fact
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import ProducedBy, Row, Span
-from benchbuilder.core.text.answers import all_numbers, is_whole_token, locate_answer
-from benchbuilder.core.text.distance import edit_distance, text_differences
-from benchbuilder.core.text.lengths import LengthUnit, text_length, truncate_text
-from benchbuilder.core.text.normalise import comparison_form
-from benchbuilder.core.text.patterns import Patterns, Regex, find_all, first_match, matches_whole, replace_all
-from benchbuilder.core.text.punctuation import end_with, strip_marks, strip_marks_right, strip_wrapping
-from benchbuilder.core.text.script import Conversion, convert_script
-from benchbuilder.core.text.words import contains_text, is_on_boundaries, last_whole_match
+from benchbuilder.config import CasingSpec, FileRef, open_casing, open_word_forms
+from benchbuilder.core import (
+    Choice,
+    Conversion,
+    Dropped,
+    Fact,
+    Kept,
+    LengthUnit,
+    Outcome,
+    Patterns,
+    ProducedBy,
+    Regex,
+    Row,
+    Span,
+    Statement,
+    Table,
+    all_numbers,
+    comparison_form,
+    contains_text,
+    convert_script,
+    edit_distance,
+    end_with,
+    find_all,
+    first_match,
+    is_on_boundaries,
+    is_whole_token,
+    last_whole_match,
+    locate_answer,
+    matches_whole,
+    replace_all,
+    strip_marks,
+    strip_marks_right,
+    strip_wrapping,
+    text_differences,
+    text_length,
+    truncate_text,
+)
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import longest_end, replace_span
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames, check_frames

@@ -7,15 +7,29 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.payloads import Choice, Fact
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import FrozenModel, Row
-from benchbuilder.core.text.lengths import LengthUnit, text_length
-from benchbuilder.core.text.patterns import Regex, check_regex, find_all, group_names, match_groups
-from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
-from benchbuilder.core.text.templates import fill_template, template_faults
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Choice,
+    Dropped,
+    Fact,
+    FrozenModel,
+    Kept,
+    LengthUnit,
+    NotApplicable,
+    Outcome,
+    Regex,
+    Row,
+    Statement,
+    check_regex,
+    fill_template,
+    find_all,
+    group_names,
+    match_groups,
+    strip_marks,
+    strip_marks_right,
+    template_faults,
+    text_length,
+)
 from benchbuilder.steps.base import Map, Port
 
 

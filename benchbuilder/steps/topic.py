@@ -10,19 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, StepSpec
-from benchbuilder.core import registry
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.build_rows import combined_column
-from benchbuilder.core.records.arrow.column_names import text_names
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import FilterResult
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import Fold, fold_text
-from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
+from benchbuilder.config import FileRef, KindSpec, Slot, StepSpec
+from benchbuilder.core import (
+    DataError,
+    FilterResult,
+    Fold,
+    Passage,
+    Row,
+    SpecIssue,
+    Table,
+    WordFinder,
+    combined_column,
+    create_from_spec,
+    fold_text,
+    load_words,
+    text_names,
+)
+from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.composing import to_comparison_form
 from benchbuilder.steps.language.scanning import Scanner
@@ -70,7 +74,7 @@ class Topic(Filter):
         self._scanner: Scanner | None = None
         self._finder: WordFinder | None = None
         if self.spec.match == "words" and self.spec.tokenizer is not None:
-            self._tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
+            self._tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes the words, where whole words are looked for."""

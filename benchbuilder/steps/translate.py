@@ -6,19 +6,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core import registry
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Term
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.core.text.languages import same_language
-from benchbuilder.core.text.lengths import LengthUnit, text_length
-from benchbuilder.core.text.normalise import compose_characters, normalise_space
-from benchbuilder.core.text.patterns import Regex, find_all
-from benchbuilder.models.base import Model
-from benchbuilder.models.conversation import Conversation
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import (
+    DataError,
+    Dropped,
+    Fact,
+    Kept,
+    LengthUnit,
+    Outcome,
+    ProducedBy,
+    Regex,
+    Row,
+    Table,
+    Term,
+    compose_characters,
+    create_from_spec,
+    find_all,
+    normalise_space,
+    same_language,
+    text_length,
+)
+from benchbuilder.models import Conversation, Model
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
@@ -173,5 +181,5 @@ def _key(text: str) -> str:
 
 
 def _model_name(model_spec: Any) -> str:
-    model: Model = registry.create_from_spec("model", model_spec)
+    model: Model = create_from_spec("model", model_spec)
     return model.label

@@ -13,28 +13,39 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.annotation.aggregate import measure_agreement
-from benchbuilder.annotation.base import AnnotationBackend, Subject
-from benchbuilder.annotation.collect import (
+from benchbuilder.annotation import (
+    EVIDENCE_GATE,
+    AnnotationBackend,
+    CandidateDecisions,
     CollectedVotes,
+    Subject,
     collect_votes,
     decision_method,
+    first_failed_gate,
     gate_description,
+    gate_funnel,
+    make_row_tasks,
+    measure_agreement,
     summarise_comments,
     summarise_questions,
     summarise_votes,
+    wording_key,
 )
-from benchbuilder.annotation.gates import EVIDENCE_GATE, CandidateDecisions, first_failed_gate, gate_funnel
-from benchbuilder.annotation.tasks import make_row_tasks, wording_key
-from benchbuilder.config.spec.annotation import AnnotationSpec, Name
-from benchbuilder.config.spec.base import KindSpec, Slot, Spec, StepSpec
-from benchbuilder.core.context import SpecIssue, StepContext
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
+from benchbuilder.config import AnnotationSpec, KindSpec, Name, Slot, Spec, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    GatherResult,
+    Item,
+    Kept,
+    Outcome,
+    Problem,
+    RecipeError,
+    Row,
+    SpecIssue,
+    StepContext,
+    Table,
+    create_from_spec,
+)
 from benchbuilder.steps.base import Gather, Port
 
 _SORTS = {"claim": "on rows"}

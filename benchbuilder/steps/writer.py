@@ -10,19 +10,33 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, PairsRef, PromptRef, Slot, StepSpec
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core import registry
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.replies import has_markup, odd_characters, strip_reasoning, strip_reply_framing
-from benchbuilder.models import prompts
-from benchbuilder.models.base import Message, Model, Reply, Request
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.prompts import Prompt
+from benchbuilder.config import KindSpec, PairsRef, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Kept,
+    Outcome,
+    ProducedBy,
+    Regex,
+    Row,
+    SpecIssue,
+    Table,
+    create_from_spec,
+    has_markup,
+    odd_characters,
+    strip_reasoning,
+    strip_reply_framing,
+)
+from benchbuilder.models import (
+    Conversation,
+    Message,
+    Model,
+    Prompt,
+    Reply,
+    Request,
+    read_few_shot_pairs,
+    read_prompt,
+    render_prompt,
+)
 from benchbuilder.steps.base import PromptedMap
 
 MODEL_REASONS: Mapping[str, str] = {
@@ -95,7 +109,7 @@ class ReplyFault:
 
 def sampling_issues(model_spec: KindSpec, sampling: Sampling) -> list[SpecIssue]:
     """Sampling settings that a model needs, and those that its backend does not know unless it may omit them."""
-    model: Model = registry.create_from_spec("model", model_spec)
+    model: Model = create_from_spec("model", model_spec)
     chosen = sampling.explicit_settings()
     message = "this model cannot do without this setting"
     found = [SpecIssue(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
@@ -110,7 +124,7 @@ def sampling_issues(model_spec: KindSpec, sampling: Sampling) -> list[SpecIssue]
 
 def model_identity(model_spec: KindSpec) -> dict[str, str]:
     """What a model itself is, for keys, where that is not in its spec: the address that it is reached at, its files."""
-    model: Model = registry.create_from_spec("model", model_spec)
+    model: Model = create_from_spec("model", model_spec)
     return {f"model {name}": json.dumps(part, sort_keys=True) for name, part in model.identity().items()}
 
 
@@ -170,10 +184,9 @@ class Writer(PromptedMap):
         """Read the prompts."""
         spec: WriterSpec = self.spec
         self._prompt, self._system, self._repair = (
-            None if ref is None else prompts.read_prompt(ref.path, ref.file)
-            for ref in (spec.prompt, spec.system, spec.repair)
+            None if ref is None else read_prompt(ref.path, ref.file) for ref in (spec.prompt, spec.system, spec.repair)
         )
-        self._pairs = [] if spec.pairs is None else prompts.read_few_shot_pairs(spec.pairs.file)
+        self._pairs = [] if spec.pairs is None else read_few_shot_pairs(spec.pairs.file)
         self._schema: type[BaseModel] = create_model("Reply", **{self.reply_field: (str, ...)})  # type: ignore[call-overload]
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
@@ -233,7 +246,7 @@ class Writer(PromptedMap):
         return (user,) if self._system is None else (Message("system", self._render_prompt(self._system, values)), user)
 
     def _render_prompt(self, prompt: Prompt, values: Mapping[str, Any]) -> str:
-        return prompts.render_prompt(prompt, {**values, "pairs": self._pairs})
+        return render_prompt(prompt, {**values, "pairs": self._pairs})
 
     def _repair_messages(
         self, first: tuple[Message, ...], reply_text: str, fault: ReplyFault, values: Mapping[str, Any]

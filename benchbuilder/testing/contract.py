@@ -6,10 +6,8 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import Row
+from benchbuilder.config import KindSpec
+from benchbuilder.core import Payload, Row, Table, schema_of
 
 
 class ContractError(AssertionError):

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchbuilder.exporters.base import Exporter, FinishedBuild
+from benchbuilder.exporters import Exporter, FinishedBuild
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import in_worker_process
 

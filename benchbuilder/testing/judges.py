@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchbuilder.evaluation.judges.base import Case, Example, Judge, ScoringJudge, TrainedJudge
+from benchbuilder.evaluation import Case, Example, Judge, ScoringJudge, TrainedJudge
 from benchbuilder.testing.contract import require
 
 TOLERANCE = 1e-4

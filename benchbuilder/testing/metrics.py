@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric
+from benchbuilder.evaluation import ClusteredScore, Metric
 from benchbuilder.testing.contract import require
 
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.models.base import LocalModel, Model, Reply, Request
+from benchbuilder.config import Sampling
+from benchbuilder.models import LocalModel, Model, Reply, Request
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import in_new_process
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pydantic import ValidationError
 
-from benchbuilder.core.records.arrow.build_rows import text_leaves
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.payloads import Fact, Payload
-from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core import Fact, Origin, Payload, ProducedBy, Table, text_leaves
 from benchbuilder.testing.contract import ContractError, check_kind, check_table, require
 
 

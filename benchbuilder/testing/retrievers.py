@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchbuilder.retrieval.base import Retriever
+from benchbuilder.retrieval import Retriever
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import in_worker_process
 

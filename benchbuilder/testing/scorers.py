@@ -6,9 +6,8 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
+from benchbuilder.core import Answer, Item
+from benchbuilder.evaluation import AspectScore, Scorer, ScorerResult
 from benchbuilder.testing.contract import require
 
 AnswersWithItems = Sequence[tuple[Answer, Item[Any]]]

@@ -6,11 +6,10 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.registry import find_kind
-from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
-from benchbuilder.steps.base import Step
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Answer, find_kind
+from benchbuilder.evaluation import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.steps import Step
 from benchbuilder.testing.contract import require
 
 

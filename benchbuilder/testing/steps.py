@@ -12,14 +12,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core.errors import AccountingError
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import row_name
-from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_gather, account_map, check_unique
-from benchbuilder.pipeline.shards.worker import ShardWorker, StepJob, TableFiles
-from benchbuilder.pipeline.store.digest import table_digest
-from benchbuilder.steps.base import Gather, Map, Step
+from benchbuilder.core import AccountingError, Row, Table, row_name, schema_of
+from benchbuilder.pipeline import (
+    Shard,
+    ShardWorker,
+    StepJob,
+    TableFiles,
+    account_batch,
+    account_gather,
+    account_map,
+    check_unique,
+    table_digest,
+)
+from benchbuilder.steps import Gather, Map, Step
 from benchbuilder.testing.contract import ContractError, check_ids, check_reasons, check_table, require
 from benchbuilder.testing.processes import in_worker_process
 

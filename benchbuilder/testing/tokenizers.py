@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval import Tokenizer
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import in_worker_process
 

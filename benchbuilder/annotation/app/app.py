@@ -18,7 +18,7 @@ from benchbuilder.annotation.app.i18n import load_languages
 from benchbuilder.annotation.app.security import RequestGuard
 from benchbuilder.annotation.app.sessions import Site
 from benchbuilder.annotation.database.store import AnnotationStore
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 
 def create_app(

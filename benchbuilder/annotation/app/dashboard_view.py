@@ -11,7 +11,7 @@ from benchbuilder.annotation.gates import EVIDENCE_GATE
 from benchbuilder.annotation.progress.agreement import AGREEMENT_MEASURES, AgreementFigure, QuestionAgreement
 from benchbuilder.annotation.progress.annotators import GoldAccuracy, WorkPace, measure_pace
 from benchbuilder.annotation.progress.project import ProjectProgress, TaskOutcome, TaskProgress
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config import ProjectSpec
 
 _PERCENT_MEASURES = ("percent", "within_tolerance")
 _DASH = "–"

@@ -12,7 +12,7 @@ from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value
 from benchbuilder.annotation.database.sanitise import form_field_name, value_as_typed
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import parse_value
-from benchbuilder.config.spec.annotation import AnnotationSpec, Band, GuidingQuestion
+from benchbuilder.config import AnnotationSpec, Band, GuidingQuestion
 
 MAX_NOTE_CHARS = 4000
 NOTE_FIELD = "note"

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 DEFAULT_LANGUAGE = "en"
 """The language of the program itself, for what is said in no other."""

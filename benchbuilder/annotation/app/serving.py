@@ -11,7 +11,7 @@ import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 
 _THREADS = 8
 """How many requests are worked on at a time: with more, those who write to the database wait longer for their turn."""

@@ -18,10 +18,8 @@ from benchbuilder.annotation.base import (
 )
 from benchbuilder.annotation.database.open import may_have_votes, open_annotation_store
 from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT, add_gold_tasks, make_project
-from benchbuilder.config.spec.annotation import AnnotationSpec
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
-from benchbuilder.config.spec.review_project import ProjectSpec
-from benchbuilder.core.context import StepContext
+from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, ProjectSpec, RuntimeOption
+from benchbuilder.core import StepContext
 
 if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore

@@ -14,9 +14,8 @@ from benchbuilder.annotation.base import (
     Task,
     Votes,
 )
-from benchbuilder.config.spec.annotation import AnnotationSpec
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import StepContext
+from benchbuilder.config import AnnotationSpec, KindSpec
+from benchbuilder.core import StepContext
 
 
 class NoBackendSpec(KindSpec):

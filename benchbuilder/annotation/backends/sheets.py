@@ -23,10 +23,8 @@ from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
 from benchbuilder.annotation.sheets.reading import SheetContents, SheetVote, read_vote_sheet
 from benchbuilder.annotation.sheets.sheets import SheetLabels, csv_bytes, sheet_columns, sheet_grid, sheet_rows
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import AnnotationSpec, Name
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
+from benchbuilder.core import DataError, StepContext
 
 _SHEETS = (".csv", ".xlsx")
 _IGNORED = (".md", ".txt")

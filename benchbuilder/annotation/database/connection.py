@@ -13,8 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from benchbuilder.annotation.database.errors import make_database_error
-from benchbuilder.core.database_url import connection_encryption, display_database_url, parse_database_url
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError, connection_encryption, display_database_url, parse_database_url
 
 _TIMEOUT_SECONDS = 30
 _WRITES = "benchbuilder_writes"

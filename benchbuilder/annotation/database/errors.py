@@ -7,8 +7,7 @@ from typing import Any
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from benchbuilder.core.database_url import display_database_url
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError, display_database_url
 
 _TRY_AGAIN = "nothing of this step was kept; try again"
 _TEXTS = {

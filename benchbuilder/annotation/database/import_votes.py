@@ -29,7 +29,7 @@ from benchbuilder.annotation.database.sync_tasks import update_done_states
 from benchbuilder.annotation.database.users import list_people, normalise_name
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.annotation.values import is_allowed_value
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 _MAX_SHOWN_PROBLEMS = 20
 

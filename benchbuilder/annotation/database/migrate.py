@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from benchbuilder.annotation.database.connection import Transactions
 from benchbuilder.annotation.database.errors import explain_database_error
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 _FOLDER = Path(__file__).parent / "migrations"
 _TIMEOUT_SECONDS = 30.0

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from benchbuilder.annotation.base import Subject, Task, Value
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config import ProjectSpec
 
 Role = Literal["annotator", "adjudicator", "lead"]
 AssignmentState = Literal["open", "done", "skipped"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbuilder.annotation.database.project_setup import DATABASE_FILE, database_url
-from benchbuilder.core.errors import InstallationError
+from benchbuilder.core import InstallationError
 
 if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore

@@ -12,9 +12,8 @@ from benchbuilder.annotation.base import ShownParagraph, Task, Value
 from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.annotation.values import is_allowed_value
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.review_project import ProjectSpec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import FileRef, ProjectSpec
+from benchbuilder.core import DataError
 
 CLAIMS_PROJECT = "claims"
 """The project of the candidates of a benchmark."""

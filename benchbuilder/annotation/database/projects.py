@@ -15,8 +15,8 @@ from benchbuilder.annotation.database.models import Project, QuestionWording
 from benchbuilder.annotation.database.sanitise import dump_json, load_json
 from benchbuilder.annotation.database.schema import projects, tasks, wordings
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests, wording_key
-from benchbuilder.config.spec.review_project import ProjectSpec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import ProjectSpec
+from benchbuilder.core import DataError
 
 
 @dataclass(frozen=True)

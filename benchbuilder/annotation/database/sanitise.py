@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Value
-from benchbuilder.core.text.lengths import truncate_code_points
+from benchbuilder.core import truncate_code_points
 
 _LONGEST_NOTE = 4000
 

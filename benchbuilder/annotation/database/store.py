@@ -41,7 +41,7 @@ from benchbuilder.annotation.database.models import (
     Visitor,
     VoteEvent,
 )
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 
 def _now() -> datetime:

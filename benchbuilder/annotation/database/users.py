@@ -14,8 +14,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 from benchbuilder.annotation.database.models import Person, Role, Visitor
 from benchbuilder.annotation.database.sanitise import dump_json, hash_secret, load_json, storable_text
 from benchbuilder.annotation.database.schema import people, sessions
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.invisible import is_spelling_mark
+from benchbuilder.core import DataError, is_spelling_mark
 
 _CODE_LETTERS: dict[Role, str] = {"annotator": "A", "adjudicator": "J", "lead": "L"}
 _LONGEST_NAME = 80

@@ -28,7 +28,7 @@ from benchbuilder.annotation.formats.questions import (
     task_columns,
 )
 from benchbuilder.annotation.formats.user_table import ToolUser, UserTable, make_user_table, uuid_id, write_user_table
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 SETTINGS_FILE, RECORDS_FILE, USERS_FILE = "settings.json", "records.json", "users.csv"
 LONGEST_NAME, LONGEST_TITLE, LONGEST_DESCRIPTION, LONGEST_OPTION, LONGEST_GUIDELINE = 200, 500, 1000, 500, 10_000

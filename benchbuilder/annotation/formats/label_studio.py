@@ -37,7 +37,7 @@ from benchbuilder.annotation.formats.questions import (
 )
 from benchbuilder.annotation.formats.user_table import ToolUser, UserTable, make_user_table, number_id, write_user_table
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import GuidingQuestion
+from benchbuilder.config import GuidingQuestion
 
 GOLD_USER = "gold"
 """The code of the user who gives the expected answers of planted tasks; no person has it."""

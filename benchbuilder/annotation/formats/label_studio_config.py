@@ -8,8 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.formats.questions import NOTE, Control
-from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config import GuidingQuestion, ProjectSpec
 
 HOTKEYS = "1234567890qwertasdfgzxcb"
 """Keys that are given to choices in their order; none is bound by Label Studio itself for tasks with text."""

@@ -16,7 +16,7 @@ from benchbuilder.annotation.database.models import (
     VoteEvent,
 )
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 MAX_SHOWN_PROBLEMS = 20
 

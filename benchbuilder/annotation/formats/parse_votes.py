@@ -11,8 +11,8 @@ from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import ImportedVote
 from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, Rater
 from benchbuilder.annotation.values import is_allowed_value, parse_value
-from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.core.display import head_excerpt
+from benchbuilder.config import GuidingQuestion
+from benchbuilder.core import head_excerpt
 
 
 def shown_positions(tasks: Sequence[Task]) -> dict[str, tuple[Task, int]]:

@@ -16,7 +16,7 @@ from typing import Any
 from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.annotation.formats.models import ExportInput
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
 NOTE = "bb_note"
 TASK, SUBJECTS, PROJECT = "bb_task", "bb_subjects", "bb_project"

@@ -19,8 +19,7 @@ from benchbuilder.annotation.formats.user_table import UserTable
 from benchbuilder.annotation.sheets.cells import escape_formula, unescape_formula
 from benchbuilder.annotation.sheets.sheets import csv_bytes
 from benchbuilder.annotation.sheets.workbook import table_workbook_bytes
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.tables import csv_rows
+from benchbuilder.core import DataError, csv_rows
 
 CSV_FILE, XLSX_FILE = "votes.csv", "votes.xlsx"
 MAX_CELL_CHARS = 32_767

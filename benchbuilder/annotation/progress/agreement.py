@@ -10,8 +10,8 @@ from typing import Any, Literal
 from benchbuilder.annotation.aggregate import AggregatedLabels, measure_agreement
 from benchbuilder.annotation.base import Subject, Value, Votes
 from benchbuilder.annotation.tasks import JudgementRequest
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
-from benchbuilder.core.stats.agreement.ratings import has_prevalence_paradox
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.core import has_prevalence_paradox
 
 WhyUndefined = Literal["", "nothing", "unanimous", "few", "alike"]
 WhyWithoutInterval = Literal["", "single", "resamples"]

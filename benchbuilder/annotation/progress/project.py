@@ -20,7 +20,7 @@ from benchbuilder.annotation.gates import (
 from benchbuilder.annotation.progress.agreement import QuestionAgreement, question_agreements
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
 from benchbuilder.annotation.values import passes_gate
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config import ProjectSpec
 
 TaskOutcome = Literal["kept", "dropped", "open"]
 

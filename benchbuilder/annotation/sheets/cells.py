@@ -7,7 +7,7 @@ import unicodedata
 
 from benchbuilder.annotation.base import Value
 from benchbuilder.annotation.values import parse_value
-from benchbuilder.config.spec.annotation import GuidingQuestion
+from benchbuilder.config import GuidingQuestion
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 CLOSED_CELL = "—"

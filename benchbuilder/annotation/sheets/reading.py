@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from benchbuilder.annotation.base import Comment, Subject, Value
 from benchbuilder.annotation.sheets.cells import fold_whitespace, parse_answer_cell, unescape_formula
-from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.core.display import head_excerpt
-from benchbuilder.core.text.tables import csv_rows
+from benchbuilder.config import GuidingQuestion
+from benchbuilder.core import csv_rows, head_excerpt
 
 _MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"^[cp][0-9a-f]{20}$")

@@ -23,8 +23,7 @@ from pydantic import Field
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.sheets.cells import CLOSED_CELL, escape_formula
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
-from benchbuilder.config.spec.base import Spec
+from benchbuilder.config import AnnotationSpec, GuidingQuestion, Spec
 
 TextLabel = Annotated[str, Field(min_length=1, max_length=60)]
 SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]

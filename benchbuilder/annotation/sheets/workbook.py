@@ -23,7 +23,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from benchbuilder.annotation.sheets.cells import CLOSED_CELL, escape_formula
 from benchbuilder.annotation.sheets.sheets import AnnotationColumn, SheetLabels, SheetRow, sheet_grid
-from benchbuilder.config.spec.annotation import AnnotationSpec, GuidingQuestion
+from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
 MAX_UNPACKED_BYTES = 512 * 2**20
 """Bytes that an XLSX file may unpack to."""

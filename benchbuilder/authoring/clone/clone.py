@@ -18,12 +18,8 @@ from benchbuilder.authoring.clone.naming import CloneNames
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import source_template
-from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.config.recipe_index import RecipeIndex
-from benchbuilder.config.search_path import display_path
-from benchbuilder.config.spec.recipe import CardSpec
-from benchbuilder.config.yaml_source import KeyPath
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import CardSpec, KeyPath, LoadedRecipe, RecipeIndex, display_path, load_recipe
+from benchbuilder.core import Problem, RecipeError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*\Z")

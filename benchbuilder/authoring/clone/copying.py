@@ -18,9 +18,8 @@ from benchbuilder.authoring.clone.parts import (
     is_bound,
     source_files,
 )
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.yaml_source import RecipeFile, dotted_key
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import LoadedRecipe, RecipeFile, dotted_key
+from benchbuilder.core import Problem, RecipeError
 
 EXAMPLES = "examples.yaml"
 """The file in a folder of prompts that holds an example of each."""

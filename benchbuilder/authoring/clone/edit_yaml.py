@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import yaml
 
-from benchbuilder.config.yaml_source import KeyPath
+from benchbuilder.config import KeyPath
 
 OPEN_PLACE = "???"
 """What stands where a value must be given."""

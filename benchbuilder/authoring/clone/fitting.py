@@ -7,11 +7,10 @@ from pathlib import Path
 
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.text_lines import ScriptCounts, read_text_lines
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.core import registry
-from benchbuilder.core.errors import InstallationError, Problem
-from benchbuilder.pipeline.wiring import payload_kind, source_references
-from benchbuilder.sources.base import Source
+from benchbuilder.config import LoadedRecipe
+from benchbuilder.core import InstallationError, Problem, find_kind, kinds_of_slot
+from benchbuilder.pipeline import payload_kind, source_references
+from benchbuilder.sources import Source
 
 _SHARE = 0.05
 """How much of an option's text must be in another script to matter: some of it is names of settings."""
@@ -27,7 +26,7 @@ def unread_sources(source_arguments: Sequence[str], loaded: LoadedRecipe) -> Ite
         yield Problem(
             f"no step of {loaded.recipe.name} reads a source of this kind", where=f"--source {word}",
             actual=f"the steps read {', '.join(refs)}",
-            allowed=", ".join(other for other in registry.kinds_of_slot("source") if _fits(other, refs, unsure=False)),
+            allowed=", ".join(other for other in kinds_of_slot("source") if _fits(other, refs, unsure=False)),
             hint="take one of these kinds, copy another recipe, or change `from` of the steps",
         )  # fmt: skip
 
@@ -35,7 +34,7 @@ def unread_sources(source_arguments: Sequence[str], loaded: LoadedRecipe) -> Ite
 def _fits(kind: str, refs: Sequence[str], *, unsure: bool = True) -> bool:
     """Whether steps read rows of the kind; `unsure` where a recipe says which rows it makes, or it cannot be loaded."""
     try:
-        source: type[Source] = registry.find_kind("source", kind).load()
+        source: type[Source] = find_kind("source", kind).load()
     except InstallationError:
         return unsure
     row = getattr(source, "output", None)

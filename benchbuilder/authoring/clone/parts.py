@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.authoring.clone.edit_yaml import YamlEditor, YamlScalar
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
-from benchbuilder.config.search_path import PRIMARY_FILE
-from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import PRIMARY_FILE, DefaultsChoice, LoadedRecipe, RecipeFile, RecipeIndex, did_you_mean
+from benchbuilder.core import Problem, RecipeError
 
 SHARED_GROUPS = ("flow", "judge", "model", "outputs", "prices", "retriever", "run", "source", "tokenizer")
 """Groups that say nothing about a field of knowledge: a clone chooses the same options of them."""

@@ -9,10 +9,8 @@ from pathlib import Path
 from string import Template
 
 from benchbuilder import __version__
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.search_path import display_path
-from benchbuilder.core import registry
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import did_you_mean, display_path
+from benchbuilder.core import Problem, RecipeError, kinds_of_slot
 
 SKELETON_SLOTS = (
     "source", "payload", "step", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge",
@@ -72,7 +70,7 @@ def _check_name(name: str, slots: Sequence[str]) -> None:
         allowed = "a-z, 0-9 and _, beginning with a letter"
         problems.append(Problem("this is no name for a plugin", where=f"--plugin {name}", allowed=allowed))
     for slot in slots:
-        if slot in SKELETON_SLOTS and (taken := registry.kinds_of_slot(slot).get(name)) is not None:
+        if slot in SKELETON_SLOTS and (taken := kinds_of_slot(slot).get(name)) is not None:
             told = f"{taken.distribution} has a {slot} kind of this name"
             problems.append(Problem(told, where=f"--plugin {name}", hint="choose another name"))
         if slot not in SKELETON_SLOTS:

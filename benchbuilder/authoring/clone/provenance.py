@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config.search_path import RecipeRoot
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import RecipeRoot
+from benchbuilder.core import DataError
 
 ORIGIN_FILE = "origin.json"
 _FORMAT = 1

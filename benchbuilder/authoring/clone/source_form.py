@@ -11,8 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE
-from benchbuilder.core import registry
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, find_kind
 
 _CARD_FIELDS = ("title", "licence")
 """What the card says of every source, and nobody can guess."""
@@ -30,7 +29,7 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
             "a source is a name and a kind", where=f"--source {source_argument}", allowed="NAME:KIND", hint=hint
         )
         raise RecipeError([problem])
-    source: Any = registry.find_kind("source", kind).load()
+    source: Any = find_kind("source", kind).load()
     spec: type[BaseModel] = source.spec_class
     file = f"{name}.txt, a paragraph a line, or {name}.csv"
     file = file if getattr(source, "default_format", None) == "text" else f"{name}.csv"

@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.authoring.clone.text_lines import ScriptCounts
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.core import registry
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Kept, SourceUnit
-from benchbuilder.core.records.payloads import Triple
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.text.normalise import fold_text
-from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.steps.language.relations import RelationTables
+from benchbuilder.config import LoadedRecipe
+from benchbuilder.core import (
+    DataError,
+    Kept,
+    Passage,
+    SourceUnit,
+    Triple,
+    WordFinder,
+    create_from_spec,
+    fold_text,
+    load_words,
+)
+from benchbuilder.steps import RelationTables
 
 MOST_UNITS = 20_000
 """How many units of each source are looked at."""
@@ -84,9 +88,7 @@ class _ListSearch:
         self.file, self.spec, self.matches = file, spec, set[str]()
         self._left, self._fold = len(words), spec.fold
         self._exact = {fold_text(word, spec.fold): word for word in words} if spec.match == "exact" else {}
-        tokenizer = (
-            registry.create_from_spec("tokenizer", spec.tokenizer) if spec.match == "words" and spec.tokenizer else None
-        )
+        tokenizer = create_from_spec("tokenizer", spec.tokenizer) if spec.match == "words" and spec.tokenizer else None
         if tokenizer is not None:
             tokenizer.open()
         self._finder = WordFinder(words, spec.fold, tokenizer.tokens if tokenizer is not None else None)
@@ -127,7 +129,7 @@ def _units(loaded: LoadedRecipe, survey: SourceSurvey) -> Iterator[tuple[str, So
 
 def _read(loaded: LoadedRecipe, name: str, spec: Any) -> Iterator[Any]:
     try:
-        yield from registry.create_from_spec("source", spec, name, loaded.recipe.language).read()
+        yield from create_from_spec("source", spec, name, loaded.recipe.language).read()
     except DataError:
         return
 

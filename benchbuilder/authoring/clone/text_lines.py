@@ -13,7 +13,7 @@ import regex
 import yaml
 
 from benchbuilder.authoring.clone.edit_yaml import YamlEditor
-from benchbuilder.core.text.wordlist import WordFinder
+from benchbuilder.core import WordFinder
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _HOLDER = re.compile(r"\{\w+\}")

@@ -23,12 +23,8 @@ from benchbuilder.authoring.clone.text_lines import (
     first_line_in,
     read_text_lines,
 )
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.origins import ValueOrigin
-from benchbuilder.config.search_path import RecipeRoot, display_path
-from benchbuilder.config.spec.recipe import CardSpec
-from benchbuilder.config.yaml_source import read_recipe_file
-from benchbuilder.core.errors import Problem
+from benchbuilder.config import CardSpec, LoadedRecipe, RecipeRoot, ValueOrigin, display_path, read_recipe_file
+from benchbuilder.core import Problem
 
 _TAG = re.compile(r"[a-z]{2}\Z")
 """A folder of prompts, or a table, of one language."""

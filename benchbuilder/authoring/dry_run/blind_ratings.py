@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.cells import escape_cell, unescape_cell
-from benchbuilder.core.text.tables import decode_text
-from benchbuilder.exporters.render.i18n import ReportTexts, nearest_language
+from benchbuilder.core import DataError, decode_text, escape_cell, unescape_cell
+from benchbuilder.exporters import ReportTexts, nearest_language
 
 RATING_CRITERIA = ("fluent", "consistent", "no_leak")
 """What a text is judged by: 0 or 1 each, and right if all are 1."""

@@ -15,24 +15,35 @@ import pyarrow as pa
 
 from benchbuilder.authoring.dry_run.run import open_dry_run
 from benchbuilder.authoring.dry_run.transcripts import JournalDriver, PromptSteps, empty_lookup, replay_conversation
-from benchbuilder.config.recipe_index import did_you_mean
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.config.spec.model import without_batching
-from benchbuilder.core.display import count_phrase, outcome_text, row_text, text_fields_block
-from benchbuilder.core.errors import BudgetReached, DataError, Problem, RecipeError, ServiceError
-from benchbuilder.core.records.outcomes import Kept, NotApplicable, Outcome
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.models.base import LocalModel, Model, Reply, Request, request_key
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.gateway.prices import Price, model_price
-from benchbuilder.pipeline.plan import Node, Plan
-from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.run_node import step_job_of
-from benchbuilder.pipeline.shards.worker import ShardWorker
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.steps.base import PromptedMap
-from benchbuilder.steps.writer import Writer
+from benchbuilder.config import KindSpec, did_you_mean, without_batching
+from benchbuilder.core import (
+    BudgetReached,
+    DataError,
+    Kept,
+    NotApplicable,
+    Outcome,
+    Problem,
+    RecipeError,
+    ServiceError,
+    count_phrase,
+    create_from_spec,
+    outcome_text,
+    row_text,
+    text_fields_block,
+)
+from benchbuilder.models import (
+    Conversation,
+    Gateway,
+    LocalModel,
+    Model,
+    Price,
+    Reply,
+    Request,
+    model_price,
+    request_key,
+)
+from benchbuilder.pipeline import Node, Plan, ShardWorker, Store, Watcher, step_job_of
+from benchbuilder.steps import PromptedMap, Writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,8 @@ from benchbuilder.authoring.dry_run.blind_ratings import (
     write_rating_sheets,
 )
 from benchbuilder.authoring.dry_run.compare import Comparison, ComparisonResult
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.stats.agreement.ratings import measure_agreement
-from benchbuilder.core.text.cells import escape_cell
-from benchbuilder.exporters.render.templates import markdown_text
+from benchbuilder.core import count_phrase, escape_cell, measure_agreement
+from benchbuilder.exporters import markdown_text
 
 TABLE_HEAD = (
     "candidate", "rows", "accuracy by the checks", *(f"accuracy by {rater}" for rater in RATERS),

@@ -8,20 +8,27 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchbuilder.authoring.dry_run.run import open_dry_run
-from benchbuilder.config.spec.base import KindSpec, PromptRef
-from benchbuilder.core.records.outcomes import Dropped, Outcome
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.models.base import LocalModel, Model, Receipt, Reply, Request, request_key
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway import Gateway
-from benchbuilder.models.gateway.budget import ASSUMED_REPLY_TOKENS
-from benchbuilder.models.gateway.prices import FREE, Price, model_price, why_unpriced
-from benchbuilder.models.gateway.token_count import TokenCounter, calibrated_counter
-from benchbuilder.models.prompts import read_prompt
-from benchbuilder.pipeline.build import open_gateway
-from benchbuilder.pipeline.plan import Node, Plan
-from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.config import KindSpec, PromptRef
+from benchbuilder.core import Dropped, Outcome, create_from_spec
+from benchbuilder.models import (
+    ASSUMED_REPLY_TOKENS,
+    FREE,
+    Conversation,
+    Gateway,
+    LocalModel,
+    Model,
+    Price,
+    Receipt,
+    Reply,
+    Request,
+    TokenCounter,
+    calibrated_counter,
+    model_price,
+    read_prompt,
+    request_key,
+    why_unpriced,
+)
+from benchbuilder.pipeline import Node, Plan, Store, Watcher, open_gateway
 
 T = TypeVar("T")
 

@@ -20,26 +20,13 @@ from benchbuilder.authoring.dry_run.transcripts import (
     empty_lookup,
     rows_at_positions,
 )
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.config.spec.model import without_batching
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.display import outcome_text, row_text, text_fields_block
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.exporters.render.templates import render_html
-from benchbuilder.models.asker import T
-from benchbuilder.models.base import Receipt, Request
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway import Gateway
-from benchbuilder.pipeline.accounting.shard import filter_outcomes
-from benchbuilder.pipeline.build import open_gateway
-from benchbuilder.pipeline.plan import Node, Plan
-from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.sources.base import Source
-from benchbuilder.steps.base import Map, PromptedMap
-from benchbuilder.steps.writer import Writer
+from benchbuilder.config import KindSpec, Recipe, without_batching
+from benchbuilder.core import Kept, Outcome, Row, outcome_text, row_text, text_fields_block
+from benchbuilder.exporters import render_html
+from benchbuilder.models import Conversation, Gateway, Receipt, Request, T
+from benchbuilder.pipeline import Manifest, Node, Plan, Store, Watcher, filter_outcomes, open_gateway
+from benchbuilder.sources import Source
+from benchbuilder.steps import Map, PromptedMap, Writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 
 from benchbuilder.authoring.dry_run.run import nodes_up_to_prompts, open_dry_run
 from benchbuilder.authoring.dry_run.transcripts import JournalDriver, ReplyLookup, TranscriptTurn
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.models.base import Model
-from benchbuilder.models.providers.replay import RecordedReply
-from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.config import KindSpec
+from benchbuilder.core import create_from_spec
+from benchbuilder.models import Model, RecordedReply
+from benchbuilder.pipeline import Plan, Store, Watcher
 
 
 @dataclass

@@ -12,15 +12,21 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchbuilder.core.errors import Waiting
-from benchbuilder.models.asker import ConversationDriver
-from benchbuilder.pipeline.plan import Node, Plan
-from benchbuilder.pipeline.progress import Watcher
-from benchbuilder.pipeline.run_node import NodeRunner, RowChooser, ShardLimits, create_executor
-from benchbuilder.pipeline.shards.worker import ShardWorker
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.steps.base import Step
+from benchbuilder.core import Waiting
+from benchbuilder.models import ConversationDriver
+from benchbuilder.pipeline import (
+    Manifest,
+    Node,
+    NodeRunner,
+    Plan,
+    RowChooser,
+    ShardLimits,
+    ShardWorker,
+    Store,
+    Watcher,
+    create_executor,
+)
+from benchbuilder.steps import Step
 
 
 @dataclass

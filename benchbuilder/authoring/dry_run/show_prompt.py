@@ -11,16 +11,11 @@ from typing import Any
 import pyarrow.compute as pc
 
 from benchbuilder.authoring.dry_run.transcripts import PromptSteps, ReplyLookup, empty_lookup, rows_at_positions
-from benchbuilder.config.spec.base import KindSpec, PairsRef, PromptRef
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.outcomes import Outcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.models.base import Model, Reply, Request, request_key
-from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.steps.writer import Writer
+from benchbuilder.config import KindSpec, PairsRef, PromptRef, Recipe
+from benchbuilder.core import DataError, Outcome, Problem, RecipeError, Row, create_from_spec
+from benchbuilder.models import Model, Reply, Request, request_key
+from benchbuilder.pipeline import Plan, Store
+from benchbuilder.steps import Writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,11 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Outcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import row_class
-from benchbuilder.models.base import Reply, Request
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway import Gateway
-from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.run_node import step_job_of
-from benchbuilder.pipeline.shards.worker import ShardWorker
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.steps.base import PromptedMap
+from benchbuilder.config import KindSpec
+from benchbuilder.core import Outcome, Row, Table, row_class
+from benchbuilder.models import Conversation, Gateway, Reply, Request
+from benchbuilder.pipeline import Manifest, Plan, ShardWorker, Store, step_job_of
+from benchbuilder.steps import PromptedMap
 
 T = TypeVar("T")
 ReplyLookup = Callable[[KindSpec, Request], Reply | None]

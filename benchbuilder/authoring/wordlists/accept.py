@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.authoring.wordlists.sheet import SheetContent, WordDecision
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.cells import escape_cell
-from benchbuilder.core.text.normalise import compose_characters, normalise_space
+from benchbuilder.core import DataError, compose_characters, escape_cell, normalise_space
 
 GENERATED_HEADER = "# Word list, reviewed: "
 """How a list begins that was written here, and may be written again."""

@@ -10,18 +10,11 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.search_path import bundled_folder, display_path
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.text.languages import is_language
-from benchbuilder.core.text.names import recipe_name
-from benchbuilder.models import prompts
-from benchbuilder.sources.terms import TermsSpec
-from benchbuilder.steps.merge_terms import MergeTermsSpec
-from benchbuilder.steps.normalise_term import NormaliseTermSpec
-from benchbuilder.steps.translate import TranslateSpec
+from benchbuilder.config import FileRef, LoadedRecipe, Recipe, Spec, bundled_folder, display_path
+from benchbuilder.core import Problem, RecipeError, is_language, recipe_name
+from benchbuilder.models import find_prompt
+from benchbuilder.sources import TermsSpec
+from benchbuilder.steps import MergeTermsSpec, NormaliseTermSpec, TranslateSpec
 
 STANDARD_SETTINGS = "standard"
 """The settings for languages that have none of their own."""
@@ -173,7 +166,7 @@ def _resolve_paths(data: Mapping[str, Any], loaded: LoadedRecipe) -> dict[str, A
     placed = dict(data)
     for name in _REFS:
         if isinstance(ref := placed.get(name), str):
-            placed[name] = {"path": ref, "resolved_path": str(prompts.find_prompt(ref, loaded.prompt_roots).file)}
+            placed[name] = {"path": ref, "resolved_path": str(find_prompt(ref, loaded.prompt_roots).file)}
     if isinstance(path := placed.get("dictionary"), str):
         placed["dictionary"] = {"path": path, "resolved_path": str(Path(path).expanduser().absolute())}
     return placed

@@ -12,14 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.authoring.wordlists.plan import TopicStep
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import fold_text, normalise_space
-from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.steps.topic import Topic, TopicSpec
+from benchbuilder.core import Passage, Row, StepContext, Table, fold_text, normalise_space
+from benchbuilder.pipeline import Plan, Store
+from benchbuilder.steps import Topic, TopicSpec
 
 SAMPLES = 10
 """Rows that are shown of what a word hits."""

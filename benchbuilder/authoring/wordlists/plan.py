@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.authoring.wordlists.lists import WordListSettings, unused_name, word_list_steps
-from benchbuilder.config.load import LoadedRecipe
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.registry import find_kind
-from benchbuilder.core.text.languages import same_language
-from benchbuilder.pipeline.plan import Plan, make_plan
-from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.pipeline.wiring import expand_wiring
-from benchbuilder.sources.terms import TermsSpec
-from benchbuilder.steps.topic import Topic, TopicSpec
+from benchbuilder.config import LoadedRecipe, Recipe
+from benchbuilder.core import find_kind, same_language
+from benchbuilder.pipeline import Checksums, Plan, Store, expand_wiring, make_plan
+from benchbuilder.sources import TermsSpec
+from benchbuilder.steps import Topic, TopicSpec
 
 WORD_LIST_FOLDER = "words"
 """Where word lists are made, in the folder of the build."""

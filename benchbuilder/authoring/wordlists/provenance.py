@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchbuilder.authoring.wordlists.plan import WordListPlan
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core.records.payloads import Term
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.core.text.paths import public_path
-from benchbuilder.models.base import Model
-from benchbuilder.pipeline.cache_key import spec_key_inputs
-from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.sources.terms import Terms
+from benchbuilder.config import FileRef, Recipe
+from benchbuilder.core import Term, create_from_spec, public_path
+from benchbuilder.models import Model
+from benchbuilder.pipeline import Checksums, spec_key_inputs
+from benchbuilder.sources import Terms
 
 
 def planned_terms(plan: WordListPlan) -> list[Term]:

@@ -19,14 +19,17 @@ from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Font
 
-from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace, unescape_formula
-from benchbuilder.annotation.sheets.sheets import csv_bytes
-from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, strip_archive_dates
+from benchbuilder.annotation import (
+    UnreadableWorkbookError,
+    csv_bytes,
+    escape_formula,
+    fold_whitespace,
+    read_workbook,
+    strip_archive_dates,
+    unescape_formula,
+)
 from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts
-from benchbuilder.core.display import head_excerpt
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Term
-from benchbuilder.core.text.tables import csv_rows
+from benchbuilder.core import DataError, Term, csv_rows, head_excerpt
 
 WordDecisionValue = Literal["keep", "drop"]
 DECISION_COLUMNS = ("keep", "word", "correction", "comment", "by")

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.text.casing import Casing
-from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.word_forms import WordForms
-from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.core import Casing, Regex, WordForms, load_words
 
 
 class CasingSpec(Spec):

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.review_project import ReviewProjectSpec
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError
 
 
 class RunSpec(Spec):

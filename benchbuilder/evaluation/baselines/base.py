@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.config import KindSpec
+from benchbuilder.core import AnswerOutcome, Item
 
 
 class BaselineSpec(KindSpec):

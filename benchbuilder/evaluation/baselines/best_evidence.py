@@ -9,17 +9,21 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
-from benchbuilder.core import registry
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text
-from benchbuilder.core.text.sentences import split_sentences
-from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.config import FileRef, KindSpec, Slot
+from benchbuilder.core import (
+    AnswerOutcome,
+    DataError,
+    Fold,
+    Item,
+    compose_characters,
+    create_from_spec,
+    fold_text,
+    load_words,
+    split_sentences,
+)
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval import Tokenizer
 
 
 class BestEvidenceSpec(BaselineSpec):
@@ -58,7 +62,7 @@ class BestEvidenceBaseline(Baseline):
             raise DataError(
                 "best_evidence has no tokenizer", where="evaluation.baselines", next="set tokenizer in the recipe"
             )
-        self._tokenizer: Tokenizer = registry.create_from_spec("tokenizer", self.spec.tokenizer)
+        self._tokenizer: Tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
         self._stop: frozenset[str] = frozenset()
 
     def fingerprint(self) -> Mapping[str, str]:

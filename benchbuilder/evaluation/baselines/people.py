@@ -10,22 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.annotation.database.free_text import (
+from benchbuilder.annotation import (
     EXPORT_COLUMNS,
     ProjectAnswer,
     project_answers_digest,
+    proportional_sample,
     read_exported_answers,
     read_project_answers,
+    task_key,
     unshield_cell,
 )
-from benchbuilder.annotation.sample import proportional_sample
-from benchbuilder.annotation.tasks import task_key
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.core.text.rows import collapse_space, raise_row_errors, read_row_file
+from benchbuilder.config import FileRef, KindSpec, Name, RuntimeOption
+from benchbuilder.core import AnswerOutcome, DataError, Item, collapse_space, raise_row_errors, read_row_file
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import AnswerOutcome
+from benchbuilder.config import KindSpec, Name
+from benchbuilder.core import AnswerOutcome, Item
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 
 

@@ -8,11 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
-from benchbuilder.config.spec.base import FileRef, KindSpec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.core.text.rows import collapse_space, raise_row_errors, read_row_file
+from benchbuilder.config import FileRef, KindSpec
+from benchbuilder.core import AnswerOutcome, DataError, Item, collapse_space, raise_row_errors, read_row_file
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
 

@@ -6,22 +6,25 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.core.stats.accuracy import (
+from benchbuilder.core import (
+    Floats,
+    Statistic,
     accuracy_statistic,
     auroc_statistic,
     balanced_accuracy_statistic,
-    proportion_near_statistic,
-)
-from benchbuilder.core.stats.calibration import brier_statistic, ece_statistic, reliability_bins
-from benchbuilder.core.stats.correlation import kendall_statistic, pearson_statistic, spearman_statistic
-from benchbuilder.core.stats.errors import (
     bias_statistic,
+    brier_statistic,
+    ece_statistic,
+    kendall_statistic,
     mae_statistic,
+    mean_estimate,
+    pearson_statistic,
+    proportion_near_statistic,
     quadratic_weighted_kappa_statistic,
+    reliability_bins,
     rmse_statistic,
+    spearman_statistic,
 )
-from benchbuilder.core.stats.intervals import mean_estimate
-from benchbuilder.core.stats.weighted import Floats, Statistic
 from benchbuilder.evaluation.judge_report.held_out import (
     THRESHOLD,
     HeldOutAnswers,
@@ -30,7 +33,7 @@ from benchbuilder.evaluation.judge_report.held_out import (
     value_cell,
 )
 from benchbuilder.evaluation.judge_training.predictions import Prediction
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 10

@@ -9,10 +9,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.config.spec.annotation import BootstrapSpec
-from benchbuilder.core.stats.constant_predictor import LEAST_SD, check_constant_predictor
-from benchbuilder.core.stats.correlation import partial_correlation_statistic
-from benchbuilder.core.stats.intervals import Estimate, bootstrap_estimate, mean_estimate
+from benchbuilder.config import BootstrapSpec
+from benchbuilder.core import (
+    LEAST_SD,
+    Estimate,
+    bootstrap_estimate,
+    check_constant_predictor,
+    mean_estimate,
+    partial_correlation_statistic,
+)
 from benchbuilder.evaluation.judge_report.probe_spec import (
     EvidenceChange,
     FalseStatementChange,

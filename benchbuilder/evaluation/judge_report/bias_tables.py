@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding
 from benchbuilder.evaluation.judge_report.held_out import JudgeReportFrame
 from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
 
 
 def robustness_table(frame: JudgeReportFrame, aspect: str, cards: Mapping[str, Sequence[ProbeFinding]]) -> ResultTable:

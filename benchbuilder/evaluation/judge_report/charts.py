@@ -10,9 +10,7 @@ from markupsafe import Markup
 
 from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers
-from benchbuilder.exporters.render.i18n import ReportTexts
-from benchbuilder.exporters.render.svg import CHART_WIDTH, shorten_label, svg_element
-from benchbuilder.exporters.render.tables import ResultTable, format_value
+from benchbuilder.exporters import CHART_WIDTH, ReportTexts, ResultTable, format_value, shorten_label, svg_element
 
 _SIDE, _LEFT, _TOP = 320.0, 48.0, 8.0
 _POINTS = 1200

@@ -9,14 +9,12 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.intervals import DifferenceEstimate, Estimate, bootstrap_difference, bootstrap_estimates
-from benchbuilder.core.stats.weighted import Floats, Statistic
+from benchbuilder.core import DifferenceEstimate, Estimate, Floats, Statistic, bootstrap_difference, bootstrap_estimates
 from benchbuilder.evaluation.judge_report.probe_spec import ValiditySpec
 from benchbuilder.evaluation.judge_report.published import PublishedJudges
 from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
 from benchbuilder.evaluation.results.context import BootstrapSettings, estimate_cell
-from benchbuilder.exporters.render.i18n import Language, ReportTexts
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
+from benchbuilder.exporters import Language, ReportTexts, ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 THRESHOLD = 0.5
 SIDES = get_args(Side)

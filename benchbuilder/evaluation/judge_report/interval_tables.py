@@ -7,12 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchbuilder.core.stats.conformal import conformal_half_width, conformal_interval
-from benchbuilder.core.stats.intervals import mean_estimate
-from benchbuilder.core.stats.prediction_powered import PredictionPowered, clustered_prediction_powered_mean
-from benchbuilder.core.stats.weighted import Floats
+from benchbuilder.core import (
+    Floats,
+    PredictionPowered,
+    clustered_prediction_powered_mean,
+    conformal_half_width,
+    conformal_interval,
+    mean_estimate,
+)
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers, value_cell
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
 
 _HALVINGS = 20
 _COLUMNS: dict[str, ValueFormat] = {

@@ -7,12 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.script import Conversion
+from benchbuilder.config import Name, Spec
+from benchbuilder.core import Conversion, Regex
 from benchbuilder.evaluation.judge_report.read_spec import read_yaml_spec
-from benchbuilder.exporters.render.i18n import Language
+from benchbuilder.exporters import Language
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchbuilder.core.text.distance import edit_distance
-from benchbuilder.core.text.script import convert_script
+from benchbuilder.core import convert_script, edit_distance
 from benchbuilder.evaluation.judge_report import probe_spec as spec
 from benchbuilder.evaluation.judges.base import Case, Example
-from benchbuilder.steps.language.negation import count_negations, without_negations
+from benchbuilder.steps import count_negations, without_negations
 
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import Spec
+from benchbuilder.config import Spec
 from benchbuilder.evaluation.judge_report.read_spec import read_yaml_spec
-from benchbuilder.exporters.render.i18n import Language
+from benchbuilder.exporters import Language
 
 Coefficient = Annotated[float, Field(ge=-1, le=1)]
 Portion = Annotated[float, Field(ge=0, le=1)]

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import Spec
+from benchbuilder.core import DataError
 
 S = TypeVar("S", bound=Spec)
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.registry import find_kind, kinds_of_slot
-from benchbuilder.core.stats.constant_predictor import check_constant_predictor
+from benchbuilder.config import EvaluationSpec
+from benchbuilder.core import DataError, check_constant_predictor, find_kind, kinds_of_slot
 from benchbuilder.evaluation.judge_report import PACKAGES
 from benchbuilder.evaluation.judge_report import agreement_tables as measures
 from benchbuilder.evaluation.judge_report import interval_tables as intervals
@@ -40,8 +38,7 @@ from benchbuilder.evaluation.judge_training.model_card import FEW
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.results.context import BootstrapSettings
-from benchbuilder.exporters.render.i18n import Language, ReportTexts
-from benchbuilder.exporters.render.tables import ResultTable
+from benchbuilder.exporters import Language, ReportTexts, ResultTable
 
 
 def write_judge_report(

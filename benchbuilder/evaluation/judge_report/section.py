@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding, ProbeVerdict
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers
-from benchbuilder.exporters.render.tables import ResultTable
+from benchbuilder.exporters import ResultTable
 
 
 @dataclass(frozen=True)

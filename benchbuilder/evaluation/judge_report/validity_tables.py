@@ -7,24 +7,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from benchbuilder.core.stats.agreement.ratings import measure_agreement
-from benchbuilder.core.stats.alternative_annotator import (
+from benchbuilder.core import (
     LEAST_HUMANS,
     LEAST_ITEMS,
     AlternativeTestResult,
+    Floats,
+    Statistic,
     alternative_annotator_test,
-)
-from benchbuilder.core.stats.human_ceiling import (
     ceiling_statistic,
     compute_human_ceiling,
     judge_below_ceiling_statistic,
     judge_over_ceiling_statistic,
+    mean_estimate,
+    measure_agreement,
+    paired_mean_difference,
+    rank_agreement,
+    safe_ratio,
 )
-from benchbuilder.core.stats.intervals import mean_estimate, paired_mean_difference
-from benchbuilder.core.stats.system_ranking import rank_agreement
-from benchbuilder.core.stats.weighted import Floats, Statistic, safe_ratio
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers, value_cell
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
 
 
 def multi_rater_answers(judges: Sequence[HeldOutAnswers]) -> list[HeldOutAnswers]:

@@ -11,15 +11,24 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.core import write_atomically
 from benchbuilder.evaluation.judge_report import PACKAGES
 from benchbuilder.evaluation.judge_report.bias_tables import probe_label, probe_meaning
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, JudgeReportFrame
 from benchbuilder.evaluation.judge_report.section import AspectSection, finding_data
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun
-from benchbuilder.exporters.render.table_formats import table_as_csv, table_as_latex, table_as_markdown
-from benchbuilder.exporters.render.tables import ResultTable, format_cell, format_interval, format_value, table_as_data
-from benchbuilder.exporters.render.templates import render_html, render_markdown
+from benchbuilder.exporters import (
+    ResultTable,
+    format_cell,
+    format_interval,
+    format_value,
+    render_html,
+    render_markdown,
+    table_as_csv,
+    table_as_data,
+    table_as_latex,
+    table_as_markdown,
+)
 
 JUDGE_REPORT_SCHEMA = 1
 """The version of what stands in the data file."""

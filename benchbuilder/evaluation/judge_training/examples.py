@@ -8,10 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from benchbuilder.config.spec.evaluation import TrainingSpec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, Score
+from benchbuilder.config import TrainingSpec
+from benchbuilder.core import Answer, DataError, Item, Score
 from benchbuilder.evaluation.judge_training.item_groups import GroupMember, item_families
 from benchbuilder.evaluation.judges.base import Case, Example, make_case
 

@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchbuilder import __version__
-from benchbuilder.config.spec.evaluation import EvaluationSpec, TrainingSpec
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.stats.conformal import conformal_half_width
+from benchbuilder.config import EvaluationSpec, TrainingSpec
+from benchbuilder.core import DataError, Dropped, Problem, RecipeError, conformal_half_width, count_phrase
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables, examples_digest, make_examples
 from benchbuilder.evaluation.judge_training.finetune_files import (
     TRAIN,
@@ -63,8 +60,7 @@ from benchbuilder.evaluation.judges.openai_finetuned import (
     OpenAIFinetunedSpec,
     write_finetuned_model,
 )
-from benchbuilder.models.gateway.gateway import Gateway
-from benchbuilder.models.gateway.token_count import TokenCounter
+from benchbuilder.models import Gateway, TokenCounter
 
 Note = Callable[[str], None]
 HELD_OUT_PART, ALL_PART = "trial", "everything"

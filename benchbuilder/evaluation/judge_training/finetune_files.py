@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 from benchbuilder.evaluation.judge_training.examples import drop_some_evidence
 from benchbuilder.evaluation.judges.base import Example
 from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
 from benchbuilder.evaluation.parsing.score_replies import UnreadableScore, read_score_number
-from benchbuilder.models.base import Message, Request
-from benchbuilder.models.gateway.token_count import TokenCounter
+from benchbuilder.models import Message, Request, TokenCounter
 
 TRAIN, VALID = "train.jsonl", "valid.jsonl"
 _MOST_BYTES = 512 * 1024 * 1024

@@ -15,10 +15,8 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from benchbuilder.core.errors import DataError, ServiceError, StoreError
-from benchbuilder.models.base import BatchGoneError, TransientError
-from benchbuilder.models.providers.openai import OpenAIModel
-from benchbuilder.models.providers.openai_tuning import JobOrder, JobState, OpenAITuning
+from benchbuilder.core import DataError, ServiceError, StoreError
+from benchbuilder.models import BatchGoneError, JobOrder, JobState, OpenAIModel, OpenAITuning, TransientError
 
 JOB_LOG = "jobs.jsonl"
 MAX_ATTEMPTS = 4

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core.text.normalise import comparison_form
+from benchbuilder.core import comparison_form
 
 
 @dataclass(frozen=True, slots=True)

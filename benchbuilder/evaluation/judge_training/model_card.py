@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.config.spec.evaluation import EvaluationSpec, TrainingSpec
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.registry import find_kind
-from benchbuilder.core.stats.accuracy import accuracy_score
-from benchbuilder.core.stats.conformal import HalfWidth
-from benchbuilder.core.stats.constant_predictor import check_constant_predictor
-from benchbuilder.core.stats.correlation import pearson
-from benchbuilder.core.stats.errors import mae
+from benchbuilder.config import EvaluationSpec, TrainingSpec
+from benchbuilder.core import HalfWidth, accuracy_score, check_constant_predictor, count_phrase, find_kind, mae, pearson
 from benchbuilder.evaluation.judge_training.examples import examples_digest
 from benchbuilder.evaluation.judge_training.predictions import Prediction
 from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.core import DataError, Dropped
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, ScoringJudge
-from benchbuilder.models.gateway.gateway import Gateway
+from benchbuilder.models import Gateway
 
 
 class GatewayJudge(ScoringJudge):

@@ -12,10 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.stats.conformal import conformal_interval
-from benchbuilder.core.text.blank import is_blank
+from benchbuilder.core import DataError, Item, conformal_interval, is_blank
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")

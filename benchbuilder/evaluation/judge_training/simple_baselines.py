@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.accuracy import apply_threshold
+from benchbuilder.core import apply_threshold
 from benchbuilder.evaluation.judges.base import Example
 
 _PENALTY = 1.0

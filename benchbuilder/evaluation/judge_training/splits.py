@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.config.spec.evaluation import TrainingSpec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import TrainingSpec
+from benchbuilder.core import DataError
 from benchbuilder.evaluation.judge_training.predictions import Side
 from benchbuilder.evaluation.judges.base import Example
 

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
-from benchbuilder.config.spec.base import FileRef, Slot
-from benchbuilder.core.errors import BenchbuilderError, DataError, StoreError
-from benchbuilder.core.registry import create_from_spec, find_kind
+from benchbuilder.config import FileRef, Slot
+from benchbuilder.core import BenchbuilderError, DataError, StoreError, create_from_spec, find_kind
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, case_hash
 from benchbuilder.evaluation.judges.card import (

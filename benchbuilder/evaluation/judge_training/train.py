@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from benchbuilder import __version__
-from benchbuilder.config.spec.evaluation import EvaluationSpec, TrainingSpec
-from benchbuilder.core.display import count_phrase
-from benchbuilder.core.errors import DataError, Problem, RecipeError
-from benchbuilder.core.registry import create_from_spec, find_kind
-from benchbuilder.core.stats.conformal import conformal_half_width
-from benchbuilder.core.stats.correlation import pearson
+from benchbuilder.config import EvaluationSpec, TrainingSpec
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    conformal_half_width,
+    count_phrase,
+    create_from_spec,
+    find_kind,
+    pearson,
+)
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence, make_examples
 from benchbuilder.evaluation.judge_training.model_card import (
     card_conformal,

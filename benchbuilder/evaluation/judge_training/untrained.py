@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.core.records.roles import Score
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.core.stats.conformal import conformal_half_width
+from benchbuilder.config import EvaluationSpec
+from benchbuilder.core import Score, conformal_half_width, create_from_spec
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables, make_examples
 from benchbuilder.evaluation.judge_training.model_card import (
     card_conformal,

@@ -10,13 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import yaml
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.annotation import GuidingQuestion
-from benchbuilder.config.spec.base import FileRef, PromptRef
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.text.lengths import truncate_code_points
-from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.config import FileRef, GuidingQuestion, PromptRef, Sampling
+from benchbuilder.core import Dropped, Problem, RecipeError, strip_reasoning, truncate_code_points
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, JudgeSpec
 from benchbuilder.evaluation.parsing.score_replies import (
     UnreadableScore,
@@ -25,10 +20,8 @@ from benchbuilder.evaluation.parsing.score_replies import (
     read_score_object,
     tag_names,
 )
-from benchbuilder.models import prompts
-from benchbuilder.models.base import Message, Reply, Request
-from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.writer import ReplyFault, model_identity
+from benchbuilder.models import Message, Prompt, Reply, Request, read_prompt, render_prompt
+from benchbuilder.steps import ReplyFault, model_identity
 
 _OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
 _FINAL = ("reply_refused", "reply_filtered")
@@ -111,8 +104,7 @@ class ChatJudge(AskingJudge):
         """Read prompts and rubric."""
         spec: ChatJudgeSpec = self.spec
         self._prompt, self._system, self._repair = (
-            None if ref is None else prompts.read_prompt(ref.path, ref.file)
-            for ref in (spec.prompt, spec.system, spec.repair)
+            None if ref is None else read_prompt(ref.path, ref.file) for ref in (spec.prompt, spec.system, spec.repair)
         )
         names = [tag_names(prompt.source) for prompt in (self._prompt, self._system) if prompt is not None]
         self._tags = sorted(frozenset[str]().union(*names))
@@ -153,10 +145,8 @@ class ChatJudge(AskingJudge):
     def _opening(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         if self._prompt is None:
             raise TypeError(f"the judge {self.kind!r} was not opened")
-        user = Message("user", prompts.render_prompt(self._prompt, values))
-        return (
-            (user,) if self._system is None else (Message("system", prompts.render_prompt(self._system, values)), user)
-        )
+        user = Message("user", render_prompt(self._prompt, values))
+        return (user,) if self._system is None else (Message("system", render_prompt(self._system, values)), user)
 
     def is_too_long(self, case: Case) -> bool:
         """Whether question or answer is longer than a prompt can hold: they are never cut."""
@@ -225,7 +215,7 @@ class ChatJudge(AskingJudge):
         if self._repair is None or not reply_text:
             return opening
         told = {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
-        return (*opening, Message("assistant", reply_text), Message("user", prompts.render_prompt(self._repair, told)))
+        return (*opening, Message("assistant", reply_text), Message("user", render_prompt(self._repair, told)))
 
     def _read(self, reply: Reply) -> float | ReplyFault:
         """The score of a reply, or why it holds none."""

@@ -11,10 +11,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.models.base import Reply, Request
+from benchbuilder.config import KindSpec
+from benchbuilder.core import Dropped, Item
+from benchbuilder.models import Reply, Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from benchbuilder.config.spec.base import FileRef, RuntimeOption
-from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import EvaluationSpec, FileRef, RuntimeOption
+from benchbuilder.core import DataError
 
 JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from benchbuilder.config.spec.base import PromptRef
-from benchbuilder.core.errors import DataError, ServiceError
+from benchbuilder.config import PromptRef
+from benchbuilder.core import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, require_same_base_model
 from benchbuilder.evaluation.judges.neural.inputs import VARIABLES, PromptInputs, TokenRow, TruncatingTokenizer
@@ -25,7 +25,7 @@ from benchbuilder.evaluation.judges.neural.libraries import (
 )
 from benchbuilder.evaluation.judges.neural.score_tokens import ScoreGrid, Tokens
 from benchbuilder.evaluation.judges.neural.spec import AdapterSpec, NeuralSpec
-from benchbuilder.models import prompts
+from benchbuilder.models import Prompt, read_prompt
 
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
@@ -84,7 +84,7 @@ class DecoderJudge(NeuralJudge):
 
     def untrained_learner(self, base: BaseModelSource, place: ComputePlace) -> Learner:
         """The model with new adapters."""
-        prompt = prompts.read_prompt(self.spec.prompt.path, self.spec.prompt.file)
+        prompt = read_prompt(self.spec.prompt.path, self.spec.prompt.file)
         return _Decoder(base, place, self.spec, prompt, self.spec.max_length, None)
 
     def trained_learner(
@@ -92,7 +92,7 @@ class DecoderJudge(NeuralJudge):
     ) -> Learner:
         """The model with the trained adapters in `folder`, asked by the prompt that they were trained with."""
         ref = self.spec.prompt
-        prompt = prompts.Prompt(name=ref.path, file=ref.file, source=str(facts["prompt"]))
+        prompt = Prompt(name=ref.path, file=ref.file, source=str(facts["prompt"]))
         found = _Decoder(base, place, self.spec, prompt, int(facts["max_length"]), folder)
         require_same_base_model(base, facts["base"], found.model.config)
         return found
@@ -105,7 +105,7 @@ class DecoderJudge(NeuralJudge):
 
 class _Decoder(Learner):
     def __init__(
-        self, base: BaseModelSource, place: ComputePlace, spec: DecoderSpec, prompt: prompts.Prompt, limit: int | None,
+        self, base: BaseModelSource, place: ComputePlace, spec: DecoderSpec, prompt: Prompt, limit: int | None,
         adapter: Path | None,
     ) -> None:  # fmt: skip
         self.place, self.prompt = place, prompt

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.core.errors import DataError, ServiceError
+from benchbuilder.core import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource
 from benchbuilder.evaluation.judges.neural.inputs import PairInputs, TokenRow, TruncatingTokenizer

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import KindSpec, RuntimeOption, Slot, Spec
+from benchbuilder.core import DataError
 from benchbuilder.evaluation.judges.asking import ChatJudge, ChatJudgeSpec
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
-from benchbuilder.models.base import Message
+from benchbuilder.models import Message
 
 MODEL = "model.json"
 """The file of a judge's folder that names the model which the service made."""

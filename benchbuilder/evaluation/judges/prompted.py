@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, Slot
-from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.config import KindSpec, Slot
+from benchbuilder.core import Dropped
 from benchbuilder.evaluation.judges.asking import ChatJudge, ChatJudgeSpec
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec
-from benchbuilder.models.base import Reply, Request
+from benchbuilder.models import Reply, Request
 
 
 class PromptedSpec(ChatJudgeSpec):

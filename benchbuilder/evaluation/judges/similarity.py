@@ -10,13 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec, Slot
-from benchbuilder.core import registry
-from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_closeness, rouge_l, truncate_for_overlap
-from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.config import KindSpec, Slot
+from benchbuilder.core import (
+    DataError,
+    InstallationError,
+    chrf,
+    content_tokens,
+    create_from_spec,
+    relative_closeness,
+    rouge_l,
+    strip_reasoning,
+    truncate_for_overlap,
+)
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval import Tokenizer
 
 
 class SimilarityJudgeSpec(JudgeSpec):
@@ -48,7 +55,7 @@ class SimilarityJudge(ScoringJudge):
                 raise DataError(
                     "rouge_l has no tokenizer", where="evaluation.judges", next="set tokenizer in the recipe"
                 )
-            self._tokenizer = registry.create_from_spec("tokenizer", spec.tokenizer)
+            self._tokenizer = create_from_spec("tokenizer", spec.tokenizer)
 
     def ready(self) -> None:
         """InstallationError if sacrebleu is missing and needed."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from benchbuilder.core.text.normalise import compose_characters, to_half_width
+from benchbuilder.core import compose_characters, to_half_width
 from benchbuilder.evaluation.judges.base import Case
 
 RELATIONS = (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, TrainedJudge
 from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, CaseFeatures, extract_features
 

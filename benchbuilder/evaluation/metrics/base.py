@@ -6,10 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.roles import Score
-from benchbuilder.core.stats.weighted import Statistic
+from benchbuilder.config import KindSpec, Name
+from benchbuilder.core import Score, Statistic
 
 
 class ClusteredScore(NamedTuple):

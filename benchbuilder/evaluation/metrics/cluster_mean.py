@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from benchbuilder.core.stats.weighted import Statistic, float_array, safe_ratio, statistic_of_sums
+from benchbuilder.core import Statistic, float_array, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
-from benchbuilder.core.stats.weighted import Statistic, mean_statistic
+from benchbuilder.core import Statistic, mean_statistic
 from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
 
 

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.weighted import Statistic, safe_ratio, statistic_of_sums
+from benchbuilder.core import DataError, Statistic, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
 
 

@@ -8,9 +8,7 @@ from functools import lru_cache
 
 import regex
 
-from benchbuilder.core.text.answers import comparison_key
-from benchbuilder.core.text.patterns import find_all
-from benchbuilder.core.text.unmarked import strip_formatting
+from benchbuilder.core import comparison_key, find_all, strip_formatting
 
 _PLAIN = r"(?<![\p{LC}\p{M}0-9])(?:%s)(?![\p{LC}\p{M}0-9'])"
 _OTHER = r"(?<![\p{L}\p{M}\p{N}])(?:%s)(?![\p{L}\p{M}\p{N}])"

@@ -10,10 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.normalise import compose_characters
-from benchbuilder.core.text.patterns import check_regex
-from benchbuilder.core.text.script import Conversion
+from benchbuilder.core import Conversion, DataError, check_regex, compose_characters
 
 CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(6))
 """What stands in a prepared answer for what the question claims, for its contrary, for the question itself, for the

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchbuilder.core.text.patterns import find_all, replace_all
-from benchbuilder.core.text.script import convert_script
+from benchbuilder.core import convert_script, find_all, replace_all
 from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
 
 _SHORT_QUOTE = 12

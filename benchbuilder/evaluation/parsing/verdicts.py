@@ -9,10 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.lengths import truncate_code_points
-from benchbuilder.core.text.patterns import find_all, match_groups, replace_all
-from benchbuilder.core.text.unmarked import strip_formatting
+from benchbuilder.core import DataError, find_all, match_groups, replace_all, strip_formatting, truncate_code_points
 from benchbuilder.evaluation.parsing.verdict_tables import (
     CLAIM,
     CONTRARY,

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.records.payloads import Item
+from benchbuilder.config import KindSpec
+from benchbuilder.core import Item, write_atomically
 from benchbuilder.evaluation.judges.base import make_case
-from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+from benchbuilder.exporters import Exporter, FileName, FinishedBuild
 
 
 class AnswersToRateSpec(KindSpec):

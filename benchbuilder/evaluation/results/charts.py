@@ -11,8 +11,15 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from benchbuilder.evaluation.results.compare import AspectPair
-from benchbuilder.exporters.render.svg import CHART_WIDTH, shorten_label, svg_element, width_of
-from benchbuilder.exporters.render.tables import ResultTable, ValueFormat, format_value
+from benchbuilder.exporters import (
+    CHART_WIDTH,
+    ResultTable,
+    ValueFormat,
+    format_value,
+    shorten_label,
+    svg_element,
+    width_of,
+)
 
 _ROW = 24.0
 _LABEL = 112.0

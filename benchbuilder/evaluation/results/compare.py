@@ -12,12 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchbuilder.core.stats.correlation import pearson_statistic, r_squared_statistic
-from benchbuilder.core.stats.intervals import DifferenceEstimate, bootstrap_estimates, paired_mean_difference
+from benchbuilder.core import (
+    DifferenceEstimate,
+    bootstrap_estimates,
+    paired_mean_difference,
+    pearson_statistic,
+    r_squared_statistic,
+)
 from benchbuilder.evaluation.results.context import BootstrapSettings, ResultsFrame, estimate_cell
 from benchbuilder.evaluation.results.means import ranked_systems
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
 
 
 def holm_adjusted(values: Sequence[float | None]) -> list[float | None]:

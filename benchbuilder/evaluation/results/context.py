@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from benchbuilder.core.stats.intervals import Estimate, mean_estimate, sample_sd
+from benchbuilder.core import Estimate, mean_estimate, sample_sd
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
-from benchbuilder.exporters.render.i18n import ReportTexts
-from benchbuilder.exporters.render.tables import TableBlock, TableCell, TableLine
+from benchbuilder.exporters import ReportTexts, TableBlock, TableCell, TableLine
 
 
 class BootstrapSettings(TypedDict):

@@ -8,9 +8,17 @@ from statistics import median
 
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.run import ScoredAspect
-from benchbuilder.exporters.base import FinishedBuild, StepCounts
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
-from benchbuilder.models.base import Receipt
+from benchbuilder.exporters import (
+    FinishedBuild,
+    ResultTable,
+    StepCounts,
+    TableCell,
+    TableColumn,
+    TableLine,
+    count_cell,
+    text_cell,
+)
+from benchbuilder.models import Receipt
 
 OUTCOMES = ("complete", "truncated", "empty", "refused", "filtered", "missing")
 

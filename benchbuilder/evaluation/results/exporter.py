@@ -11,9 +11,8 @@ from typing import Annotated, Any, ClassVar
 from markupsafe import Markup
 from pydantic import Field
 
-from benchbuilder.config.spec.annotation import BootstrapSpec
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.config import BootstrapSpec, KindSpec
+from benchbuilder.core import write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.costs import unused_rows_note
@@ -21,12 +20,25 @@ from benchbuilder.evaluation.results.findings import ResultsFindings, collect_fi
 from benchbuilder.evaluation.results.means import expected_verdicts
 from benchbuilder.evaluation.results.published import recipe_published_results
 from benchbuilder.evaluation.results.run import VERDICT, EvaluationRun, gather_run
-from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
-from benchbuilder.exporters.render.i18n import Language, ReportTexts
-from benchbuilder.exporters.render.table_formats import csv_table, table_as_csv, table_as_latex, table_as_markdown
-from benchbuilder.exporters.render.tables import ResultTable, format_cell, format_interval, format_value, table_as_data
-from benchbuilder.exporters.render.templates import render_html, render_markdown
-from benchbuilder.exporters.report.charts import ChartColours
+from benchbuilder.exporters import (
+    ChartColours,
+    Exporter,
+    FileName,
+    FinishedBuild,
+    Language,
+    ReportTexts,
+    ResultTable,
+    csv_table,
+    format_cell,
+    format_interval,
+    format_value,
+    render_html,
+    render_markdown,
+    table_as_csv,
+    table_as_data,
+    table_as_latex,
+    table_as_markdown,
+)
 
 RESULTS_SCHEMA = 1
 """The version of what stands in the data file."""

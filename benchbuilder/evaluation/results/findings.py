@@ -16,10 +16,15 @@ from benchbuilder.evaluation.results.prediction_powered import prediction_powere
 from benchbuilder.evaluation.results.published import PublishedResults
 from benchbuilder.evaluation.results.run import VERDICT, ScoredAspect
 from benchbuilder.evaluation.results.settings import settings_table
-from benchbuilder.exporters.base import FinishedBuild
-from benchbuilder.exporters.render.svg import Series, column_chart
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, format_value
-from benchbuilder.exporters.report.charts import ChartColours
+from benchbuilder.exporters import (
+    ChartColours,
+    FinishedBuild,
+    ResultTable,
+    Series,
+    TableCell,
+    column_chart,
+    format_value,
+)
 
 _BINS = 10
 

@@ -9,8 +9,7 @@ from statistics import fmean
 from benchbuilder.evaluation.results.compare import item_values, main_measures
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
-from benchbuilder.exporters.report.entries import ReportEntry
+from benchbuilder.exporters import ReportEntry, ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from benchbuilder.core.stats.intervals import bootstrap_estimate
-from benchbuilder.core.stats.weighted import Floats, safe_ratio, statistic_of_sums
+from benchbuilder.core import Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
 from benchbuilder.evaluation.results.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, ValueFormat, count_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat, count_cell
 
 _MOST = 20
 """Sources with a column of their own."""

@@ -6,15 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchbuilder.core.records.roles import Score
-from benchbuilder.core.registry import create_from_spec, find_kind
-from benchbuilder.core.stats.intervals import bootstrap_estimate
+from benchbuilder.core import Score, bootstrap_estimate, create_from_spec, find_kind
 from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
 from benchbuilder.evaluation.results.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.run import EvaluatedSystem
-from benchbuilder.exporters.base import FinishedBuild
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell
+from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine, count_cell
 
 _MOST = 12
 """Sources with columns of their own; where there are more, the figures are shown in all."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchbuilder.core.stats.prediction_powered import MeanInterval, clustered_prediction_powered_mean
+from benchbuilder.core import MeanInterval, clustered_prediction_powered_mean
 from benchbuilder.evaluation.results.compare import paired_systems
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters.render.tables import ResultTable, TableCell, TableColumn, TableLine, count_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, count_cell
 
 LEARNED = "learned"
 """The label of a judge's score of an answer that it learned from."""

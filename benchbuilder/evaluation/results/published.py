@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import Spec
+from benchbuilder.core import DataError
 
 
 class PublishedRow(Spec):

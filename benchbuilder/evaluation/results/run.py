@@ -8,9 +8,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.exporters.base import FinishedBuild
-from benchbuilder.exporters.report.entries import ReportEntry, item_entries, types_of
+from benchbuilder.core import Table
+from benchbuilder.exporters import FinishedBuild, ReportEntry, item_entries, types_of
 
 VERDICT = "verdict"
 """The aspect of true/false verdicts, which are right or wrong and nothing between."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from benchbuilder.evaluation.results.context import ResultsFrame
-from benchbuilder.exporters.base import FinishedBuild
-from benchbuilder.exporters.render.i18n import ReportTexts
-from benchbuilder.exporters.render.tables import ResultTable, TableColumn, TableLine, text_cell
-from benchbuilder.exporters.report.authors import PromptingStep, prompting_steps
+from benchbuilder.exporters import (
+    FinishedBuild,
+    PromptingStep,
+    ReportTexts,
+    ResultTable,
+    TableColumn,
+    TableLine,
+    prompting_steps,
+    text_cell,
+)
 
 
 def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:

@@ -11,27 +11,28 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from benchbuilder.config.spec.annotation import BootstrapSpec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.intervals import paired_mean_difference
+from benchbuilder.config import BootstrapSpec
+from benchbuilder.core import DataError, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import estimate_cell
 from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
-from benchbuilder.exporters.render.i18n import Language, ReportTexts
-from benchbuilder.exporters.render.table_formats import csv_table, table_as_markdown
-from benchbuilder.exporters.render.tables import (
+from benchbuilder.exporters import (
+    Language,
+    ReportTexts,
     ResultTable,
     TableCell,
     TableColumn,
     TableLine,
     ValueFormat,
     count_cell,
+    csv_table,
     format_interval,
     format_value,
+    render_html,
+    render_markdown,
+    table_as_markdown,
     text_cell,
 )
-from benchbuilder.exporters.render.templates import render_html, render_markdown
 
 _COMPARED = ("verdicts_", "answers", "aspects", "costs")
 """What the names of the tables begin with of which single values are compared."""

@@ -7,13 +7,20 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, Rating, Score
-from benchbuilder.core.records.row import ProducedBy
-from benchbuilder.models.base import Reply, Request
+from benchbuilder.config import KindSpec
+from benchbuilder.core import (
+    Answer,
+    Dropped,
+    Item,
+    Kept,
+    NotApplicable,
+    Outcome,
+    ProducedBy,
+    Rating,
+    Score,
+    StepContext,
+)
+from benchbuilder.models import Reply, Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.records.outcomes import NotApplicable
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.text.answers import comparison_key
-from benchbuilder.core.text.lengths import truncate_code_points
-from benchbuilder.core.text.patterns import Regex, replace_all
-from benchbuilder.core.text.unmarked import strip_formatting
+from benchbuilder.config import KindSpec, Name
+from benchbuilder.core import (
+    Answer,
+    Item,
+    NotApplicable,
+    Regex,
+    comparison_key,
+    replace_all,
+    strip_formatting,
+    truncate_code_points,
+)
 from benchbuilder.evaluation.parsing.chosen_options import final_parts, read_chosen_options
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, NotApplicable
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.registry import create_from_spec
-from benchbuilder.core.stats.conformal import conformal_interval
-from benchbuilder.core.text.blank import is_blank
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot
+from benchbuilder.core import (
+    Answer,
+    DataError,
+    Dropped,
+    Item,
+    NotApplicable,
+    StepContext,
+    conformal_interval,
+    create_from_spec,
+    is_blank,
+)
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, Judge, JudgeSpec, ScoringJudge, case_hash, make_case
 from benchbuilder.evaluation.judges.card import (
     FINAL,

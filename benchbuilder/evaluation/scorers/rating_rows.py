@@ -11,11 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.annotation.database.free_text import EXPORT_COLUMNS, ProjectAnswer, read_exported_answers
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.names import recipe_name
-from benchbuilder.core.text.normalise import to_half_width
-from benchbuilder.core.text.rows import collapse_space, raise_row_errors, read_row_file
+from benchbuilder.annotation import EXPORT_COLUMNS, ProjectAnswer, read_exported_answers
+from benchbuilder.core import DataError, collapse_space, raise_row_errors, read_row_file, recipe_name, to_half_width
 
 _LONG = frozenset({"aspect", "rater", "value"})
 _NEXT = (

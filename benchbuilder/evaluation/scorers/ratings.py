@@ -8,16 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.annotation.database.free_text import project_answers_digest, read_project_answers
-from benchbuilder.annotation.values import is_disputed
-from benchbuilder.config.spec.annotation import GuidingQuestion, Name
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, Rating
-from benchbuilder.core.text.names import recipe_name
-from benchbuilder.core.text.rows import collapse_space
+from benchbuilder.annotation import is_disputed, project_answers_digest, read_project_answers
+from benchbuilder.config import FileRef, GuidingQuestion, KindSpec, Name, RuntimeOption
+from benchbuilder.core import Answer, Dropped, Item, Rating, StepContext, collapse_space, recipe_name
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 from benchbuilder.evaluation.scorers.rating_rows import AnswerRating, ratings_in_app, ratings_in_file

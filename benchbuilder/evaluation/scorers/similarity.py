@@ -8,18 +8,24 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec, Slot
-from benchbuilder.core import registry
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import NotApplicable
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_closeness, rouge_l, truncate_for_overlap
-from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.config import KindSpec, Slot
+from benchbuilder.core import (
+    Answer,
+    DataError,
+    Item,
+    NotApplicable,
+    StepContext,
+    chrf,
+    content_tokens,
+    create_from_spec,
+    relative_closeness,
+    rouge_l,
+    strip_reasoning,
+    truncate_for_overlap,
+)
 from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval import Tokenizer
 
 SimilarityMeasure = Literal["chrf", "rouge_l"]
 
@@ -59,7 +65,7 @@ class SimilarityScorer(Scorer):
                 raise DataError(
                     "rouge_l has no tokenizer", where="evaluation.scorers", next="set tokenizer in the recipe"
                 )
-            self._tokenizer = registry.create_from_spec("tokenizer", spec.tokenizer)
+            self._tokenizer = create_from_spec("tokenizer", spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries that measure, and of the tokenizer."""

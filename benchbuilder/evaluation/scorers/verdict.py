@@ -7,15 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import FileRef, KindSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import NotApplicable
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.text.replies import strip_reasoning
-from benchbuilder.core.text.script import script_version
+from benchbuilder.config import FileRef, KindSpec, Name
+from benchbuilder.core import Answer, DataError, Item, NotApplicable, StepContext, script_version, strip_reasoning
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.parsing.verdicts import VerdictReader, VerdictReading, YesNoQuestion, verdict_reader
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef
-from benchbuilder.config.spec.model import Sampling
+from benchbuilder.config import KindSpec, PromptRef, Sampling
 
 ITEM = "item"
 """What a step of a solver calls the items, in its `from`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Kept
-from benchbuilder.core.records.payloads import Item
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Item, Kept
 from benchbuilder.evaluation.steps.ask_model import AskModelStep, AskModelStepSpec
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.steps.base import Port
+from benchbuilder.models import Conversation
+from benchbuilder.steps import Port
 
 
 class AnswerItems(AskModelStep):

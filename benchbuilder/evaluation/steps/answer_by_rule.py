@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
+from benchbuilder.config import KindSpec, Slot, StepSpec
+from benchbuilder.core import Answer, Item, Kept, Outcome, Row, Table, create_from_spec
 from benchbuilder.evaluation.baselines.base import Baseline
-from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps import Map, Port
 
 
 class AnswerByRuleSpec(StepSpec):

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, AnswerOutcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.replies import strip_reasoning
+from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.core import Answer, AnswerOutcome, Item, Row, SpecIssue, Table, strip_reasoning
 from benchbuilder.evaluation.judges.base import make_case
-from benchbuilder.models import prompts
-from benchbuilder.models.base import Message, Reply, Request
-from benchbuilder.steps.base import PromptedMap
-from benchbuilder.steps.writer import model_identity, sampling_issues
+from benchbuilder.models import Message, Reply, Request, read_prompt, render_prompt
+from benchbuilder.steps import PromptedMap, model_identity, sampling_issues
 
 
 class AskModelStepSpec(StepSpec):
@@ -62,18 +54,17 @@ class AskModelStep(PromptedMap):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""
         self._system, self._prompt = (
-            None if ref is None else prompts.read_prompt(ref.path, ref.file)
-            for ref in (self.spec.system, self.spec.prompt)
+            None if ref is None else read_prompt(ref.path, ref.file) for ref in (self.spec.system, self.spec.prompt)
         )
 
     def ask(self, row: Row, item: Item[Any], **more: str) -> Generator[Request, Reply, Answer]:
         """Ask about `item`; the prompt sees `more` besides. The answer is a child of `row`."""
         case = make_case(item, "")
         values = {**item.payload.prompt_fields(), **more}
-        user = str(values["question"]) if self._prompt is None else prompts.render_prompt(self._prompt, values)
+        user = str(values["question"]) if self._prompt is None else render_prompt(self._prompt, values)
         messages = (Message("user", user),)
         if self._system is not None:
-            messages = (Message("system", prompts.render_prompt(self._system, values)), *messages)
+            messages = (Message("system", render_prompt(self._system, values)), *messages)
         reply = yield Request(
             messages, self.spec.sampling.explicit_settings(), expected=case.right + "".join(case.evidence[:2])
         )

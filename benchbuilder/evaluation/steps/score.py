@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import GatherResult, Outcome
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, Score
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
+from benchbuilder.config import KindSpec, Slot, StepSpec
+from benchbuilder.core import Answer, GatherResult, Item, Outcome, Row, Score, StepContext, Table, create_from_spec
 from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
-from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps import Gather, Port
 
 _CHUNK_SIZE = 2_000
 """Answers that a scorer gets at a time: judges sort them by length, and memory stays flat."""

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, Slot, StepSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer, Score
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import create_from_spec
+from benchbuilder.config import KindSpec, Slot, StepSpec
+from benchbuilder.core import Answer, Item, Row, Score, StepContext, Table, create_from_spec
 from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.steps.base import Port, PromptedMap
-from benchbuilder.steps.writer import model_identity
+from benchbuilder.models import Conversation
+from benchbuilder.steps import Port, PromptedMap, model_identity
 
 
 class ScoreByModelSpec(StepSpec):

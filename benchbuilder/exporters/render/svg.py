@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.core.text.lengths import split_characters
+from benchbuilder.core import split_characters
 
 CHART_WIDTH = 420
 _ROW = 26

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchbuilder.core.text.cells import escape_cell
+from benchbuilder.core import escape_cell
 from benchbuilder.exporters.render.tables import (
     ResultTable,
     TableCell,

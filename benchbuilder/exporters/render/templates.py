@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from benchbuilder.core.text.invisible import replace_steering_characters
+from benchbuilder.core import replace_steering_characters
 from benchbuilder.exporters.render.i18n import format_dollars, format_number, format_percent
 
 _KEPT_CONTROLS = frozenset("\n\t\r")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core.stats.agreement.ratings import has_prevalence_paradox
+from benchbuilder.core import has_prevalence_paradox
 from benchbuilder.exporters.base import FinishedBuild
 
 AGREEMENT_MEASURES = ("percent", "kappa", "ac1", "alpha")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.registry import find_kind
+from benchbuilder.config import KindSpec
+from benchbuilder.core import find_kind
 from benchbuilder.exporters.base import FinishedBuild
-from benchbuilder.models.base import Model
+from benchbuilder.models import Model
 
 _PROMPTS = ("system", "prompt", "pairs", "repair")
 

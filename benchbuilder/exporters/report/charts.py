@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.core.text.lengths import text_length
+from benchbuilder.core import text_length
 from benchbuilder.exporters.render.i18n import ReportTexts, format_number
 from benchbuilder.exporters.render.svg import Bar, Series, axis_ticks, bar_chart, column_chart, ribbon_chart
 from benchbuilder.exporters.report.annotation import ThresholdCounts

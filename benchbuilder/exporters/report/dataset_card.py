@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import yaml
 from markupsafe import Markup
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.records.arrow.flatten import flat_record_schema
+from benchbuilder.config import KindSpec
+from benchbuilder.core import flat_record_schema, write_atomically
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import markdown_text, render_markdown

@@ -8,10 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core.records.arrow.flatten import cells_of
-from benchbuilder.core.records.payloads import Claim, Item, Support
-from benchbuilder.core.records.roles import Evidence
-from benchbuilder.core.records.row import Row
+from benchbuilder.core import Claim, Evidence, Item, Row, Support, cells_of
 from benchbuilder.exporters.base import FinishedBuild
 
 _TYPES = ("TF", "OE")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.core import DataError, load_words
 from benchbuilder.exporters.base import FinishedBuild, StepCounts
-from benchbuilder.models.base import Receipt
+from benchbuilder.models import Receipt
 
 OUTCOME_NAMES = ("kept", "dropped", "not_applicable", "failed")
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
+from benchbuilder.config import KindSpec
+from benchbuilder.core import write_atomically
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import render_html

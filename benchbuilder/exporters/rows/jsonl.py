@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.records.arrow.flatten import flat_records
+from benchbuilder.config import KindSpec
+from benchbuilder.core import flat_records, write_atomically
 from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
 
 

@@ -9,9 +9,8 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.records.arrow.flatten import flat_record_schema, flat_records
+from benchbuilder.config import KindSpec
+from benchbuilder.core import flat_record_schema, flat_records, write_atomically
 from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
 
 

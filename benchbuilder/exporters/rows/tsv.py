@@ -8,12 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.arrow.flatten import cells_of, flat_names, flat_records
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.cells import escape_cell
+from benchbuilder.config import KindSpec
+from benchbuilder.core import DataError, Row, cells_of, escape_cell, flat_names, flat_records, write_atomically
 from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
 
 _HEADER_COLUMNS = ("id", "source", "origin", "language", "produced-by")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import BatchGoneError, BatchService, BatchState, Reply, TransientError
 from benchbuilder.models.gateway.batch_tables import (
     OpenBatch,

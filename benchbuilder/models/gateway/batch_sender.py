@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from benchbuilder.config.spec.model import BatchSpec
-from benchbuilder.core.errors import Problem, RecipeError, WaitingForBatch
+from benchbuilder.config import BatchSpec
+from benchbuilder.core import Problem, RecipeError, WaitingForBatch
 from benchbuilder.models.base import HostedModel, Reply
 from benchbuilder.models.gateway.batch_jobs import BatchClient
 from benchbuilder.models.gateway.batch_tables import (

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import Model, RefusedRequestError, TransientError
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import (

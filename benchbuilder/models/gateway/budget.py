@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from benchbuilder.core.errors import BudgetReached
+from benchbuilder.core import BudgetReached
 from benchbuilder.models.gateway.journal_tables import Cost
 
 ASSUMED_REPLY_TOKENS = 4096

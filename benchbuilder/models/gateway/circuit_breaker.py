@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 
 
 class CircuitBreaker:

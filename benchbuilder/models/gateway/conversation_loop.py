@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from benchbuilder.core.records.outcomes import Outcome
+from benchbuilder.core import Outcome
 from benchbuilder.models.base import Reply, Request
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError

@@ -13,10 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core import registry
-from benchbuilder.core.errors import BenchbuilderError, RecipeError, StoreError
-from benchbuilder.core.records.outcomes import Outcome
+from benchbuilder.config import KindSpec
+from benchbuilder.core import BenchbuilderError, Outcome, RecipeError, StoreError, create_from_spec
 from benchbuilder.models.base import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.models.gateway.batch_sender import make_batch_sender
@@ -94,7 +92,7 @@ class Gateway:
         """What the journal holds for a request, by the spec's policy of reuse; nothing is asked or written."""
         keeper = self._keepers.get(_name(spec))
         if keeper is None:
-            model: Model = registry.create_from_spec("model", spec)
+            model: Model = create_from_spec("model", spec)
             keeper = self._keepers[_name(spec)] = ReplyStore(model, self.journal, None, model_endpoint(model))
         return keeper.find(request_key(keeper.model, request), request, settle=False)
 
@@ -159,7 +157,7 @@ class Gateway:
         """All that belongs to a model, made once."""
         channel = self._open.get(_name(spec))
         if channel is None:
-            model: Model = registry.create_from_spec("model", spec)
+            model: Model = create_from_spec("model", spec)
             prices, price = model_price(model)
             if price is None and self._caps[0] is not None:
                 raise RecipeError([missing_price_problem(model, prices)])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import HostedModel, RefusedRequestError, Reply, TransientError
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import StoreError
+from benchbuilder.core import StoreError
 from benchbuilder.models.base import ReplyOutcome, Request
 from benchbuilder.models.gateway.bloom_filter import BloomFilter
 from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack_request

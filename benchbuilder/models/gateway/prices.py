@@ -13,9 +13,8 @@ from typing import Any
 
 import yaml
 
-from benchbuilder.config.search_path import display_path
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.errors import Problem, RecipeError
+from benchbuilder.config import FileRef, display_path
+from benchbuilder.core import Problem, RecipeError
 from benchbuilder.models.base import LocalModel, Model
 
 _TABLE = ("as_of", "source", "endpoint", "currency", "per_tokens", "models", "aliases")

@@ -6,7 +6,7 @@ import datetime
 import time
 from functools import lru_cache, partial
 
-from benchbuilder.core.errors import StoreError
+from benchbuilder.core import StoreError
 from benchbuilder.models.base import Model, Reply, Request, TransientError, request_keys
 from benchbuilder.models.gateway.journal import Journal, JournaledReply
 from benchbuilder.models.gateway.journal_tables import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchbuilder.config.spec.recipe import BudgetSpec
+from benchbuilder.config import BudgetSpec
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.usage import total_spent
 

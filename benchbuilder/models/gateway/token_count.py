@@ -11,7 +11,7 @@ from typing import Any
 
 import regex
 
-from benchbuilder.core.errors import InstallationError, Problem, RecipeError
+from benchbuilder.core import InstallationError, Problem, RecipeError
 from benchbuilder.models.base import Request
 from benchbuilder.models.gateway.journal import Journal
 

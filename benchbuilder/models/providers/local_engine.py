@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from benchbuilder.core.errors import InstallationError, ServiceError
+from benchbuilder.core import InstallationError, ServiceError
 
 Architecture = Literal["causal", "seq2seq"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 from benchbuilder.models.base import Model, Reply
 
 

@@ -14,9 +14,8 @@ from urllib.request import getproxies, proxy_bypass
 
 from pydantic import field_validator
 
-from benchbuilder.config.spec.base import KindSpec, RuntimeOption
-from benchbuilder.config.spec.model import HostedSpec, Sampling
-from benchbuilder.core.errors import InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.config import HostedSpec, KindSpec, RuntimeOption, Sampling
+from benchbuilder.core import InstallationError, Problem, RecipeError, ServiceError
 from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, TransientError
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
 from benchbuilder.models.providers.openai_errors import ErrorResponse, connection_error, hide_key

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import (
     BatchService,
     BatchState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import BatchGoneError, RefusedRequestError, TransientError
 from benchbuilder.models.providers.openai_errors import connection_error
 from benchbuilder.models.providers.openai_wire import body_excerpt

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import RefusedRequestError, TransientError
 from benchbuilder.models.providers.openai_wire import body_excerpt
 

@@ -7,8 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import Spec
-from benchbuilder.core.text.templates import fill_template, placeholders, template_faults
+from benchbuilder.config import Spec
+from benchbuilder.core import fill_template, placeholders, template_faults
 from benchbuilder.models.base import Message
 
 Escape = Annotated[str, Field(min_length=1)]

@@ -11,9 +11,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, JsonValue, ValidationError
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Spec
-from benchbuilder.config.spec.model import ModelSpec, Sampling
-from benchbuilder.core.errors import DataError
+from benchbuilder.config import FileRef, KindSpec, ModelSpec, Sampling, Spec
+from benchbuilder.core import DataError
 from benchbuilder.models.base import (
     LocalModel,
     Message,

@@ -12,9 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Spec
-from benchbuilder.config.spec.model import ModelSpec, PositiveCount
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.config import FileRef, KindSpec, ModelSpec, PositiveCount, RuntimeOption, Spec
+from benchbuilder.core import ServiceError
 from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
 from benchbuilder.models.providers.chat import RESERVED, apply_chat_template, chat_messages
 from benchbuilder.models.providers.local_engine import (

@@ -7,7 +7,7 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
 """Endings of the files of a model folder that shape replies: configuration, tokenizer, chat template, weights."""

@@ -9,14 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.errors import AccountingError
-from benchbuilder.core.records.arrow.batches import OutcomeBatch
-from benchbuilder.core.records.arrow.build_rows import combined_column
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.arrow.unique_ids import UniqueIds
-from benchbuilder.core.records.outcomes import Dropped, Failed, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Gather, Map, Step
+from benchbuilder.core import (
+    AccountingError,
+    Dropped,
+    Failed,
+    Kept,
+    NotApplicable,
+    Outcome,
+    OutcomeBatch,
+    Row,
+    Table,
+    UniqueIds,
+    combined_column,
+    schema_of,
+)
+from benchbuilder.steps import Gather, Map, Step
 
 
 def accounting_error(step: str, what: str, why: str) -> AccountingError:

@@ -12,13 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.errors import TooManyFailures
-from benchbuilder.core.records.arrow.batches import OutcomeBatch
-from benchbuilder.core.records.arrow.build_rows import combined_column, constant_column
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, FilterResult, GatherResult, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import row_class, row_name
+from benchbuilder.core import (
+    Dropped,
+    FilterResult,
+    GatherResult,
+    Kept,
+    NotApplicable,
+    Outcome,
+    OutcomeBatch,
+    Row,
+    Table,
+    TooManyFailures,
+    combined_column,
+    constant_column,
+    row_class,
+    row_name,
+)
 from benchbuilder.pipeline.accounting.checks import (
     accounting_error,
     check_details,
@@ -26,7 +35,7 @@ from benchbuilder.pipeline.accounting.checks import (
     check_outcomes,
     check_unique,
 )
-from benchbuilder.steps.base import Filter, Gather, Map
+from benchbuilder.steps import Filter, Gather, Map
 
 OUTCOME_SCHEMA = pa.schema(
     [

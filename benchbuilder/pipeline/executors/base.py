@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 
 
 class StepWork(Protocol):

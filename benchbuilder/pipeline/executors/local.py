@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core import processes
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.config import KindSpec
+from benchbuilder.core import ServiceError, begin_worker_process
 from benchbuilder.pipeline.executors.base import Executor, StepWork
 
 
@@ -75,9 +74,7 @@ class LocalExecutor(Executor):
         """Over processes, with few shards on the way at a time, so that an error stops the others soon."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                self.workers, mp_context=context, initializer=processes.begin_worker_process
-            )
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=begin_worker_process)
         self._jobs += 1
         packed, pending = pickle.dumps(work), deque[tuple[int, Future[None]]]()
         try:

@@ -11,9 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core.errors import StoreError
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.row import Row
+from benchbuilder.core import Row, StoreError, Table, schema_of
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"

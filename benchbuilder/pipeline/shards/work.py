@@ -11,9 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.config.spec.base import FileRef, list_file_refs
-from benchbuilder.core.records.arrow.table import schema_of
-from benchbuilder.core.registry import row_class
+from benchbuilder.config import FileRef, list_file_refs
+from benchbuilder.core import row_class, schema_of
 from benchbuilder.pipeline.shards.files import count_rows, read_columns, read_footer, read_part, read_slice, write_shard
 from benchbuilder.pipeline.shards.worker import ShardWorker, StepJob
 

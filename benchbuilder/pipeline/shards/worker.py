@@ -13,17 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from filelock import FileLock
 
-from benchbuilder.core.errors import AccountingError
-from benchbuilder.core.records.arrow.lazy_texts import take_rows
-from benchbuilder.core.records.arrow.row_index import RowIndex
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.outcomes import Failed, Outcome
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import row_class
-from benchbuilder.models.conversation import Conversation
+from benchbuilder.core import AccountingError, Failed, Outcome, Row, RowIndex, Table, row_class, schema_of, take_rows
+from benchbuilder.models import Conversation
 from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_filter, account_map
 from benchbuilder.pipeline.shards.files import TABLE_COPY, count_rows, read_batches, read_columns, read_part
-from benchbuilder.steps.base import Filter, Map, PromptedMap, Step
+from benchbuilder.steps import Filter, Map, PromptedMap, Step
 
 _FEW_ROWS = 20_000
 """A table of so many rows is simply loaded."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 
 class Checksums:

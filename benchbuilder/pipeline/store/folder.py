@@ -14,10 +14,7 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from benchbuilder.core.errors import StoreError
-from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.registry import row_class
+from benchbuilder.core import Row, StoreError, Table, row_class, schema_of
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Literal
 
-from benchbuilder.core.records.row import FrozenModel
+from benchbuilder.core import FrozenModel
 
 CountLine = tuple[str, str, str, int]
 

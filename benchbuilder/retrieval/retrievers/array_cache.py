@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from benchbuilder.core.errors import StoreError
-from benchbuilder.core.records.arrow.lazy_texts import LazyTexts
+from benchbuilder.core import LazyTexts, StoreError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[str, Sequence[int]]]

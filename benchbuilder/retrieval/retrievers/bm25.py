@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, Slot
-from benchbuilder.core.text.normalise import Fold
+from benchbuilder.config import FileRef, KindSpec, Slot
+from benchbuilder.core import Fold
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.retrievers.array_cache import cached_arrays, texts_checksum
 from benchbuilder.retrieval.retrievers.bm25_build import build_index, weigh_postings

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, cached_arrays, texts_checksum
 from benchbuilder.retrieval.retrievers.embedding import SentenceEncoder

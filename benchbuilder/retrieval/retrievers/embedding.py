@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.retrieval.retrievers.array_cache import Array
 
 _PARTS = (".json", ".safetensors", ".model", ".txt")

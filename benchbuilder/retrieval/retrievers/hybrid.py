@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import KindSpec, Slot
-from benchbuilder.core import registry
+from benchbuilder.config import KindSpec, Slot
+from benchbuilder.core import create_from_spec
 from benchbuilder.retrieval.base import Retriever
 
 
@@ -48,7 +48,7 @@ class HybridRetriever(Retriever):
         super().__init__(spec)
         self.spec: HybridSpec = spec
         self._lists: dict[str, Retriever] = {
-            name: registry.create_from_spec("retriever", one) for name, one in spec.lists.items()
+            name: create_from_spec("retriever", one) for name, one in spec.lists.items()
         }
 
     def fingerprint(self) -> Mapping[str, str]:

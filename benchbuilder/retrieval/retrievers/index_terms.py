@@ -7,11 +7,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from benchbuilder.config.spec.base import FileRef, KindSpec
-from benchbuilder.core import registry
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text
-from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.config import FileRef, KindSpec
+from benchbuilder.core import DataError, Fold, compose_characters, create_from_spec, fold_text, load_words
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 _FOLDING = 2
@@ -31,7 +28,7 @@ class IndexTerms:
         self._stop = frozenset(
             fold_text(word, self._fold) for word in (load_words(stop_words.file) if stop_words else ())
         )
-        self._tokenizer: Tokenizer = registry.create_from_spec("tokenizer", tokenizer)
+        self._tokenizer: Tokenizer = create_from_spec("tokenizer", tokenizer)
         self._opened = False
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec
 from benchbuilder.retrieval.retrievers.index_terms import IndexTerms

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import processes
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError, begin_worker_process
 from benchbuilder.retrieval.retrievers.array_cache import Array, encoded_blocks, memory_map
 from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 
@@ -130,7 +129,7 @@ _worker_input: list[tuple[_SpilledTexts, IndexTerms]] = []
 
 
 def _init_worker(texts: _SpilledTexts, words: IndexTerms) -> None:
-    processes.begin_worker_process()
+    begin_worker_process()
     _worker_input[:] = [(texts, words)]
 
 

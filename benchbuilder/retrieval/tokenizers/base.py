@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.context import SpecIssue
+from benchbuilder.config import KindSpec
+from benchbuilder.core import SpecIssue
 
 
 class Tokenizer(ABC):

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import regex
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.core.text.lengths import split_characters
+from benchbuilder.config import KindSpec
+from benchbuilder.core import split_characters
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 _RUNS = {"words": regex.compile(r"[\p{L}\p{M}\p{N}\p{Cf}]+"), "text": regex.compile(r"\S(?:.*\S)?", regex.DOTALL)}

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.config import FileRef, KindSpec
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"

@@ -9,9 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption
-from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.core.text.wordlist import load_words
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption
+from benchbuilder.core import DataError, InstallationError, load_words
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
 from benchbuilder.retrieval.tokenizers.jieba_words import CutFunction, OwnWords, jieba_module, may_be_a_word

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import regex
 
-from benchbuilder.config.spec.base import KindSpec
+from benchbuilder.config import KindSpec
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 _APART = regex.compile(

@@ -11,9 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchbuilder.core.records.arrow.batches import SourceBatch
-from benchbuilder.core.records.arrow.build_rows import constant_column
-from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core import SourceBatch, Table, constant_column
 from benchbuilder.sources.columnar.first_seen import FirstSeenIndex
 
 Digests = NDArray[np.uint8]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.records.arrow.build_rows import constant_column, content_digests
+from benchbuilder.core import constant_column, content_digests
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
 from benchbuilder.sources.columnar.columns import ColumnBatch
 from benchbuilder.sources.columnar.deduplicate import Digests, Drops

@@ -10,8 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from benchbuilder.core import processes
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError, begin_worker_process
 
 Result = TypeVar("Result")
 
@@ -54,7 +53,7 @@ _work: list[Callable[[bytes], Any]] = []
 
 
 def _start_worker(work: Callable[[bytes], Any]) -> None:
-    processes.begin_worker_process()
+    begin_worker_process()
     _work[:] = [work]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.lines import TextLine, read_lines
 from benchbuilder.sources.formats.tables import Column, RawRow

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.sources.formats.epub_text import chapter_text, first_heading
 from benchbuilder.sources.formats.files import wrong_shape
 

@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import regex
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.paths import public_path
+from benchbuilder.config import FileRef
+from benchbuilder.core import DataError, public_path
 
 _GLOB = frozenset("*?[")
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 
 _SAVED = ("dataset_dict.json", "state.json")

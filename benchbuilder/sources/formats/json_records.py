@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.lines import decoding_problem, read_lines
 from benchbuilder.sources.formats.tables import Column, RawRow

@@ -7,9 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Option
-from benchbuilder.core.text.patterns import find_all
+from benchbuilder.core import Dropped, Option, find_all
 from benchbuilder.sources.formats.tables import cell_text
 
 KeyAs = Literal["letter", "index", "index_from_1", "text"]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.tables import Column, RawRow
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import InstallationError
+from benchbuilder.core import InstallationError
 from benchbuilder.sources.formats.files import wrong_shape
 
 _DEEPEST = 20

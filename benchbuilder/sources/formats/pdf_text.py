@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.pdf_pages import PDF_ERRORS, unreadable_encryption
 from benchbuilder.sources.formats.tables import RawRow

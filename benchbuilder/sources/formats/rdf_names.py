@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchbuilder.core.text.normalise import normalise_space
+from benchbuilder.core import normalise_space
 from benchbuilder.sources.formats.rdf_statements import RdfFile, RdfLiteral
 from benchbuilder.sources.formats.tables import cell_text
 

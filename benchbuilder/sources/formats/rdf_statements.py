@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from benchbuilder.core.errors import InstallationError
+from benchbuilder.core import InstallationError
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 from benchbuilder.sources.formats.lines import read_lines
 

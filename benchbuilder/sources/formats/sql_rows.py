@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.sql_queries import escape_parameters
 
@@ -161,7 +161,7 @@ def _postgresql_engine(url: URL) -> Engine:
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    from benchbuilder.core.database_url import connection_encryption, parse_database_url
+    from benchbuilder.core import connection_encryption, parse_database_url
 
     known = parse_database_url(url.render_as_string(hide_password=False))
     context = connection_encryption(known.query)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef
+from benchbuilder.config import FileRef
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.lines import Encoding
 

@@ -7,10 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
-from benchbuilder.core.text.normalise import Fold, fold_text
-from benchbuilder.core.text.patterns import TokeniseText
-from benchbuilder.core.text.script import Conversion, convert_script
-from benchbuilder.core.text.wordlist import WordFinder
+from benchbuilder.core import Conversion, Fold, TokeniseText, WordFinder, convert_script, fold_text
 
 _MARKS = "'[]{}<>&;_|:-"
 _BRACKETS = "".join(

@@ -10,7 +10,7 @@ from typing import Any
 
 import regex
 
-from benchbuilder.core.text.normalise import normalise_space
+from benchbuilder.core import normalise_space
 from benchbuilder.sources.formats.wikitext_variants import resolve
 
 HIDDEN_TAGS = frozenset({

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.text.answers import comparison_key
-from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text
+from benchbuilder.core import Fold, comparison_key, compose_characters, fold_text
 
 _compute: Any = pc
 _OTHER = np.ones(256, bool)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rapidfuzz.distance import Postfix, Prefix
 
-from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.core import Span, to_half_width
 
 
 def replace_span(text: str, span: Span, new: str) -> str:

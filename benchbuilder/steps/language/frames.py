@@ -10,10 +10,7 @@ from typing import Annotated, Self
 import regex
 from pydantic import Field, model_validator
 
-from benchbuilder.core.records.row import FrozenModel, Span
-from benchbuilder.core.text.casing import Casing
-from benchbuilder.core.text.patterns import Regex, find_all, match_group_spans
-from benchbuilder.core.text.word_forms import WordForms
+from benchbuilder.core import Casing, FrozenModel, Regex, Span, WordForms, find_all, match_group_spans
 
 GAP = "%answer%"
 """Stands for the answer in a sentence that is matched."""

@@ -7,8 +7,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from benchbuilder.core.records.row import FrozenModel, Span
-from benchbuilder.core.text.patterns import Regex, find_all, replace_all
+from benchbuilder.core import FrozenModel, Regex, Span, find_all, replace_all
 
 
 class SearchRule(FrozenModel):

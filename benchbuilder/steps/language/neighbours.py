@@ -9,9 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core.records.arrow.build_rows import combined_column, text_leaves
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.core import Table, combined_column, comparison_key, text_leaves
 from benchbuilder.steps.language.composing import comparison_keys
 
 TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")

@@ -7,10 +7,7 @@ from typing import Any, Literal
 
 import regex
 
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.text.lengths import LengthUnit
-from benchbuilder.core.text.normalise import to_half_width
-from benchbuilder.core.text.words import contains_text
+from benchbuilder.core import LengthUnit, Table, contains_text, to_half_width
 
 _STOP = "."
 _POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")

@@ -9,10 +9,7 @@ from typing import Literal, cast
 
 import regex
 
-from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.core.text.normalise import compose_characters
-from benchbuilder.core.text.patterns import find_all
-from benchbuilder.core.text.templates import placeholders, template_faults
+from benchbuilder.core import Problem, RecipeError, compose_characters, find_all, placeholders, template_faults
 
 COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
 OPTIONAL = ("when_head", "when_tail")

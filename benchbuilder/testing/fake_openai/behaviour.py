@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import Spec
+from benchbuilder.config import Spec
 
 CHAT_PATH = "/v1/chat/completions"
 

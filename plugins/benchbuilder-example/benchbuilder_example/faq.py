@@ -8,15 +8,19 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Row
-from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import SourceFile, find_files
-from benchbuilder.sources.formats.lines import Encoding, read_lines
-from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
+from benchbuilder.config import FileRef
+from benchbuilder.core import Dropped, Passage, Row
+from benchbuilder.sources import (
+    READING_REASONS,
+    Column,
+    Encoding,
+    RawRow,
+    SourceFile,
+    SourceSpec,
+    UnitSource,
+    find_files,
+    read_lines,
+)
 
 
 class FaqSpec(SourceSpec):

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, Slot
-from benchbuilder.core import registry
-from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.config import KindSpec, Slot
+from benchbuilder.core import create_from_spec
+from benchbuilder.evaluation import Case, JudgeSpec, ScoringJudge
+from benchbuilder.retrieval import Tokenizer
 
 
 class KeywordCoverageSpec(JudgeSpec):
@@ -32,7 +32,7 @@ class KeywordCoverage(ScoringJudge):
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self._tokenizer: Tokenizer = registry.create_from_spec("tokenizer", spec.tokenizer)
+        self._tokenizer: Tokenizer = create_from_spec("tokenizer", spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
         """What shapes its scores besides its spec: the versions behind the tokenizer."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import KindSpec
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.config import KindSpec
+from benchbuilder.retrieval import Tokenizer
 
 
 class SyllablesSpec(KindSpec):

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core.errors import BenchbuilderError, InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.core import BenchbuilderError, InstallationError, Problem, RecipeError, ServiceError
 
 from benchbuilder_ray import probe
 from benchbuilder_ray.spec import Needs, RaySpec
-from benchbuilder_ray.storage import StorageClient, StorageLocation
+from benchbuilder_ray.storage_client import StorageClient, StorageLocation
 from benchbuilder_ray.versions import Versions
 
 _OBJECTS_BYTES = 128 * 2**20

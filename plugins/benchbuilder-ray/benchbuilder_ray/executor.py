@@ -10,15 +10,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.pipeline.executors.base import Executor, StepWork
+from benchbuilder.pipeline import Executor, StepWork
 
 from benchbuilder_ray.cluster import Cluster, storage_missing_error
-from benchbuilder_ray.crew import WorkerPool
-from benchbuilder_ray.depot import ObjectStorage
-from benchbuilder_ray.rounds import StepRun, transfer_threads
+from benchbuilder_ray.object_storage import ObjectStorage
 from benchbuilder_ray.spec import RaySpec
-from benchbuilder_ray.storage import StorageLocation
+from benchbuilder_ray.step_run import StepRun, transfer_threads
+from benchbuilder_ray.storage_client import StorageLocation
 from benchbuilder_ray.versions import Versions
+from benchbuilder_ray.worker_pool import WorkerPool
 
 
 class RayExecutor(Executor):

@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from filelock import FileLock, Timeout
 
-from benchbuilder_ray.storage import StorageClient, StoredFile, link_file
+from benchbuilder_ray.storage_client import StorageClient, StoredFile, link_file
 
 _UNUSED_S = 7 * 24 * 3600
 """Seconds after which a shared file that no worker has asked for is removed."""

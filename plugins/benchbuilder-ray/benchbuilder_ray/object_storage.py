@@ -10,9 +10,9 @@ import uuid
 from collections import defaultdict
 from pathlib import Path
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 
-from benchbuilder_ray.storage import StorageClient, StorageLocation, StoredFile, sha256_of
+from benchbuilder_ray.storage_client import StorageClient, StorageLocation, StoredFile, sha256_of
 
 SHARED_FOLDER = "shared"
 RUNS_FOLDER = "runs"

@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchbuilder.pipeline.executors.base import StepWork
+from benchbuilder.pipeline import StepWork
 
-from benchbuilder_ray.node import MachineCache, WorkerFiles
+from benchbuilder_ray.machine_cache import MachineCache, WorkerFiles
 from benchbuilder_ray.probe import installed
-from benchbuilder_ray.storage import StorageClient, StorageLocation, StoredFile, sha256_of
+from benchbuilder_ray.storage_client import StorageClient, StorageLocation, StoredFile, sha256_of
 from benchbuilder_ray.versions import Versions
 
 

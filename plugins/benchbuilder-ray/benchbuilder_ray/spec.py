@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Spec
+from benchbuilder.config import KindSpec, RuntimeOption, Spec
 from pydantic import Field, field_validator
 
 _SECRET = re.compile(

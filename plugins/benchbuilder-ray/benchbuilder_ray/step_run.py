@@ -9,13 +9,13 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import ServiceError
-from benchbuilder.pipeline.executors.base import StepWork
+from benchbuilder.core import ServiceError
+from benchbuilder.pipeline import StepWork
 
-from benchbuilder_ray.crew import RayWorker, WorkerPool
-from benchbuilder_ray.depot import ObjectStorage
+from benchbuilder_ray.object_storage import ObjectStorage
 from benchbuilder_ray.spec import RaySpec
-from benchbuilder_ray.storage import StoredFile
+from benchbuilder_ray.storage_client import StoredFile
+from benchbuilder_ray.worker_pool import RayWorker, WorkerPool
 
 _Inputs = list[tuple[Path, StoredFile]]
 

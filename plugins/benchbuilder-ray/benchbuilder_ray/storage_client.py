@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import InstallationError, ServiceError
+from benchbuilder.core import InstallationError, ServiceError
 
 _WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "r2"})
 """Storages where a file is there at once when it is whole."""

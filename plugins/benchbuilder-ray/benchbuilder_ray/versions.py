@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distributions, requires
 
-from benchbuilder.core.errors import InstallationError
+from benchbuilder.core import InstallationError
 from packaging.requirements import Requirement
 
 from benchbuilder_ray.probe import installed

@@ -6,9 +6,9 @@ import threading
 from collections import deque
 from typing import Any
 
-from benchbuilder_ray.maker import ShardActor
+from benchbuilder_ray.shard_actor import ShardActor
 from benchbuilder_ray.spec import Needs
-from benchbuilder_ray.storage import StorageLocation
+from benchbuilder_ray.storage_client import StorageLocation
 from benchbuilder_ray.versions import Versions
 
 _IDLE_S = 30.0

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.dispatch import main
-from benchbuilder_ray.rounds import StepRun
-from benchbuilder_ray.storage import StorageClient, StorageLocation
+
+from benchbuilder_ray.step_run import StepRun
+from benchbuilder_ray.storage_client import StorageClient, StorageLocation
 
 ROWS = "run.shard_rows=60"
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from benchbuilder.core.errors import InstallationError, ServiceError
-from benchbuilder_ray.depot import ObjectStorage
-from benchbuilder_ray.node import MachineCache, WorkerFiles
-from benchbuilder_ray.storage import StorageClient, StorageLocation
+
+from benchbuilder_ray.machine_cache import MachineCache, WorkerFiles
+from benchbuilder_ray.object_storage import ObjectStorage
+from benchbuilder_ray.storage_client import StorageClient, StorageLocation
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import DataError, ServiceError
+from benchbuilder.core import DataError, ServiceError
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")

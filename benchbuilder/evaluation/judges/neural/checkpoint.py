@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 NETWORK = "network"
 _FACTS = "judge.json"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from benchbuilder.core.errors import DataError, ServiceError
+from benchbuilder.core import DataError, ServiceError
 from benchbuilder.evaluation.judges.base import Case
-from benchbuilder.models import prompts
+from benchbuilder.models import Prompt, render_prompt
 
 Truncation = Literal["", "evidence", "question", "answer"]
 GAP = "…"
@@ -157,9 +157,7 @@ class PromptInputs:
     beginning; only if that is not enough the middle of the answer is left out.
     """
 
-    def __init__(
-        self, words: TruncatingTokenizer, prompt: prompts.Prompt, aspect: str, limit: int, *, chat: bool
-    ) -> None:
+    def __init__(self, words: TruncatingTokenizer, prompt: Prompt, aspect: str, limit: int, *, chat: bool) -> None:
         self._words, self._prompt, self._aspect, self._limit, self._chat = words, prompt, aspect, limit, chat
         tokenizer = words.tokenizer
         begin: int | None = tokenizer.bos_token_id
@@ -206,7 +204,7 @@ class PromptInputs:
         return kept
 
     def _ids(self, values: Mapping[str, Any]) -> list[int]:
-        text = prompts.render_prompt(self._prompt, values)
+        text = render_prompt(self._prompt, values)
         if not self._chat:
             return [*self._begin, *self._words.ids(text)]
         said = [{"role": "user", "content": text}]

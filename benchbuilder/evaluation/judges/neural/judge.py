@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.constant_predictor import check_constant_predictor
+from benchbuilder.core import DataError, check_constant_predictor
 from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge
 from benchbuilder.evaluation.judges.neural import checkpoint
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core import ServiceError
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 

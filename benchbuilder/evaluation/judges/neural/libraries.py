@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from benchbuilder.core.errors import InstallationError, ServiceError
+from benchbuilder.core import InstallationError, ServiceError
 
 EXTRA = "judge-hf"
 

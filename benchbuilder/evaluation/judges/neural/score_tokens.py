@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 
 Tokens = tuple[int, ...]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, RuntimeOption, Spec
+from benchbuilder.config import FileRef, RuntimeOption, Spec
 from benchbuilder.evaluation.judges.base import JudgeSpec
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"

@@ -9,9 +9,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from benchbuilder.core.errors import ServiceError
-from benchbuilder.core.stats.constant_predictor import check_constant_predictor
-from benchbuilder.core.stats.correlation import pearson
+from benchbuilder.core import ServiceError, check_constant_predictor, pearson
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import Learner, score_rows
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec

@@ -6,13 +6,9 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import Spec, StepSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Item, Option
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.templates import fill_template, template_faults
-from benchbuilder.steps.base import Map, Port
+from benchbuilder.config import Name, Spec, StepSpec
+from benchbuilder.core import Dropped, Fact, Item, Kept, Option, Outcome, Row, fill_template, template_faults
+from benchbuilder.steps import Map, Port
 from pydantic import AfterValidator, Field
 
 from benchbuilder_cmhe.ce.concept import Concept, ConceptQuestion

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
-from benchbuilder.core.records.payloads import Option, Payload
-from benchbuilder.core.records.row import FrozenModel
+from benchbuilder.core import FrozenModel, Option, Payload
 
 
 class NearbyConcept(FrozenModel):

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Map, Port
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Dropped, Fact, Kept, Outcome, Row, Table
+from benchbuilder.steps import Map, Port
 from pydantic import Field
 
 from benchbuilder_cmhe.ce.concept import Concept, NearbyConcept

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Map, Port
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Answer, Item, Kept, Outcome, Row
+from benchbuilder.steps import Map, Port
 
 from benchbuilder_cmhe.ce.concept import ConceptQuestion
 from benchbuilder_cmhe.ce.mentions import mask_names

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-from benchbuilder.sources.formats.files import wrong_shape
+from benchbuilder.sources import wrong_shape
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 

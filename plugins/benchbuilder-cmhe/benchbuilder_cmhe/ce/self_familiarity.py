@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef
-from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.config import KindSpec, PromptRef
+from benchbuilder.evaluation import ANSWER, ITEM, EvaluatedModel, Solver
 
 EXPLAIN, MASK = "explain", "mask"
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Map, Port
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import Dropped, Fact, Kept, NotApplicable, Outcome, Row, Table
+from benchbuilder.steps import Map, Port
 from pydantic import Field
 
 from benchbuilder_cmhe.ce.concept import Concept

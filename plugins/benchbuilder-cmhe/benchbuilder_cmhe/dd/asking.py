@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import SpecIssue, StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.replies import strip_reasoning
-from benchbuilder.models import prompts
-from benchbuilder.models.base import Message, Reply, Request
-from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.base import PromptedMap
-from benchbuilder.steps.writer import ReplyFault, first_json_object, model_identity, sampling_issues
+from benchbuilder.config import KindSpec, PromptRef, Sampling
+from benchbuilder.core import Row, SpecIssue, StepContext, Table, strip_reasoning
+from benchbuilder.models import Message, Prompt, Reply, Request, read_prompt, render_prompt
+from benchbuilder.steps import PromptedMap, ReplyFault, first_json_object, model_identity, sampling_issues
 from pydantic import BaseModel, ValidationError
 
 T = TypeVar("T")
@@ -35,9 +28,9 @@ _REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "emp
 _FINAL_REASONS = ("reply_refused", "reply_filtered")
 
 
-def read_prompt(ref: PromptRef | None) -> Prompt | None:
+def read_prompt_ref(ref: PromptRef | None) -> Prompt | None:
     """The prompt that a spec names."""
-    return None if ref is None else prompts.read_prompt(ref.path, ref.file)
+    return None if ref is None else read_prompt(ref.path, ref.file)
 
 
 class PromptedForJson(PromptedMap):
@@ -63,7 +56,7 @@ class PromptedForJson(PromptedMap):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompt."""
-        self._prompt = read_prompt(self.spec.prompt)
+        self._prompt = read_prompt_ref(self.spec.prompt)
 
 
 def ask_json(
@@ -80,7 +73,7 @@ def ask_json(
 
     `expected` is a reply of the form that is wanted, for quotes. At temperature 0 it is asked once.
     """
-    messages = (Message("user", prompts.render_prompt(prompt, values)),)
+    messages = (Message("user", render_prompt(prompt, values)),)
     schema = reply_class.model_json_schema()
     fault = ReplyFault("reply_empty")
     for sample in range(rounds + 1):

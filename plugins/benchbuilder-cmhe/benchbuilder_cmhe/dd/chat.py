@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
-from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import FrozenModel
+from benchbuilder.core import FrozenModel, Payload
 
 FORM_FIELDS = ("age", "sex", "symptoms", "examination", "history", "complaint", "diagnosis")
 """What is taken from a chat, in this order."""

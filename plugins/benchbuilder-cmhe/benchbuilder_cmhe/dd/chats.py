@@ -6,13 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.row_source import READING_REASONS, RowSource
+from benchbuilder.core import Dropped, Fact, Row
+from benchbuilder.sources import READING_REASONS, Column, RowSource, SourceFile, SourceSpec, TableSpec, cell_text
 
 from benchbuilder_cmhe.dd.chat import ChatTurn, ConsultationChat
 

@@ -9,9 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.text.patterns import Regex, replace_all
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import DataError, Regex, replace_all
 from pydantic import Field, field_validator
 
 from benchbuilder_cmhe.dd.hierarchy import CodePlace, Hierarchy, category_of

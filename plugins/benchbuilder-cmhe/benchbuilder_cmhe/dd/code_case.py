@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.models.base import Reply, Request
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import ReplyFault
+from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.core import Dropped, Fact, Kept, Row, StepContext, Table
+from benchbuilder.models import Conversation, Reply, Request
+from benchbuilder.steps import Port, ReplyFault
 from pydantic import BaseModel, Field
 
 from benchbuilder_cmhe.dd.asking import ASKING_REASONS, PromptedForJson, ask_json

@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
-from benchbuilder.config.spec.base import KindSpec, Spec
-from benchbuilder.core.atomic_write import write_atomically
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.text.cells import escape_cell
-from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
-from benchbuilder.exporters.render.i18n import format_number, format_percent
-from benchbuilder.exporters.render.svg import Bar, bar_chart
+from benchbuilder.config import KindSpec, Spec
+from benchbuilder.core import Item, escape_cell, write_atomically
+from benchbuilder.exporters import Bar, Exporter, FileName, FinishedBuild, bar_chart, format_number, format_percent
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from pydantic import Field
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, StepSpec
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.records.outcomes import Dropped, Kept
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.evaluation.parsing.score_replies import neutralise_tags, tag_names
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import ReplyFault
+from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.core import Dropped, Fact, Kept, Row
+from benchbuilder.evaluation import neutralise_tags, tag_names
+from benchbuilder.models import Conversation
+from benchbuilder.steps import Port, ReplyFault
 from pydantic import BaseModel, Field
 
 from benchbuilder_cmhe.dd.asking import ASKING_REASONS, PromptedForJson, ask_json

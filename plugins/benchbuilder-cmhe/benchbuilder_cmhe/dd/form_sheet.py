@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Gather, Port
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
+from benchbuilder.core import Dropped, Fact, GatherResult, Kept, Outcome, Row, StepContext, Table
+from benchbuilder.steps import Gather, Port
 
 from benchbuilder_cmhe.dd.chat import FORM_FIELDS, IntakeForm
 from benchbuilder_cmhe.dd.sheets import SheetColumn, SheetLine, StepSheet, raise_problems, yes_or_no

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchbuilder.core.text.normalise import to_half_width
+from benchbuilder.core import to_half_width
 
 LEVELS = ("chapter", "block", "category")
 """What is compared at level 0, 1 and 2."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core import DataError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 

@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import KindSpec, PromptRef, Slot, Spec
-from benchbuilder.config.spec.model import Sampling
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.outcomes import Dropped, NotApplicable
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.text.patterns import Regex
-from benchbuilder.core.text.replies import strip_reasoning
-from benchbuilder.evaluation.parsing.score_replies import neutralise_tags, tag_names
-from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult, ScoringConversation
-from benchbuilder.models.base import Reply, Request
-from benchbuilder.models.prompts import Prompt
-from benchbuilder.steps.writer import ReplyFault
+from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, Spec
+from benchbuilder.core import Answer, DataError, Dropped, Item, NotApplicable, Regex, StepContext, strip_reasoning
+from benchbuilder.evaluation import AspectScore, Scorer, ScorerResult, ScoringConversation, neutralise_tags, tag_names
+from benchbuilder.models import Prompt, Reply, Request
+from benchbuilder.steps import ReplyFault
 from pydantic import BaseModel, Field
 
-from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt
+from benchbuilder_cmhe.dd.asking import ASKING_REASONS, ask_json, read_prompt_ref
 from benchbuilder_cmhe.dd.case import PatientCase
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
 from benchbuilder_cmhe.dd.hierarchy import LEVELS
@@ -117,7 +108,7 @@ class Icd10(Scorer):
         if self._known is None:
             self._known = open_classification(self.spec.classification)
             self._mentions = MentionFinder(self._known, self.spec.dictionary.mention_rules())
-            self._prompt = read_prompt(self.spec.prompt)
+            self._prompt = read_prompt_ref(self.spec.prompt)
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """What each answer scored, by the dictionary."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core.text.patterns import find_all
+from benchbuilder.core import find_all
 
 from benchbuilder_cmhe.dd.classification import Classification
 from benchbuilder_cmhe.dd.names import CodeMatch

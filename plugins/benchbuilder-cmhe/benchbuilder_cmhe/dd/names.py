@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from benchbuilder.core.text.normalise import comparison_form
-from benchbuilder.core.text.patterns import find_all, replace_all
+from benchbuilder.core import comparison_form, find_all, replace_all
 from rapidfuzz import fuzz, process
 
 from benchbuilder_cmhe.dd.hierarchy import is_manifestation

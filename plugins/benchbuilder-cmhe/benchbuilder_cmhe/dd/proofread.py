@@ -7,14 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
-from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, GatherResult, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Item
-from benchbuilder.core.records.row import Row
-from benchbuilder.core.text.normalise import to_half_width
-from benchbuilder.steps.base import Gather, Port
+from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
+from benchbuilder.core import Dropped, Fact, GatherResult, Item, Kept, Outcome, Row, StepContext, Table, to_half_width
+from benchbuilder.steps import Gather, Port
 
 from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification

@@ -17,14 +17,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace
-from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
-from benchbuilder.annotation.sheets.sheets import csv_bytes
-from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, strip_archive_dates
-from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.errors import DataError, WaitingForPeople
-from benchbuilder.core.text.normalise import to_half_width
-from benchbuilder.core.text.tables import csv_rows
+from benchbuilder.annotation import (
+    UnreadableWorkbookError,
+    csv_bytes,
+    escape_formula,
+    fold_whitespace,
+    read_workbook,
+    strip_archive_dates,
+    sync_sheet_folder,
+)
+from benchbuilder.config import FileRef
+from benchbuilder.core import DataError, WaitingForPeople, csv_rows, to_half_width
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Font
 from openpyxl.utils import get_column_letter

@@ -6,16 +6,22 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.base import PromptRef
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.core.text.normalise import comparison_form, normalise_space
-from benchbuilder.core.text.patterns import Regex, replace_all
-from benchbuilder.models import prompts
-from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
+from benchbuilder.config import PromptRef
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    Kept,
+    Outcome,
+    ProducedBy,
+    Regex,
+    Row,
+    Table,
+    comparison_form,
+    normalise_space,
+    replace_all,
+)
+from benchbuilder.models import read_prompt, render_prompt
+from benchbuilder.steps import MODEL_REASONS, NeedsModel, Port, ReplyFault, Writer, WriterSpec
 from pydantic import Field
 
 from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
@@ -74,7 +80,7 @@ class WriteCase(Writer):
         """Read template and prompts."""
         super().open(lookups)
         ref = self.spec.template
-        self._template = None if ref is None else prompts.read_prompt(ref.path, ref.file)
+        self._template = None if ref is None else read_prompt(ref.path, ref.file)
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """Forms with a diagnosis."""
@@ -84,7 +90,7 @@ class WriteCase(Writer):
         """The filled template."""
         if self._template is None:
             return NeedsModel("no template")
-        text = normalise_space(prompts.render_prompt(self._template, _values(row.payload)))
+        text = normalise_space(render_prompt(self._template, _values(row.payload)))
         fault = self._fault(row.payload, text)
         if fault is not None:
             return Dropped(fault.reason, fault.detail)

@@ -8,11 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Annotated
 
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.errors import DataError
-from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.patterns import Regex, find_all
-from benchbuilder.steps.language.edits import replace_span
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import DataError, Regex, Span, find_all
+from benchbuilder.steps import replace_span
 from pydantic import Field
 
 Boundaries = Callable[[str], Collection[int]]

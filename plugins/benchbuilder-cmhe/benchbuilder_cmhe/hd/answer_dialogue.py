@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.core.records.outcomes import Outcome
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.steps.base import Port
-from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
+from benchbuilder.core import Fact, Outcome, ProducedBy, Row
+from benchbuilder.steps import MODEL_REASONS, NeedsModel, Port, ReplyFault, Writer, WriterSpec
 from pydantic import Field
 
 from benchbuilder_cmhe.hd.dialogue import AnswerChange, Dialogue

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import StepSpec
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.payloads import Fact, Item
-from benchbuilder.core.records.row import Row
-from benchbuilder.steps.base import Map, Port
+from benchbuilder.config import Name, StepSpec
+from benchbuilder.core import Fact, Item, Kept, Outcome, Row
+from benchbuilder.steps import Map, Port
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue, DialogueCheck
 

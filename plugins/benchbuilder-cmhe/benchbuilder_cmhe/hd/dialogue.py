@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from benchbuilder.core.records.payloads import Payload
-from benchbuilder.core.records.row import FrozenModel
+from benchbuilder.core import FrozenModel, Payload
 
 
 class AnswerChange(FrozenModel):

@@ -7,16 +7,24 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Origin, ProducedBy, Row
-from benchbuilder.sources.base import Source, SourceSpec
-from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
-from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
-from benchbuilder.sources.formats.lines import Encoding
-from benchbuilder.sources.formats.tables import Column, RawRow
-from benchbuilder.sources.unit_source import HEAD_ROWS, MIN_HEAD_ROWS, READING_REASONS, SeenContents
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import Dropped, EndOfFile, Fact, Kept, Origin, ProducedBy, Row, SourceUnit
+from benchbuilder.sources import (
+    HEAD_ROWS,
+    MIN_HEAD_ROWS,
+    READING_REASONS,
+    Column,
+    Encoding,
+    RawRow,
+    SeenContents,
+    Source,
+    SourceFile,
+    SourceSpec,
+    TableDialect,
+    delimited_rows,
+    find_files,
+    wrong_shape,
+)
 from pydantic import Field
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchbuilder.config.spec.base import FileRef, Spec
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, SourceUnit
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import Row
-from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.row_source import READING_REASONS, RowSource
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import Dropped, EndOfFile, Fact, Row, SourceUnit
+from benchbuilder.sources import READING_REASONS, Column, RowSource, SourceFile, SourceSpec, TableSpec, cell_text
 
 from benchbuilder_cmhe.hd.dialogue import Dialogue
 

@@ -14,26 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from benchbuilder.config.load import load_recipe
-from benchbuilder.core.errors import BenchbuilderError, DataError
-from benchbuilder.evaluation.judges.base import Case
-from benchbuilder.evaluation.judges.neural.base_model import resolve_base_model
-from benchbuilder.evaluation.judges.neural.learner import ComputePlace
-from benchbuilder.evaluation.judges.neural.libraries import (
+from benchbuilder.config import load_recipe
+from benchbuilder.core import BenchbuilderError, DataError
+from benchbuilder.evaluation import (
+    Case,
+    ComputePlace,
+    EncodedExamples,
+    TrainingLoop,
     deterministic,
     explain_out_of_memory,
     ignore_future_warnings,
     library_versions,
+    resolve_base_model,
     resolve_device,
     resolve_dtype,
     silence_transformers,
     torch_and_transformers,
 )
-from benchbuilder.evaluation.judges.neural.training_loop import EncodedExamples, TrainingLoop
-from benchbuilder.models import prompts
-from benchbuilder.pipeline.plan import make_plan
-from benchbuilder.pipeline.store.checksums import Checksums
-from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.models import read_prompt, render_prompt
+from benchbuilder.pipeline import Checksums, Store, make_plan
 from pydantic import ValidationError
 
 from benchbuilder_cmhe.hd.answer_dialogue import AnswerDialogueSpec
@@ -106,12 +105,12 @@ def training_pairs(
     spec = recipe.steps[answers]
     if not isinstance(spec, AnswerDialogueSpec) or spec.prompt is None:
         raise DataError(f"the step {answers!r} asks no model for answers", next="name one of the kind answer_dialogue")
-    prompt = prompts.read_prompt(spec.prompt.path, spec.prompt.file)
+    prompt = read_prompt(spec.prompt.path, spec.prompt.file)
     found: list[Case] = []
     for row in store.rows(manifest):
         said: Dialogue = row.payload
         values = {"question": said.question, "title": said.title, "department": said.department, "pairs": []}
-        found.append(Case(prompts.render_prompt(prompt, values), said.answer))
+        found.append(Case(render_prompt(prompt, values), said.answer))
     return found, recipe.seed
 
 

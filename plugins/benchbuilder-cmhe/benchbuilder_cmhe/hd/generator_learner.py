@@ -8,16 +8,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchbuilder.evaluation.judges.base import Case
-from benchbuilder.evaluation.judges.decoder import require_usable_decoder, token_limit, with_new_adapter
-from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource
-from benchbuilder.evaluation.judges.neural.inputs import TokenRow, TruncatingTokenizer
-from benchbuilder.evaluation.judges.neural.learner import ComputePlace, Learner, padded_matrix
-from benchbuilder.evaluation.judges.neural.libraries import explain_load_errors, torch_and_transformers
-from benchbuilder.evaluation.judges.neural.spec import AdapterSpec, LearningSpec
-from benchbuilder.models.base import Message
-from benchbuilder.models.providers.chat import apply_chat_template
-from benchbuilder.models.providers.plain_chat import ChatWrapping, wrap_messages
+from benchbuilder.evaluation import (
+    AdapterSpec,
+    BaseModelSource,
+    Case,
+    ComputePlace,
+    Learner,
+    LearningSpec,
+    TokenRow,
+    TruncatingTokenizer,
+    explain_load_errors,
+    padded_matrix,
+    require_usable_decoder,
+    token_limit,
+    torch_and_transformers,
+    with_new_adapter,
+)
+from benchbuilder.models import ChatWrapping, Message, apply_chat_template, wrap_messages
 
 _ANSWER = 1
 """Marks the tokens of an answer, which are learned; those of the question are only read."""

@@ -6,19 +6,22 @@ from collections.abc import Collection, Mapping
 from random import Random
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import KindSpec, Slot
-from benchbuilder.core import registry
-from benchbuilder.core.context import SpecIssue
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Kept, Outcome
-from benchbuilder.core.records.payloads import Fact
-from benchbuilder.core.records.row import ProducedBy, Row
-from benchbuilder.core.text.patterns import Regex, find_all, word_boundaries
-from benchbuilder.retrieval.tokenizers.base import Tokenizer, word_boundary_problem
-from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import single_edit
-from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
+from benchbuilder.config import KindSpec, Name, Slot
+from benchbuilder.core import (
+    Fact,
+    Kept,
+    Outcome,
+    ProducedBy,
+    Regex,
+    Row,
+    SpecIssue,
+    Table,
+    create_from_spec,
+    find_all,
+    word_boundaries,
+)
+from benchbuilder.retrieval import Tokenizer, word_boundary_problem
+from benchbuilder.steps import MODEL_REASONS, NeedsModel, Port, ReplyFault, Writer, WriterSpec, single_edit
 from pydantic import Field
 from rapidfuzz.distance import Indel
 
@@ -178,4 +181,4 @@ class Tamper(Writer):
         return any(rule is not None and rule.whole_words for rule in self.spec.swaps.values())
 
     def _make_tokenizer(self) -> Tokenizer:
-        return registry.create_from_spec("tokenizer", self.spec.tokenizer)
+        return create_from_spec("tokenizer", self.spec.tokenizer)
