@@ -2,6 +2,9 @@ from .baselines import check_baseline as check_baseline
 from .contract import ContractError as ContractError
 from .contract import check_kind as check_kind
 from .exporters import check_exporter as check_exporter
+from .fake_openai.behaviour import Behaviour as Behaviour
+from .fake_openai.server import FakeOpenAI as FakeOpenAI
+from .fake_openai.server import fake_openai_server as fake_openai_server
 from .judges import check_judge as check_judge
 from .metrics import check_metric as check_metric
 from .models import check_model as check_model
@@ -12,6 +15,3 @@ from .solvers import check_solver as check_solver
 from .sources import check_source as check_source
 from .steps import check_step as check_step
 from .tokenizers import check_tokenizer as check_tokenizer
-from .fake_openai.behaviour import Behaviour as Behaviour
-from .fake_openai.server import FakeOpenAI as FakeOpenAI
-from .fake_openai.server import fake_openai_server as fake_openai_server

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.core.records.roles import AnswerOutcome
-from benchbuilder.evaluation.baselines.base import Baseline
+from benchbuilder.core import AnswerOutcome, Item, Table
+from benchbuilder.evaluation import Baseline
 from benchbuilder.testing.contract import require
 from benchbuilder.testing.processes import in_worker_process
 
@@ -50,7 +48,7 @@ def _answers(baseline: Baseline, items: Sequence[Item[Any]], workplace: Path) ->
 
 def _answers_from_table(baseline: Baseline, arrow: Any, payload: str, workplace: Path) -> BaselineAnswers:
     """The answers in a worker process: rows with a payload cannot be pickled, but their table can."""
-    from benchbuilder.core.registry import row_class
+    from benchbuilder.core import row_class
 
     rows: Any = list(Table(arrow, row_class(f"item[{payload}]")))
     return _answers(baseline, rows, workplace)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, EndOfFile, Kept, SourceUnit
-from benchbuilder.core.records.payloads import Item
-from benchbuilder.sources.base import Source, unpack_units
-from benchbuilder.sources.columnar import columns
+from benchbuilder.core import Dropped, EndOfFile, Item, Kept, SourceUnit, Table
+from benchbuilder.sources import Source, unpack_units
 from benchbuilder.testing.contract import check_ids, check_reasons, check_table, require
 from benchbuilder.testing.processes import in_worker_process
 
@@ -56,7 +53,7 @@ def check_source(source: Source) -> list[SourceUnit]:
     check_table(who, Table.of(rows, source.output), source.output)
     require(list(source.read()) == read, f"{who}, read again, gives other units")
     for size in (columns.BLOCK_BYTES, _SMALL_BLOCK):
-        with patch.object(columns, "BLOCK_BYTES", size):
+        with patch("benchbuilder.sources.columnar.columns.BLOCK_BYTES", size):
             _check_bulk(who, source, read)
     elsewhere = in_worker_process(_read, type(source), source.spec, source.name, source.language)
     require(elsewhere == [_unit_text(unit) for unit in read], f"{who}, read in another process, gives other units")
