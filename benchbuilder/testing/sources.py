@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 from benchbuilder.core import Dropped, EndOfFile, Item, Kept, SourceUnit, Table
-from benchbuilder.sources import Source, unpack_units
+from benchbuilder.sources import BLOCK_BYTES, Source, unpack_units
 from benchbuilder.testing.contract import check_ids, check_reasons, check_table, require
 from benchbuilder.testing.processes import in_worker_process
 
@@ -52,7 +52,7 @@ def check_source(source: Source) -> list[SourceUnit]:
     check_ids(who, rows)
     check_table(who, Table.of(rows, source.output), source.output)
     require(list(source.read()) == read, f"{who}, read again, gives other units")
-    for size in (columns.BLOCK_BYTES, _SMALL_BLOCK):
+    for size in (BLOCK_BYTES, _SMALL_BLOCK):
         with patch("benchbuilder.sources.columnar.columns.BLOCK_BYTES", size):
             _check_bulk(who, source, read)
     elsewhere = in_worker_process(_read, type(source), source.spec, source.name, source.language)
