@@ -18,6 +18,20 @@ from benchbuilder.config import search_path
 from benchbuilder.core import registry
 
 
+_E2E = ("e2e", "docs/test_commands.py", "performance")
+"""Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``e2e`` whatever is in `_E2E`, and the tests that need a PostgreSQL server."""
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here) if item.path.is_relative_to(here) else item.path
+        if place.as_posix().startswith(_E2E) or "postgresql" in item.name:
+            item.add_marker("e2e")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """With BENCHBUILDER_TESTS=all, as `.ci/run` sets it where everything is there, no test may be skipped."""
@@ -44,10 +58,10 @@ def once(tmp_path_factory: pytest.TempPathFactory, warm_folder: Path) -> Once:
 @pytest.fixture
 def toy_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kinds that do nothing stand in for the built-in ones."""
-    monkeypatch.setattr(registry, "BUILT_IN", TOY_KINDS)
-    registry.known.cache_clear()
+    monkeypatch.setattr(registry, "BUILT_IN_KINDS", TOY_KINDS)
+    registry.kinds_of_slot.cache_clear()
     yield
-    registry.known.cache_clear()
+    registry.kinds_of_slot.cache_clear()
 
 
 GARDEN: dict[str, str] = yaml.safe_load((Path(__file__).parent / "garden.yaml").read_text("utf-8"))

@@ -154,7 +154,7 @@ def _until_it_serves(command: str) -> str:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path, once: Once) -> None:
     examples = [
         _until_it_serves(example) if name == "review" else example

@@ -86,7 +86,7 @@ def asked(log: list[dict[str, Any]]) -> Counter[str]:
     return Counter(f"{entry['body']['model']} {entry['body']['messages'][-1]['content']}" for entry in log)
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_a_killed_evaluation_asks_nothing_twice(tmp_path: Path, server: FakeOpenAI, warm_folder: Path) -> None:
     program = warm_folder / "benchbuild"
     server.configure(keep_bodies=True, latency_s=0.02)

@@ -33,7 +33,7 @@ def messages(entry: dict[str, Any]) -> str:
     return json.dumps([[turn["role"], turn["content"]] for turn in entry["body"]["messages"]], sort_keys=True)
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_ten_kills_cost_only_what_was_in_flight(sample: Callable[..., Sample]) -> None:
     whole, torn = sample("whole"), sample("torn")
     whole.server.configure(keep_bodies=True)
@@ -59,7 +59,7 @@ def test_ten_kills_cost_only_what_was_in_flight(sample: Callable[..., Sample]) -
     assert torn.made() == whole.made()
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_ctrl_c_keeps_everything_answered(sample: Callable[..., Sample]) -> None:
     whole = sample("whole")
     assert whole.build().code == 0

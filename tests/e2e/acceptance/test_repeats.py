@@ -10,7 +10,7 @@ from acceptance_bench import Sample, behaviour
 
 from benchbuilder.testing.fake_openai.server import fake_openai_server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.e2e
 
 
 def tasks(sample: Sample, since: int) -> Counter[str]:

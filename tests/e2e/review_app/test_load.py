@@ -24,7 +24,7 @@ def saves(count: int) -> list[Save]:
     return [*found[: count - 1], Save(count, 5, "draft")]
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_sixteen_annotators_save_fifty_times_each(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, SAVES * ANNOTATORS // 2, ANNOTATORS)
     shifts = [Shift(annotator, saves(SAVES)) for annotator in annotators]
@@ -44,7 +44,7 @@ def test_sixteen_annotators_save_fifty_times_each(database: str, tmp_path: Path)
     assert server.said == ""
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_a_kill_loses_nothing_that_was_acknowledged(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, 20 * ANNOTATORS // 2, ANNOTATORS)
     shifts = [Shift(annotator, saves(20)) for annotator in annotators]
