@@ -17,7 +17,6 @@ from warm import warm
 from benchbuilder.config import search_path
 from benchbuilder.core import registry
 
-
 _E2E = ("e2e", "docs/test_commands.py", "performance")
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
 

@@ -52,7 +52,7 @@ def test_every_example_belongs_to_a_prompt():
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("name", "kind"), STEP_OF.items())
 def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
-    given = {*registry.find("step", kind).load().prompt_variables, "pairs"}
+    given = {*registry.find_kind("step", kind).load().prompt_variables, "pairs"}
     assert prompts.check(prompts.find(f"{language}/{name}.j2", [ROOT]), given) == []
     assert prompts.check(prompts.find(f"{language}/writer.system.j2", [ROOT]), given) == []
     assert prompts.check(prompts.find(f"{language}/repair.j2", [ROOT]), given | set(REPAIR_VARIABLES)) == []
@@ -61,7 +61,7 @@ def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("name", "kind"), JUDGES.items())
 def test_prompts_of_judges_use_only_what_their_kind_gives_and_close_every_tag(name, kind, language):
-    given = registry.find("judge", kind).load().prompt_variables
+    given = registry.find_kind("judge", kind).load().prompt_variables
     system = "judge_tuned.system" if kind == "openai_finetuned" else "judge.system"
     found = prompts.find(f"{language}/{name}.j2", [ROOT])
     assert prompts.check(found, set(given)) == []

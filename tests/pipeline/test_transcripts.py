@@ -88,7 +88,7 @@ def test_a_recording_holds_what_the_steps_use(tmp_path: Path) -> None:
 
 
 def shown(done: Preview, step: str) -> dict[str, tuple[str, str, str]]:
-    """Fate, who wrote it, and result, by the input."""
+    """Outcome, who wrote it, and result, by the input."""
     found = next(one for one in done.steps if one.name == step)
     return {row.input: (row.outcome, row.method, row.result) for row in found.preview_rows}
 

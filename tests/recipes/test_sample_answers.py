@@ -11,7 +11,7 @@ import pytest
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.roles import Answer
-from benchbuilder.core.records.row import MadeBy
+from benchbuilder.core.records.row import ProducedBy
 from benchbuilder.evaluation.baselines.people import PeopleAnswers, PeopleSpec
 from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, recorded_answer_models
 from benchbuilder.evaluation.scorers.ratings import RatingsScorer, RatingsSpec
@@ -88,10 +88,12 @@ def test_three_people_rated_every_answer(items, rows, means):
     scorer = RatingsScorer(spec, StepContext(1, "zh", "ratings", NOWHERE, NOWHERE))
     scorer.open()
     assert list(scorer.unused_ratings(items, [*maker.PERSONAS, maker.PEOPLE])) == []
-    made_by = MadeBy(rule="test")
+    produced_by = ProducedBy(rule="test")
     for model in recorded_answer_models(ANSWERS):
         baseline = by_name(model)
-        answers = [Answer.child(item, made_by=made_by, model=model, text=baseline.answer(item)[0]) for item in items]
+        answers = [
+            Answer.child(item, produced_by=produced_by, model=model, text=baseline.answer(item)[0]) for item in items
+        ]
         scored = list(scorer.score(list(zip(answers, items, strict=True))))
         assert all([len(mark.ratings) for mark in marks] == [3, 3] for marks in scored)
         expected = [means[item.id, model][0] for item in items]

@@ -63,7 +63,7 @@ WORDS = [
 @pytest.fixture(autouse=True)
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind is installed, and a prompt for it lies in the working folder."""
-    scorers = registry.BUILT_IN["scorer"] | {"asker": "test_asking_scorers:Asker"}
+    scorers = registry.BUILT_IN_KINDS["scorer"] | {"asker": "test_asking_scorers:Asker"}
     monkeypatch.setitem(registry.BUILT_IN_KINDS, "scorer", scorers)
     monkeypatch.chdir(tmp_path)
     registry.kinds_of_slot.cache_clear()

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.row import MadeBy, Origin
+from benchbuilder.core.records.row import ProducedBy, Origin
 
 import benchbuilder_cmhe
 from benchbuilder_cmhe.dd.classification import ClassificationSpec
@@ -17,7 +17,7 @@ PACKAGE = Path(benchbuilder_cmhe.__file__).parent
 RECIPES = PACKAGE / "recipes"
 SAMPLE = RECIPES / "recipe" / "cmhe" / "sample" / "dd"
 PROMPTS = PACKAGE / "prompts"
-ROW: dict[str, Any] = {"origin": Origin(file="x", line=1), "made_by": MadeBy(rule="x"), "language": "zh"}
+ROW: dict[str, Any] = {"origin": Origin(file="x", line=1), "produced_by": ProducedBy(rule="x"), "language": "zh"}
 _PATHS = {
     "paths.icd10_names": SAMPLE / "names.tsv",
     "paths.icd10_aliases": RECIPES / "recipe" / "cmhe" / "aliases_icd10.tsv",
