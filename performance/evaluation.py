@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from benchbuilder.cli.dispatch import main as benchbuild
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 ITEMS, QUICK = 1_612, 200
 MODELS = (2, 10)

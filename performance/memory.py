@@ -14,7 +14,7 @@ import sys
 
 from throughput import REPLY, by_gateway
 
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 COUNTS, QUICK = (2_000, 50_000), (500, 5_000)
 IN_FLIGHT = 64

@@ -25,7 +25,7 @@ from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.conversation import Conversation
 from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAISpec
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 SETTINGS = ((1.0, 256, 0.95), (0.2, 64, 0.85), (0.2, 256, 0.5))
 """Latency in seconds, requests in flight, and the share of the ideal that the gateway has to reach."""

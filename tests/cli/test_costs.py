@@ -13,7 +13,7 @@ from writing_server import words, writing
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.dispatch import main
 from benchbuilder.models.base import Receipt
-from benchbuilder.testing.fake_openai.server import FakeOpenAI
+from benchbuilder.testing import FakeOpenAI
 
 RECIPE = ["recipe=care_mi", "source=[mlecqa,textbook]", "annotation=none", "model.prices=prices.yaml"]
 RULES = RECIPE[:-1]

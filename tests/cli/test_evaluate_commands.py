@@ -16,7 +16,7 @@ from benchbuilder.annotation.review_projects import rating_tasks
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 RECIPE = ["recipe=care_mi", "evaluation.judges=null"]
 SECRET = "sk-this-is-a-secret"

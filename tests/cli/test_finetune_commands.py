@@ -14,8 +14,8 @@ from once import BUILT, Once
 from benchbuilder.cli.dispatch import main
 from benchbuilder.evaluation.judge_training.storage import load_validation_run
 from benchbuilder.evaluation.judges.card import read_judge_card
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 NAME = "tuned_correctness"
 MODEL = f"evaluation.judges.{NAME}.model"

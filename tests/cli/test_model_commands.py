@@ -12,7 +12,7 @@ import pytest
 from writing_server import SECRET, FakeOpenAI, ids, words, writing
 
 from benchbuilder.cli.dispatch import main
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 BARE = ["recipe=care_mi", "annotation=none"]
 Capture = pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 TWO = """# @package _global_
 defaults:

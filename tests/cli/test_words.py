@@ -21,7 +21,7 @@ from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.steps.topic import Topic
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 RECIPE = "recipe=care_mi"
 OWN = "# ours\n孕妇\tpregnant woman\n早产\n早產\n【胎盘】\n产\n新生儿\n不存在的词\n=胎膜\n"

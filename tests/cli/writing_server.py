@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-this-is-a-secret"
 PLUGIN = """

@@ -18,8 +18,8 @@ import openai
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 from benchbuilder.testing.fake_openai.behaviour import Behaviour
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_rules_pick_requests(server: FakeOpenAI):
 
 
 def test_limits_are_enforced(server: FakeOpenAI):
-    server.configure(requests_per_minute=60, burst=3)
+    server.configure(requests_per_minute=1, burst=3)
     answers = ask(server, *"abcde")
     assert [status for status, _ in answers] == [200, 200, 200, 429, 429]
     server.configure(requests_per_minute=6000, burst=1)
@@ -259,7 +259,7 @@ def test_an_answer_may_arrive_in_part_or_slowly(server: FakeOpenAI, do: str, arr
     if arrives:
         length = int(re.findall(rb"(?i)content-length: (\d+)", head)[0])
         assert len(body) == int(length * arrives)
-    assert (seconds >= 0.35) is (do == "dribble")
+    assert do != "dribble" or seconds >= 0.35
     (record,) = server.log()
     assert (record["effect"], record["status"]) == (do, 200 if do == "dribble" else 0)
 
@@ -274,7 +274,9 @@ def test_a_client_that_leaves_does_no_harm(server: FakeOpenAI):
         body = {"model": "m", "messages": [{"role": "user", "content": text}]}
         connection.request("POST", "/v1/chat/completions", json.dumps(body))
         connection.close()
-    time.sleep(0.5)
+    deadline = time.monotonic() + 30
+    while [record["status"] for record in server.log()] != [200, 200] and time.monotonic() < deadline:
+        time.sleep(0.02)
     assert ask(server, "c")[0][0] == 200
     assert [record["sent"] for record in server.log()] == [False, False, True]
 
@@ -287,7 +289,7 @@ def test_it_ends_at_a_mistake_of_its_plugin(tmp_path: Path):
     with fake_openai_server({"plugin": str(tmp_path / "plugin.py")}) as started:
         with pytest.raises((http.client.HTTPException, OSError)):
             ask(started, "x")
-        assert started.process.wait(10) == 1
+        assert started.process.wait(30) == 1
 
 
 def test_it_ends_with_its_parent():

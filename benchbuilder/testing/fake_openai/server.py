@@ -2,7 +2,7 @@
 
 For tests of providers and of whole builds. The service ends with the process that started it::
 
-    from benchbuilder.testing.fake_openai.server import fake_openai_server
+    from benchbuilder.testing import fake_openai_server
 
     with fake_openai_server({"latency_s": 0.05, "rules": [{"when": {"share": 0.1}, "do": "server_error"}]}) as server:
         ...  # give a model server.base_url

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.testing.fake_openai.server import FakeOpenAI
+from benchbuilder.testing import FakeOpenAI
 
 ANSWERS = str(Path(__file__).parent / "answers.py")
 SECRET = "sk-never-to-be-seen-7f3a91"

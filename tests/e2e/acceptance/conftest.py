@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from acceptance_bench import Sample, behaviour
 
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 
 @pytest.fixture(scope="session")

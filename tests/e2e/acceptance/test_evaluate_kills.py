@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from acceptance_bench import SECRET
 
-from benchbuilder.testing.fake_openai.server import FakeOpenAI
+from benchbuilder.testing import FakeOpenAI
 
 MODELS = ("first", "second")
 ITEMS = 120

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from acceptance_bench import Sample, behaviour
 
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 pytestmark = pytest.mark.e2e
 

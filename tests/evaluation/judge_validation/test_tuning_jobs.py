@@ -27,8 +27,8 @@ from benchbuilder.evaluation.judge_training.finetune_jobs import (
 from benchbuilder.models.base import BatchGoneError
 from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
 from benchbuilder.models.providers.openai_tuning import MARK, JobOrder
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Qm4vT9bN2xK8wR6p"
 JOBS = "POST /v1/fine_tuning/jobs"
@@ -178,9 +178,9 @@ def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     wanted(tmp_path)
     program = (
         f"import sys\nfrom pathlib import Path\nsys.path[:0] = [{str(Path(__file__).parent)!r}]\n"
-        "import test_tuning_jobs as t\nfrom benchbuilder.testing.fake_openai.server import Running\n"
+        "import test_tuning_jobs as t\nfrom benchbuilder.testing import FakeOpenAI\n"
         f"folder = Path({str(tmp_path)!r})\n"
-        f"t.desk_of(Running({server.port}, None), folder).submit(t.wanted(folder))\n"
+        f"t.desk_of(FakeOpenAI({server.port}, None), folder).submit(t.wanted(folder))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "OPENAI_API_KEY": SECRET}) as process:
         until = time.monotonic() + 30

@@ -22,7 +22,7 @@ from benchbuilder.evaluation.judges.neural.inputs import VARIABLES
 from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches
 from benchbuilder.evaluation.judges.neural.score_tokens import ScoreGrid
 from benchbuilder.models import prompts
-from benchbuilder.testing.judges import check_judge
+from benchbuilder.testing import check_judge
 
 ROOT = Path(__file__).parents[3]
 PROMPT = ROOT / "prompts" / "zh" / "judge_decoder.j2"

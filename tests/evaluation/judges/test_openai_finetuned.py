@@ -20,7 +20,7 @@ from benchbuilder.evaluation.judges.openai_finetuned import (
     write_finetuned_model,
 )
 from benchbuilder.models.providers.openai import OpenAISpec
-from benchbuilder.testing.judges import check_judge
+from benchbuilder.testing import check_judge
 
 EXAMPLE = Example(CASE, 0.8333, 1.0, "item-1", "family-1", "model_jia", "medqa")
 

@@ -18,8 +18,7 @@ from benchbuilder.evaluation.judges.prompted import PromptedJudge, PromptedSpec
 from benchbuilder.models.base import Reply, Request
 from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAIModel
-from benchbuilder.testing.fake_openai.server import fake_openai_server
-from benchbuilder.testing.judges import check_judge
+from benchbuilder.testing import check_judge, fake_openai_server
 
 
 def spec_of(**more: Any) -> PromptedSpec:

@@ -20,7 +20,7 @@ from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResu
 from benchbuilder.models import prompts
 from benchbuilder.models.base import Message, Request
 from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 
 class AskerSpec(KindSpec):

@@ -25,7 +25,7 @@ from benchbuilder.models.base import BatchGoneError, Message, RefusedRequestErro
 from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Qm4vT9bN2xK8wR6p"
 QUICK = {"poll_s": 0.02, "wait_s": 60}

@@ -16,7 +16,7 @@ import pytest
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import Message, RefusedRequestError, Reply, Request, TransientError
 from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
-from benchbuilder.testing.fake_openai.server import FakeOpenAI, fake_openai_server
+from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Zq8vT3mN5xK7wR2p"
 ASK = Request((Message("user", "孕妇能喝咖啡吗？"),), {"temperature": 0, "max_new_tokens": 64})

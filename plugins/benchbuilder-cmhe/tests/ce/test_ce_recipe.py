@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.dispatch import main
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 
 MODEL = """
 import re

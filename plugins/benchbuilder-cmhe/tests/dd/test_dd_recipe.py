@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benchbuilder.cli.dispatch import main
 from benchbuilder.evaluation.results.published import load_published_results
-from benchbuilder.testing.fake_openai.server import fake_openai_server
+from benchbuilder.testing import fake_openai_server
 from pyarrow.parquet import read_table
 
 from .dd_sample import RECIPES
