@@ -106,6 +106,7 @@ class Rdf(UnitSource[RdfSpec]):
     """
 
     kind: ClassVar[str] = "rdf"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[SourceSpec]] = RdfSpec
     output: ClassVar[type[Row]] = _FACT
     reasons: ClassVar[Mapping[str, str]] = {
@@ -123,7 +124,6 @@ class Rdf(UnitSource[RdfSpec]):
         driving = {spec.iri(relation.predicate): relation.name for relation in spec.relations.values()}
         self._driving: dict[str, str | None] = driving | dict.fromkeys(map(spec.iri, spec.texts))
         self._names = self._new_names()
-        self._open: dict[str, RdfFile] = {}
 
     @classmethod
     def row_class(cls, spec: Any) -> type[Row]:
@@ -153,7 +153,6 @@ class Rdf(UnitSource[RdfSpec]):
         yield from super().read()
         for name, counts in self._names.counts.items():
             yield EndOfFile(f"{name} (names)", counts.total(), dict(sorted(counts.items())))
-        self._open.clear()
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The statements with a predicate of the recipe, and those that cannot be read."""
@@ -229,12 +228,11 @@ class Rdf(UnitSource[RdfSpec]):
         return NodeNames([spec.iri(one) for one in spec.labels], [spec.iri(one) for one in spec.types], spec.languages)
 
     def _open_file(self, source_file: SourceFile) -> RdfFile:
-        if source_file.name not in self._open:
-            form = self.spec.format or RDF_SUFFIXES.get(source_file.path.suffix.lower())
-            if form is None:
-                raise wrong_shape(
-                    self.key("path"), source_file.name, expected=f"a file that ends in {', '.join(RDF_SUFFIXES)}",
-                    found=f"the suffix {source_file.path.suffix!r}", next=f"set {self.key('format')}: n_triples or turtle",
-                )  # fmt: skip
-            self._open[source_file.name] = RdfFile(source_file, form, self.key("path"))
-        return self._open[source_file.name]
+        form = self.spec.format or RDF_SUFFIXES.get(source_file.path.suffix.lower())
+        if form is None:
+            raise wrong_shape(
+                self.key("path"), source_file.name, expected=f"a file that ends in {', '.join(RDF_SUFFIXES)}",
+                found=f"the suffix {source_file.path.suffix!r}",
+                next=f"set {self.key('format')}: n_triples or turtle",
+            )  # fmt: skip
+        return RdfFile(source_file, form, self.key("path"))

@@ -150,7 +150,7 @@ class BatchSender:
         price, worst = self.batches.keeper.price, request.worst_cost
         if price is None or worst.usd is None:
             return request
-        return replace(request, worst=replace(worst, usd=worst.usd * price.batch))
+        return replace(request, worst_cost=replace(worst, usd=worst.usd * price.batch))
 
     # --- rounds
 

@@ -1,23 +1,31 @@
-"""Statements of RDF files, N-Triples or Turtle, in the order in which they stand there."""
+"""Statements of RDF files, N-Triples or Turtle, in the order of the file."""
 
 from __future__ import annotations
 
-import importlib
-import logging
 from collections.abc import Collection, Iterator
-from typing import Any, Literal, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
 from benchbuilder.core import InstallationError
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 from benchbuilder.sources.formats.lines import read_lines
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyoxigraph import BlankNode, NamedNode, Triple
+    from pyoxigraph import Literal as OxigraphLiteral
+
+    Term = NamedNode | BlankNode | OxigraphLiteral | Triple
+
 RdfFormat = Literal["n_triples", "turtle"]
 RDF_SUFFIXES: dict[str, RdfFormat] = {".nt": "n_triples", ".ttl": "turtle", ".turtle": "turtle"}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class RdfLiteral(NamedTuple):
-    """A literal: its text, and the tag of its language ("" without one)."""
+    """A literal: its text, and its language tag in lower case ("" without one)."""
 
     text: str
     language: str
@@ -26,7 +34,7 @@ class RdfLiteral(NamedTuple):
 class RdfStatement(NamedTuple):
     """A statement and its number; a node is its IRI, or ``_:`` and a name that no other file has.
 
-    Where `reason` is set, it could not be read. `predicate` is empty where the predicate is not among those wanted.
+    `reason` is set if the statement cannot be read. `predicate` is empty if the caller did not ask for it.
     """
 
     number: int
@@ -37,11 +45,10 @@ class RdfStatement(NamedTuple):
     detail: str = ""
 
 
-def import_rdflib(name: str) -> Any:
-    """A module of rdflib; InstallationError without the extra ``rdf``."""
+def require_pyoxigraph() -> None:
+    """InstallationError without the extra ``rdf``."""
     try:
-        logging.getLogger("rdflib.term").setLevel(logging.ERROR)  # it warns of numbers that are none, line by line
-        return importlib.import_module(name)
+        import_module("pyoxigraph")
     except ModuleNotFoundError as error:
         raise InstallationError(
             "sources of the kind `rdf` need a library that is not installed",
@@ -51,34 +58,31 @@ def import_rdflib(name: str) -> Any:
 
 
 class RdfFile:
-    """The statements of one file, as often as they are wanted; of Turtle they are kept in memory."""
+    """The statements of one file. Each call of `statements` reads the file again, in constant memory."""
 
     def __init__(self, source_file: SourceFile, form: RdfFormat, key: str) -> None:
         self.file, self.form, self.key = source_file, form, key
-        self._kept: list[RdfStatement] | None = None
-        self._parser: Any = None
 
     def statements(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
-        """Every statement; those with one of the `predicates` predicates whole, of the others the number.
+        """Yield every statement of the file: whole for the given predicates, only its number for all others.
 
-        In N-Triples the number is that of the line, and a line that cannot be read is a statement with a reason. In
-        Turtle they are counted; a file that cannot be read is a DataError.
+        In N-Triples, the number is the line; a line that cannot be read is a statement with a reason. In Turtle,
+        statements are counted from 1.
+
+        Args:
+            predicates: IRIs of the predicates to read.
+
+        Raises:
+            DataError: A Turtle file has a syntax error; the message names its line.
+            InstallationError: The extra ``rdf`` is not installed.
         """
-        if self.form == "n_triples":
-            yield from self._lines(predicates)
-            return
-        if self._kept is None:
-            self._kept = list(self._turtle())
-        for one in self._kept:
-            yield one if one.predicate in predicates else RdfStatement(one.number)
+        require_pyoxigraph()
+        return self._lines(predicates) if self.form == "n_triples" else self._turtle(predicates)
 
     def _lines(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
-        if self._parser is None:
-            blanks = _BlankNodes(self.file.name)
-            self._parser = import_rdflib("rdflib.plugins.parsers.ntriples").W3CNTriplesParser(
-                _LastTriple(), bnode_context=blanks
-            )
-        errors = (import_rdflib("rdflib.exceptions").ParserError, ValueError, OverflowError)
+        from pyoxigraph import RdfFormat, parse
+
+        maker = _StatementMaker(predicates, lambda label: f"{self.file.name}#{label}")
         written = {f"<{predicate}>" for predicate in predicates}
         for number, text, problem in read_lines(self.file.path, "utf-8"):
             if problem:
@@ -93,81 +97,62 @@ class RdfFile:
                 yield RdfStatement(number)
                 continue
             try:
-                self._parser.line = text
-                self._parser.parseline()
-            except errors as error:
-                yield RdfStatement(
-                    number, reason="malformed", detail=f"no statement: {' '.join(str(error).split())[:120]}"
-                )
+                (triple,) = parse(text, RdfFormat.N_TRIPLES, lenient=True)
+            except (SyntaxError, ValueError) as error:
+                yield RdfStatement(number, reason="malformed", detail=f"no statement: {_shorten(error, 120)}")
                 continue
-            one = _make_statement(number, *self._parser.sink.last)
-            yield one if one.predicate in predicates else RdfStatement(number)
+            yield maker.statement(number, triple.triple)
 
-    def _turtle(self) -> Iterator[RdfStatement]:
-        collected: list[tuple[Any, Any, Any]] = []
-        graph = _collecting(collected)
-        try:
-            graph.parse(str(self.file.path), format="turtle", publicID=f"file:///{quote(self.file.name)}")
-        except (SyntaxError, ValueError, RecursionError, import_rdflib("rdflib.exceptions").ParserError) as error:
-            raise wrong_shape(
-                self.key, self.file.name, expected="a file in Turtle", found=" ".join(str(error).split())[:200],
-                next="correct the file, or set format: n_triples to drop only the lines that cannot be read",
-            ) from error  # fmt: skip
-        blanks: dict[str, str] = {}
-        for number, triple in enumerate(collected, 1):
-            subject, predicate, thing = (self._named(term, blanks) for term in triple)
-            yield _make_statement(number, subject, predicate, thing)
+    def _turtle(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
+        from pyoxigraph import RdfFormat, parse
 
-    def _named(self, term: Any, blanks: dict[str, str]) -> Any:
-        """`term`; a blank node, which the library names by chance, by its number among those of the file."""
-        if type(term).__name__ != "BNode":
-            return term
-        return type(term)(blanks.setdefault(str(term), f"{self.file.name}#{len(blanks) + 1}"))
+        numbers: dict[str, int] = {}
 
+        def name_blank_node(label: str) -> str:
+            """Number blank nodes in the order of the file: the library gives them random labels."""
+            return f"{self.file.name}#{numbers.setdefault(label, len(numbers) + 1)}"
 
-class _LastTriple:
-    """Keeps the statement that was parsed last."""
-
-    last: tuple[Any, Any, Any]
-
-    def triple(self, subject: Any, predicate: Any, thing: Any) -> None:
-        """Called by the parser."""
-        self.last = subject, predicate, thing
+        maker = _StatementMaker(predicates, name_blank_node)
+        with self.file.path.open("rb") as stream:
+            if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
+                stream.seek(0)
+            triples = parse(stream, RdfFormat.TURTLE, base_iri=f"file:///{quote(self.file.name)}", lenient=True)
+            try:
+                for number, triple in enumerate(triples, 1):
+                    yield maker.statement(number, triple.triple)
+            except (SyntaxError, ValueError) as error:
+                raise wrong_shape(
+                    self.key, self.file.name, expected="a file in Turtle", found=_shorten(error, 200),
+                    next="correct the file, or set format: n_triples to drop only the lines that cannot be read",
+                ) from error  # fmt: skip
 
 
-class _BlankNodes(dict[str, Any]):
-    """What the parser calls the blank nodes of a file: as they are called there, and not by chance."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__()
-        self._file = file
-
-    def get(self, label: str, default: Any = None) -> Any:  # noqa: ARG002
-        """Called by the parser."""
-        return f"{self._file}#{label}"
+def _shorten(error: Exception, length: int) -> str:
+    return " ".join(str(error).split())[:length]
 
 
-def _collecting(collected: list[tuple[Any, Any, Any]]) -> Any:
-    """A graph that keeps no statement, but writes all of them down in order."""
+class _StatementMaker:
+    """Turns the triples of pyoxigraph into statements; blank nodes get the names that `name_blank_node` returns."""
 
-    class Collecting(import_rdflib("rdflib").Graph):
-        def add(self, triple: tuple[Any, Any, Any]) -> Any:
-            collected.append(triple)
-            return self
+    def __init__(self, predicates: Collection[str], name_blank_node: Callable[[str], str]) -> None:
+        from pyoxigraph import BlankNode, Literal
 
-    return Collecting()
+        self._predicates, self._name_blank_node = predicates, name_blank_node
+        self._literal, self._blank_node = Literal, BlankNode
 
+    def statement(self, number: int, triple: Triple) -> RdfStatement:
+        """Every node is named, wanted or not: blank nodes of Turtle are numbered in the order of the file."""
+        predicate, subject, value = triple.predicate.value, self._node(triple.subject), self._object(triple.object)
+        return (
+            RdfStatement(number, subject, predicate, value) if predicate in self._predicates else RdfStatement(number)
+        )
 
-def _make_statement(number: int, subject: Any, predicate: Any, thing: Any) -> RdfStatement:
-    language = getattr(thing, "language", None)
-    literal = hasattr(thing, "datatype")
-    return RdfStatement(
-        number,
-        _node(subject),
-        str(predicate),
-        RdfLiteral(str(thing), (language or "").lower()) if literal else _node(thing),
-    )
+    def _object(self, term: Term) -> str | RdfLiteral:
+        if isinstance(term, self._literal):
+            return RdfLiteral(term.value, (term.language or "").lower())
+        return self._node(term)
 
-
-def _node(term: Any) -> str:
-    return f"_:{term}" if type(term).__name__ == "BNode" else str(term)
+    def _node(self, term: Term) -> str:
+        if isinstance(term, self._blank_node):
+            return f"_:{self._name_blank_node(term.value)}"
+        return str(getattr(term, "value", term))

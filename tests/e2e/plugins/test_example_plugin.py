@@ -40,7 +40,7 @@ def test_the_contract_suite_needs_no_more_than_the_program(installed: tuple[Path
         "sklearn",
         "scipy",
         "datasets",
-        "rdflib",
+        "pyoxigraph",
     ]
     code = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); import benchbuilder.testing"
     done = environment.run("-c", code)
