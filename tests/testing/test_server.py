@@ -1,4 +1,4 @@
-"""The fake service keeps its word: what is asked of it in a behaviour is what a client sees."""
+"""The fake service behaves as its settings say: what a behaviour describes is what a client sees."""
 
 from __future__ import annotations
 

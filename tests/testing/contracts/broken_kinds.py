@@ -1,4 +1,4 @@
-"""Stages, sources and the like that each break one promise."""
+"""Steps, sources and other kinds that each break one promise."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Copy(Map):
 
 
 class Columns(Copy):
-    """Works by the column too, well or badly; prepares something if asked to."""
+    """Works on columns too, well or badly; `how` may make it prepare a file."""
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
         made = {"missing": self.context.cache / "none", "astray": Path(__file__)}
@@ -114,7 +114,7 @@ class First(Filter):
 
 
 class Pack(Gather):
-    """All rows; something of nothing if asked to."""
+    """Passes all rows on."""
 
     kind = "pack"
     spec_class = HowSpec
@@ -134,7 +134,7 @@ class FileSpec(SourceSpec):
 
 
 class Numbers(Source):
-    """A passage a line."""
+    """One passage per line."""
 
     kind = "numbers"
     spec_class = FileSpec
@@ -266,7 +266,7 @@ class ForgetfulNote(Note):
 
 
 class JoinedNote(Note):
-    """Says that it converts by field, but converts both fields as one text."""
+    """Declares that it converts by field, but converts both fields as one text."""
 
     by_field = True
 

@@ -10,14 +10,14 @@ from benchbuilder.core import registry
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    """The sample, once a process."""
+    """The sample, built once per process."""
     registry.kinds_of_slot.cache_clear()
     return built_sample(tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture
 def sample(built: Sample) -> Iterator[Sample]:
-    """The same, with the kinds that are installed."""
+    """The sample, with the kinds that are installed."""
     registry.kinds_of_slot.cache_clear()
     yield built
     registry.kinds_of_slot.cache_clear()

@@ -1,4 +1,4 @@
-"""The bundled recipe, built and evaluated over its sample data: what contracts are checked on."""
+"""The bundled recipe, built and evaluated over its sample data: the input of the contract checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benchbuilder.steps.base import Step
 
 
 class Quiet:
-    """Watches and says nothing."""
+    """Reports no progress."""
 
     def begin(self, step: str, total: int | None, unit: str) -> None: ...
 
@@ -49,11 +49,11 @@ class Sample:
         return list(self.store.rows(self.manifests[step]))
 
     def finished(self) -> FinishedBuild:
-        """What its exporters get."""
+        """The input of its exporters."""
         return finished_build(self.plan, self.store, self.manifests, self.loaded.yaml)
 
     def of(self, slot: str, kind: str) -> Sample:
-        """The evaluation where the flow has no such source or step, and the evaluation has."""
+        """This sample, or its evaluation if only that has such a source or step."""
         return self.evaluation if self.evaluation is not None and self.node(slot, kind) is None else self
 
     def node(self, slot: str, kind: str) -> Node | None:
@@ -63,7 +63,7 @@ class Sample:
         return max(nodes, key=lambda node: self.manifests[node.name].rows, default=None)
 
     def tables(self, node: Node, rows: int) -> dict[str, Table[Any]]:
-        """The rows that a step gets, the rows of its `each` port cut to `rows` and the others to what belongs there."""
+        """The input rows of a step, with about `rows` rows for its port `each`."""
         found: dict[str, Table[Any]] = {}
         assert isinstance(node.producer, Step)
         for port, names in node.inputs.items():

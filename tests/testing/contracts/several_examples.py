@@ -1,4 +1,4 @@
-"""Rows and settings for the kinds that questions with several right options need, from `law_zh`."""
+"""Rows and settings for kinds that handle questions with several right options, from `law_zh`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bundled(name: str) -> Recipe:
 
 
 def several_answers() -> Example:
-    """Questions with one right option or more, to be split."""
+    """Questions with one or more right options, for `split_answers`."""
     recipe = bundled("law_zh")
     units = SeveralChoices(recipe.sources["jec_qa"], "jec_qa", "zh").read()
     rows = [unit.outcome.row for unit in units if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Kept)]
@@ -29,7 +29,7 @@ def several_answers() -> Example:
 
 
 def right_options() -> Example:
-    """Questions with one right option, to be stated by it."""
+    """Questions with one right option, for `state_option`."""
     spec, tables = several_answers()
     split = SplitAnswers(spec, None)  # pyright: ignore[reportArgumentType]
     rows = [outcome.row for row in tables["each"] for outcome in split.map(row, {}) if isinstance(outcome, Kept)]

@@ -89,4 +89,4 @@ SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "wikipedia": _wikipedia,
     "books": _books,
 }
-"""What writes example files into a folder and returns the settings, by kind."""
+"""By kind, a function that writes example files into a folder and returns the settings."""

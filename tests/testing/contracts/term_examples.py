@@ -18,7 +18,7 @@ _WORDS = [("孕妇", "zh"), ("placenta", "en"), ("孕婦。", "zh"), ("乳", "zh
 
 
 def terms(kind: str, settings: str) -> tuple[Any, dict[str, Table[Any]]]:
-    """A stage by the settings for Chinese, without a model, and words for it."""
+    """The spec of a step for Chinese, without a model, and example words."""
     given = {"kind": kind, "from": "rows", **yaml.safe_load(_SETTINGS.read_text("utf-8"))[settings]}
     if kind == "translate":
         given |= {"dictionary": str(_HERE / "dictionary.tsv"), "strategy": "rules", "prompt": None}

@@ -36,7 +36,7 @@ from benchbuilder.testing import (
 )
 
 ROWS = 24
-"""How many rows a stage gets of each table."""
+"""How many rows a step gets of each table."""
 
 TEXTS = (
     "孕妇应当注意补充叶酸。", "妊娠期 12周\t超声检查", "BMI ≥ 30 kg/m²，β-hCG (+)", "Zinc 5.0mg/d, q.d.",
@@ -83,17 +83,17 @@ def test_source(sample: Sample, kind: str, tmp_path: Path) -> None:
     check_source(node.producer)
 
 
-# --- stages that the recipe's flow does not have, or switches off: their settings, from those of the recipe's steps
+# --- kinds of steps that the recipe's flow lacks or disables: settings based on those of its other steps
 
 
 def _ask_oe_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
-    asks = sample.plan.nodes["ask_tf_triple"]
+    ask_tf = sample.plan.nodes["ask_tf_triple"]
     spec = sample.loaded.recipe.steps["ask_tf_triple"]
     given = {
         "kind": "ask_oe_triple", "from": "state_triple", "enabled": True, "relations": spec.relations,
         "mark": spec.mark, "ends": spec.ends, "ignore": "",
     }  # fmt: skip
-    return load("step", "ask_oe_triple").spec_class.model_validate(given), sample.tables(asks, ROWS)
+    return load("step", "ask_oe_triple").spec_class.model_validate(given), sample.tables(ask_tf, ROWS)
 
 
 def _replace_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
@@ -120,7 +120,7 @@ def _sample(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
 
 
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
-    """Nobody is asked; with votes: tests/steps/test_vote.py."""
+    """Without people; tests/steps/test_vote.py checks the step with votes."""
     spec = load("step", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
     items = sample.store.rows(sample.manifests["items"])
     return spec.model_copy(update={"votes": sample.loaded.recipe.annotation}), {"each": items}
@@ -140,16 +140,12 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
-SOME_KEPT = set(every("step"))
-"""Stages of which some row of the example must come through, or the check would say little: all of them."""
+MODEL_STEPS = {"answer", "follow_up", "score_by_model"}
+"""Kinds of steps that do nothing without a model: see tests/evaluation/steps/test_answering.py."""
 
 
-ASKING = {"answer", "follow_up", "score_by_model"}
-"""Stages that do nothing without a model: see tests/evaluation/steps/test_answering.py."""
-
-
-@pytest.mark.parametrize("kind", sorted(set(every("step")) - ASKING))
-def test_stage(sample: Sample, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", sorted(set(every("step")) - MODEL_STEPS))
+def test_step(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind not in SPECIAL:
         sample = sample.of("step", kind)
     node = sample.node("step", kind)
@@ -166,18 +162,17 @@ def test_stage(sample: Sample, kind: str, tmp_path: Path) -> None:
         cache=tmp_path / "cache", workplace=tmp_path / "people",
     )  # fmt: skip
     shard = check_step(lambda: cls(spec, context), tables)
-    if kind in SOME_KEPT:
-        assert len(shard.rows) > 0
+    assert len(shard.rows) > 0, "an example of which nothing is kept checks little"
 
 
-def test_stages_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path: Path) -> None:
-    """Every step of the recipe, on its first rows alone."""
+def test_steps_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path: Path) -> None:
+    """Checks every step of the recipe on a few of its rows."""
     for name, node in sample.plan.nodes.items():
         if isinstance(node.producer, Step):
-            stage = node.producer
-            context = replace(stage.context, cache=tmp_path / name, workplace=tmp_path)
+            step = node.producer
+            context = replace(step.context, cache=tmp_path / name, workplace=tmp_path)
             tables = sample.tables(node, 3)
-            check_step(lambda s=stage, c=context: type(s)(s.spec, c), tables)
+            check_step(lambda s=step, c=context: type(s)(s.spec, c), tables)
 
 
 def _pieces(folder: Path) -> dict[str, Any]:
@@ -232,9 +227,9 @@ def test_retriever(sample: Sample, example: str, tmp_path: Path) -> None:
     spec = RETRIEVERS[example](sample.loaded.recipe.retriever, tmp_path)
     texts = sample.store.rows(sample.manifests["paragraphs"]).column("text")[:80]
     queries = sample.store.rows(sample.manifests["candidates"]).column("question")[:12]
-    hits = check_retriever(lambda: registry.create_from_spec("retriever", spec), texts, [*queries, "qqqq zzzz"])
+    matches = check_retriever(lambda: registry.create_from_spec("retriever", spec), texts, [*queries, "qqqq zzzz"])
     if "bm25" in example:
-        assert not hits[-1]
+        assert not matches[-1]
 
 
 REQUESTS = [
@@ -246,7 +241,7 @@ REQUESTS = [
 
 def _replay(folder: Path) -> dict[str, Any]:
     replies = (
-        RecordedReply.from_reply(asked, Reply(f"{n}", "complete"), model="m") for n, asked in enumerate(REQUESTS)
+        RecordedReply.from_reply(request, Reply(f"{n}", "complete"), model="m") for n, request in enumerate(REQUESTS)
     )
     write_replies(folder / "replies.jsonl", replies)
     return {"replies": str(folder / "replies.jsonl")}
