@@ -52,9 +52,12 @@ from .judges.decoder import token_limit as token_limit
 from .judges.decoder import with_new_adapter as with_new_adapter
 from .judges.neural.base_model import BaseModelSource as BaseModelSource
 from .judges.neural.base_model import resolve_base_model as resolve_base_model
+from .judges.neural.checkpoint import CHECKPOINTS as CHECKPOINTS
+from .judges.neural.checkpoint import training_key as training_key
 from .judges.neural.inputs import TokenRow as TokenRow
 from .judges.neural.inputs import TruncatingTokenizer as TruncatingTokenizer
 from .judges.neural.learner import ComputePlace as ComputePlace
+from .judges.neural.learner import EncodedExamples as EncodedExamples
 from .judges.neural.learner import Learner as Learner
 from .judges.neural.learner import padded_matrix as padded_matrix
 from .judges.neural.libraries import deterministic as deterministic
@@ -68,8 +71,7 @@ from .judges.neural.libraries import silence_transformers as silence_transformer
 from .judges.neural.libraries import torch_and_transformers as torch_and_transformers
 from .judges.neural.spec import AdapterSpec as AdapterSpec
 from .judges.neural.spec import LearningSpec as LearningSpec
-from .judges.neural.training_loop import EncodedExamples as EncodedExamples
-from .judges.neural.training_loop import TrainingLoop as TrainingLoop
+from .judges.neural.training import train_network as train_network
 from .judges.openai_finetuned import OpenAIFinetunedSpec as OpenAIFinetunedSpec
 from .metrics.base import ClusteredScore as ClusteredScore
 from .metrics.base import Metric as Metric

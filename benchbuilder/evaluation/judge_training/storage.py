@@ -29,6 +29,8 @@ from benchbuilder.evaluation.judges.card import (
 )
 
 _DRAFT, _OLD, _LOCK = ".draft", ".old", ".lock"
+_KEY = "training.key"
+"""Names what an unfinished draft is a draft of."""
 _TEXT, _NUMBER = pa.string(), pa.float64()
 _PREDICTION = pa.schema(
     [
@@ -47,10 +49,19 @@ _PREDICTION = pa.schema(
 
 
 @contextmanager
-def replacing_judge(folder: Path, name: str) -> Generator[Path]:
+def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
     """A folder to write judge `name` into, which takes its place below `folder` when the block ends well.
 
-    Until then the judge that was there stays. StoreError if another process trains a judge of this name.
+    Until then the judge that was there stays.
+
+    Args:
+        folder: The folder of all judges.
+        name: The name of the judge.
+        key: Names what is written. With a key, a block that fails or is killed leaves its folder, and the next block
+            with the same key gets it back. Without one, the folder is always new.
+
+    Raises:
+        StoreError: If another process trains a judge of this name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place, draft, old = (folder / f"{name}{suffix}" for suffix in ("", _DRAFT, _OLD))
@@ -63,16 +74,25 @@ def replacing_judge(folder: Path, name: str) -> Generator[Path]:
         ) from error
     try:
         _recover(place, old)
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
+        if not key or _key_of(draft) != key:
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir()
+        (draft / _KEY).write_text(key, encoding="utf-8")
         yield draft
+        (draft / _KEY).unlink()
         if place.exists():
             place.rename(old)
         draft.rename(place)
         shutil.rmtree(old, ignore_errors=True)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if not key:
+            shutil.rmtree(draft, ignore_errors=True)
         lock.release()
+
+
+def _key_of(draft: Path) -> str:
+    """What a draft is a draft of; empty if it cannot be gone on with."""
+    return (draft / _KEY).read_text(encoding="utf-8") if (draft / _KEY).is_file() else ""
 
 
 def _recover(place: Path, backup: Path) -> None:
@@ -171,13 +191,17 @@ def _file_places(spec: BaseModel | None) -> dict[str, str]:
 
 
 def clean_judge_folders(folder: Path) -> None:
-    """Clear away what trainings that were killed left below `folder`, and put back the judges they had taken away."""
+    """Remove what killed trainings left below `folder`, and put back the judges that they had moved.
+
+    Drafts that a training can go on with stay.
+    """
     for left in sorted([*folder.glob(f"*{_DRAFT}"), *folder.glob(f"*{_OLD}")]):
         lock = FileLock(folder / f"{left.stem}{_LOCK}")
         try:
             with lock.acquire(timeout=0):
                 _recover(folder / left.stem, folder / f"{left.stem}{_OLD}")
-                shutil.rmtree(folder / f"{left.stem}{_DRAFT}", ignore_errors=True)
+                if not _key_of(draft := folder / f"{left.stem}{_DRAFT}"):
+                    shutil.rmtree(draft, ignore_errors=True)
         except Timeout:
             continue
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +86,8 @@ def train_judge(
     for line in split_warnings(parted):
         note(f"  {line}")
     work = _TrainingWork(spec, training, parted, seed, lambda line: note(f"  {line}"))
-    with replacing_judge(folder, name) as draft:
+    key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    with replacing_judge(folder, name, key if _new(spec).resumes else "") as draft:
         judge, facts = work.train_judge(parted.training, parted.held_out, draft / HELD_OUT)
         predicted = judge.score([example.case for example in parted.held_out])
         half_known = partly_seen_predictions(parted, judge.score([example.case for example, _ in parted.partly_seen()]))
@@ -97,6 +100,8 @@ def train_judge(
         predictions = held_out_predictions(parted, predicted, dict(work.ablated_predictions(draft)))
         final, last = work.train_judge(examples, (), draft / FINAL, choices=facts)
         note(f"  final: trained on all {count_phrase(len(examples), 'example')}")
+        for ablation in training.ablations:
+            shutil.rmtree(draft / ablation, ignore_errors=True)
         write_predictions(draft / PREDICTIONS, [*predictions, *half_known])
         write_learned_hashes(draft, examples)
         write_judge_card(draft, {
@@ -180,7 +185,6 @@ class _TrainingWork:
             learned = [replace(example, case=less(example.case)) for example in self.split.training]
             judge, _ = self.train_judge(learned, held_out, folder, lambda _: None)
             scores = judge.score([example.case for example in held_out])
-            shutil.rmtree(folder)
             correlation = pearson(scores, example_targets(held_out))
             self.note(f"{name.replace('_', ' ')}: Pearson {format_figure(correlation)}")
             yield name, scores

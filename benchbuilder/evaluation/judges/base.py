@@ -124,6 +124,8 @@ class TrainedJudge(ScoringJudge):
     """A judge that learns from examples."""
 
     trains: ClassVar[bool] = True
+    resumes: ClassVar[bool] = False
+    """Whether `train` goes on in a folder where the same training was interrupted."""
 
     @abstractmethod
     def train(

@@ -135,7 +135,7 @@ class _Decoder(Learner):
     def training_target(self, target: float, chance: Random) -> float:
         return self._grid.sample_near(target, chance)
 
-    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
+    def losses(self, model: Any, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
         torch, device = self.place.torch, self.place.device
         written = [self._grid.tokens_of(goal) for goal in goals]
         most = max(map(len, written))
@@ -147,7 +147,7 @@ class _Decoder(Learner):
         counts = padded_matrix(torch, [[1] * len(one) for one in written], 0, most, device)
         read = [(*row.ids, *one[:-1]) for row, one in zip(rows, written, strict=True)]
         width = -(-max(map(len, read)) // 8) * 8
-        logs = torch.log_softmax(self._logits(read, places, width), dim=-1)
+        logs = torch.log_softmax(self._logits(model, read, places, width), dim=-1)
         return -(logs.gather(-1, wanted.unsqueeze(-1)).squeeze(-1) * counts).sum(dim=1)
 
     def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:
@@ -156,7 +156,8 @@ class _Decoder(Learner):
         for path in grid.paths:
             forks = [fork for fork in grid.forks if path[: len(fork.before)] == fork.before]
             places = [[len(row.ids) - 1 + len(fork.before) for fork in forks] for row in rows]
-            logits = self._logits([(*row.ids, *path) for row in rows], places, width + len(path)).double()
+            read = [(*row.ids, *path) for row in rows]
+            logits = self._logits(self.model, read, places, width + len(path)).double()
             for at, fork in enumerate(forks):
                 choices = torch.tensor(fork.choices, device=self.place.device)
                 shares = torch.log_softmax(logits[:, at].index_select(-1, choices), dim=-1).tolist()
@@ -170,7 +171,7 @@ class _Decoder(Learner):
         if lacking:
             raise AssertionError(f"peft wrote no {', '.join(lacking)}")
 
-    def _logits(self, lists: Sequence[Sequence[int]], places: Sequence[Sequence[int]], width: int) -> Any:
+    def _logits(self, model: Any, lists: Sequence[Sequence[int]], places: Sequence[Sequence[int]], width: int) -> Any:
         """What follows at `places` of each list of tokens, in float32.
 
         Rows are filled up behind what matters, where a causal model cannot look: no mask is needed, and without one
@@ -181,11 +182,11 @@ class _Decoder(Learner):
         keep = torch.tensor([list(one) for one in places], device=device)
         with self.place.mixed_precision():
             if self._keeps_logits:  # else those of whole prompts are more than many models have weights
-                found = self.model(input_ids=ids, use_cache=False, logits_to_keep=keep).logits
+                found = model(input_ids=ids, use_cache=False, logits_to_keep=keep).logits
                 if found.shape[:-1] == keep.shape:
                     return found.float()
                 self._keeps_logits = False  # a model that wants the same places in every row
-            found = self.model(input_ids=ids, use_cache=False).logits
+            found = model(input_ids=ids, use_cache=False).logits
         return torch.take_along_dim(found, keep.unsqueeze(-1), dim=1).float()
 
 

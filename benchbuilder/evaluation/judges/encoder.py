@@ -83,21 +83,21 @@ class _Encoder(Learner):
     def row(self, case: Case) -> TokenRow:
         return self._pairs.row(case)
 
-    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
+    def losses(self, model: Any, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
         torch = self.place.torch
         width = max(len(row.ids) for row in rows)
         with self.place.mixed_precision():
-            found = self._outputs(rows, width if self.place.device.type == "cpu" else -(-width // 8) * 8)
+            found = self._outputs(model, rows, width if self.place.device.type == "cpu" else -(-width // 8) * 8)
         return (found - torch.tensor(goals, dtype=torch.float32, device=self.place.device)) ** 2
 
     def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:
-        return [float(value) for value in self._outputs(rows, width).tolist()]
+        return [float(value) for value in self._outputs(self.model, rows, width).tolist()]
 
     def save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
 
-    def _outputs(self, rows: Sequence[TokenRow], width: int) -> Any:
+    def _outputs(self, model: Any, rows: Sequence[TokenRow], width: int) -> Any:
         torch, device, width = self.place.torch, self.place.device, min(width, self.max_length)
         given = {
             "input_ids": padded_matrix(torch, [row.ids for row in rows], self._fill, width, device),
@@ -105,7 +105,7 @@ class _Encoder(Learner):
         }
         if rows[0].types:
             given["token_type_ids"] = padded_matrix(torch, [row.types for row in rows], 0, width, device)
-        return self.model(**given).logits.squeeze(-1).float() + self.centre
+        return model(**given).logits.squeeze(-1).float() + self.centre
 
 
 def _require_whole(base: BaseModelSource, body: str, info: Mapping[str, Any]) -> None:

@@ -111,7 +111,7 @@ def test_a_judge_that_scores_all_alike_sets_off_an_alarm(made: World, tmp_path: 
 
 def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     settled: list[Any] = []
-    monkeypatch.setattr(TfidfRidgeJudge, "settle", lambda self, facts: settled.append(facts))
+    monkeypatch.setattr(TfidfRidgeJudge, "apply_choices", lambda self, facts: settled.append(facts))
     card = train(tmp_path, made, trained_on(ablations=ABLATIONS)).card
     assert settled == [card["facts"]["held_out"]]
 
@@ -201,7 +201,7 @@ def test_the_same_arguments_give_the_same_files(made: World, tmp_path: Path):
 def test_what_was_trained_before_is_trained_again_only_if_something_changed(made: World, tmp_path: Path):
     def trains(rows: World = made, evaluation: EvaluationSpec = EVALUATION, **other: Any) -> bool:
         said: list[str] = []
-        train(tmp_path, rows, evaluation, said=said, again=False, **other)
+        train(tmp_path, rows, evaluation, said=said, retrain=False, **other)
         return "trained before" not in said[0]
 
     changed = World(made.items, made.answers, [score(made.answers[0], 0.123), *made.scores[1:]])
@@ -243,9 +243,9 @@ def test_a_judge_that_fails_to_train_leaves_the_old_one(made: World, tmp_path: P
 KILLED = """
 import sys
 from pathlib import Path
-from benchbuilder.evaluation.judge_report import storing
+from benchbuilder.evaluation.judge_training import storage
 folder = Path(sys.argv[1])
-with storing.writing(folder, "ridge") as draft:
+with storage.replacing_judge(folder, "ridge") as draft:
     (draft / "card.json").write_text("{}")
     print("writing", flush=True)
     sys.stdin.readline()
@@ -292,6 +292,31 @@ def test_predictions_come_back_as_they_were(judges: Path, tmp_path: Path):
     (tmp_path / "p.parquet").write_bytes(b"no")
     with pytest.raises(DataError, match="predictions of this judge cannot be read"):
         read_predictions(tmp_path / "p.parquet")
+
+
+def test_a_training_that_resumes_finds_its_folders_again(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Interrupted in its last training: what it had trained before is there, unless something changed."""
+    learn, found = TfidfRidgeJudge.train, list[list[str]]()
+
+    def interrupted(self: TfidfRidgeJudge, *args: Any) -> Any:
+        found.append(sorted(path.name for path in args[2].iterdir()))
+        if args[2].name == "final":
+            raise KeyboardInterrupt
+        return learn(self, *args)
+
+    monkeypatch.setattr(TfidfRidgeJudge, "resumes", True)
+    monkeypatch.setattr(TfidfRidgeJudge, "train", interrupted)
+    for seed, before in ((1, False), (1, True), (2, False)):
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path, made, trained_on(ablations=("answer_only",)), seed=seed)
+        assert [bool(files) for files in found[-3:]] == [before, before, False]
+        clean_judge_folders(tmp_path)
+        assert (tmp_path / "ridge.draft" / "held_out").is_dir()
+    monkeypatch.setattr(TfidfRidgeJudge, "train", learn)
+    train(tmp_path, made, trained_on(ablations=("answer_only",)), seed=2)
+    train(tmp_path / "whole", made, trained_on(ablations=("answer_only",)), seed=2)
+    assert folder_digest(tmp_path / "ridge") == folder_digest(tmp_path / "whole" / "ridge")
+    assert not (tmp_path / "ridge.draft").exists()
 
 
 def test_what_a_killed_training_left_is_cleared_away_unless_somebody_writes_it(tmp_path: Path):
@@ -355,7 +380,7 @@ def test_statements_that_served_as_answers_are_written_down_as_learned(judges: P
 def test_files_of_a_spec_lie_where_the_recipe_found_them():
     at = {"path": "net", "resolved_path": "/somewhere/net"}
     now, card = encoder(path=at), {"name": "e", "spec": plain_spec(encoder(path=at))}
-    assert judge_spec(card).path.at == ""
+    assert judge_spec(card).path.resolved_path == ""
     assert judge_spec(card, now) is now
     changed = judge_spec(card, encoder(path=at, epochs=9))
     assert (changed.path.at, changed.epochs) == ("/somewhere/net", 1)

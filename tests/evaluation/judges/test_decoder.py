@@ -173,9 +173,9 @@ def test_the_loss_counts_the_score_and_its_end_alone(trained):
     rows = [learner.row(example.case) for example in [*tiny.examples(2, 3, 100), *tiny.examples(1, 4)]]
     goals = [0.3, 1.0, 0.0]
     with torch.no_grad():
-        found = learner.losses(rows, goals).tolist()
+        found = learner.losses(learner.model, rows, goals).tolist()
     for row, goal, loss in zip(rows, goals, found, strict=True):
-        tokens = learner._grid.at(goal)
+        tokens = learner._grid.tokens_of(goal)
         logs = plainly(learner, row, tokens)
         assert loss == pytest.approx(-sum(float(logs[at][token]) for at, token in enumerate(tokens)), abs=1e-3)
         assert tokens[-1] == 3
@@ -194,7 +194,7 @@ def test_a_model_that_cannot_pick_places_scores_the_same(trained):
 def decoded(learner: Any, case: Case) -> tuple[str, str]:
     row = learner.row(case)
     assert len(row.ids) <= learner.max_length - learner._grid.longest
-    return learner._prompted._words.tokenizer.decode(row.ids).replace(" ", ""), row.cut
+    return learner._prompted._words.tokenizer.decode(row.ids).replace(" ", ""), row.truncation
 
 
 def test_paragraphs_go_first_then_the_question_and_last_the_answer(trained):

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,7 +146,7 @@ def test_an_answer_is_whole_until_it_alone_is_too_long(trained):
         text = learner._tokenizer.decode(row.ids).replace(" ", "")
         first, second = text.removeprefix("[CLS]").removesuffix("[SEP]").rsplit("[SEP]", 1)
         assert len(row.ids) <= 96
-        assert row.cut == cut
+        assert row.truncation == cut
         assert (second == answer) == (cut != "answer")
         assert first.startswith(question) == (cut == "evidence")
         assert question.endswith(first) == (cut != "evidence")
@@ -153,7 +157,7 @@ def test_of_an_answer_that_is_too_long_beginning_and_end_stay(trained):
     learner = judge._learner
     answer = "均衡饮食" + "孕" * 500 + "自行停药"
     row = learner.row(Case("孕早期？", answer, ("甲",)))
-    assert row.cut == "answer"
+    assert row.truncation == "answer"
     text = learner._tokenizer.decode(row.ids).replace(" ", "")
     assert text.startswith("[CLS][SEP]均衡饮食孕")
     assert text.endswith("孕自行停药[SEP]")
@@ -178,7 +182,7 @@ def test_evidence_that_it_is_not_given_makes_no_difference(base, tmp_path):
 
 
 def test_the_same_training_twice_and_nothing_else_touched(base, tmp_path):
-    state = torch.get_rng_state()
+    state, numbers, others = torch.get_rng_state(), random.getstate(), np.random.get_state()
     found = []
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         judge = made(base, epochs=2)
@@ -186,6 +190,8 @@ def test_the_same_training_twice_and_nothing_else_touched(base, tmp_path):
         found.append(judge.score(cases(tiny.examples(5, 3))))
     assert found[0] == found[1] != found[2]
     assert torch.equal(torch.get_rng_state(), state)
+    assert random.getstate() == numbers
+    assert np.array_equal(np.random.get_state()[1], others[1])
     assert not torch.are_deterministic_algorithms_enabled()
 
 
@@ -207,6 +213,24 @@ def test_knobs_change_nothing_but_rounding(still, tmp_path, change):
         judge.train(tiny.examples(40, 1), [], tmp_path / name, 7, lambda line: None)
         scores.append(judge.score(cases(tiny.examples(8, 3))))
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_two_processes_learn_what_one_does(still, tmp_path, capfd):
+    """On the processor, with a last step that does not divide evenly among them."""
+    scores, facts = [], []
+    for devices in (1, 2):
+        judge = made(still, epochs=2, device_batch_size=4, devices=devices)
+        facts.append(judge.train(tiny.examples(77, 1), [], tmp_path / str(devices), 7, print))
+        scores.append(judge.score(cases(tiny.examples(8, 3))))
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+    assert facts[0]["losses"] == pytest.approx(facts[1]["losses"], abs=1e-4)
+    assert facts[0]["training"] == facts[1]["training"]
+    assert "epoch 2 of 2" in capfd.readouterr().err
+    with pytest.raises(ServiceError, match="the training on 2 devices broke off") as caught:
+        made(still, devices=2, device="cuda:7").train(tiny.examples(16, 1), [], tmp_path / "none", 7, print)
+    assert "there is no device cuda:7" in caught.value.why
 
 
 def test_examples_count_by_their_weight(base, tmp_path):
@@ -299,15 +323,95 @@ def test_a_training_that_broke_off_leaves_nothing_to_open(base, tmp_path, monkey
 
     monkeypatch.setattr("benchbuilder.evaluation.judges.encoder._Encoder.save", crash)
     with pytest.raises(KeyboardInterrupt):
-        made(base, epochs=1).train(tiny.examples(8, 1), [], tmp_path, 3, lambda line: None)
+        made(base, epochs=1).train(tiny.examples(8, 1), [], tmp_path, 4, lambda line: None)
     with pytest.raises(DataError, match="no trained judge") as caught:
         made(base).open(tmp_path)
     assert "did not come to an end" in caught.value.why
-    monkeypatch.undo_last()
+    monkeypatch.undo()
     again = made(base, epochs=1)
     again.train(tiny.examples(8, 1), [], tmp_path, 3, lambda line: None)
     made(base).open(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["judge.json", "network"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import tiny_judges as tiny
+import torch
+from benchbuilder.evaluation.judges.encoder import EncoderJudge, EncoderSpec
+
+def note(line):
+    if line.startswith("epoch 3"):  # scored, and not yet written
+        os.kill(os.getpid(), signal.SIGKILL)
+
+torch.set_num_threads(1)
+judge = EncoderJudge(EncoderSpec.model_validate_json(sys.argv[1]))
+judge.train(tiny.examples(80, 1), [], Path(sys.argv[2]), 7, note)
+"""
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "network" / "model.safetensors").read_bytes()
+
+
+def test_a_killed_training_resumes_to_the_same_weights(base, tmp_path):
+    """With dropout, the best epoch and patience: all of them go on where they were."""
+    spec = made(base, epochs=5, learning_rate=5e-3, patience=4).spec
+    code = [sys.executable, "-c", KILLED, spec.model_dump_json(), str(tmp_path / "killed")]
+    support = str(Path(tiny.__file__).parent)
+    ended = subprocess.run(code, env={**os.environ, "PYTHONPATH": support}, capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    left = sorted(path.name for path in (tmp_path / "killed" / "checkpoints").iterdir())
+    assert left == ["checkpoint-10", "checkpoint-5", "training.json"]
+    facts, notes = {}, []
+    for name in ("whole", "killed"):
+        notes.append([])
+        facts[name] = EncoderJudge(spec).train(tiny.examples(80, 1), [], tmp_path / name, 7, notes[-1].append)
+    assert notes[1][1:] == ["resumed after epoch 2 of 5", *notes[0][3:]]
+    assert facts["killed"] == facts["whole"]
+    assert folder_digest(tmp_path / "killed") == folder_digest(tmp_path / "whole")
+
+
+def test_a_training_that_had_ended_early_is_not_trained_on(base, tmp_path, monkeypatch):
+    """Killed after its last checkpoint: nothing is left to learn."""
+    judges = [made(base, epochs=6, learning_rate=1e-2, patience=1, choose_share=0.3) for _ in range(2)]
+    examples, notes = tiny.examples(68, 1), []
+    monkeypatch.setattr("benchbuilder.evaluation.judges.encoder._Encoder.save", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        judges[0].train(examples, [], tmp_path / "a", 3, lambda line: None)
+    monkeypatch.undo()
+    facts = judges[0].train(examples, [], tmp_path / "a", 3, notes.append)
+    assert facts["epochs"] < 6
+    assert notes[1] == f"resumed after epoch {facts['epochs']} of 6"
+    assert not any(line.startswith("epoch") for line in notes)
+    assert judges[1].train(examples, [], tmp_path / "b", 3, lambda line: None) == facts
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+
+
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("change", [{"learning_rate": 1e-3}, {"resume": False}])
+def test_checkpoints_of_another_training_are_not_used(base, tmp_path, monkeypatch, change):
+    monkeypatch.setattr("benchbuilder.evaluation.judges.encoder._Encoder.save", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        made(base, epochs=2).train(tiny.examples(16, 1), [], tmp_path, 3, lambda line: None)
+    monkeypatch.undo()
+    notes: list[str] = []
+    made(base, epochs=2, **change).train(tiny.examples(16, 1), [], tmp_path, 3, notes.append)
+    assert [line[:7] for line in notes[1:3]] == ["epoch 1", "epoch 2"]
+
+
+def test_a_training_that_had_ended_is_opened(base, tmp_path):
+    judge, notes = made(base, epochs=1), []
+    facts = judge.train(tiny.examples(16, 1), [], tmp_path, 3, lambda line: None)
+    again = made(base, epochs=1, device_batch_size=4)
+    assert again.train(tiny.examples(16, 1), [], tmp_path, 3, notes.append) == facts
+    assert notes == ["trained before: an interrupted command had got this far"]
+    asked = cases(tiny.examples(4, 3))
+    assert again.score(asked) == judge.score(asked)
 
 
 def test_what_cannot_be_opened_is_refused(base, tmp_path, trained):
@@ -403,6 +507,7 @@ def test_half_precision(base, tmp_path):
         ({"name": "a/b"}, "set one of"),
         ({"revision": "abc"}, "belongs to"),
         ({"epochs": 0}, "greater than or equal to 1"),
+        ({"devices": 3}, "multiple of `devices`"),
         ({"name": "../x", "path": None}, "match pattern"),
         ({"aspect": "A"}, "match pattern"),
     ],

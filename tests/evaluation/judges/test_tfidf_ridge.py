@@ -114,10 +114,10 @@ def test_after_reload_and_in_another_process(judge: TfidfRidgeJudge, folder: Pat
     asked.write_text(json.dumps([str(folder), ridge().model_dump(), rows]), encoding="utf-8")
     code = (
         "import json, sys; from pathlib import Path\n"
-        "from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidge, TfidfRidgeSpec\n"
+        "from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeJudge, TfidfRidgeSpec\n"
         "from benchbuilder.evaluation.judges.base import Case\n"
         "folder, spec, rows = json.loads(Path(sys.argv[1]).read_text(encoding='utf-8'))\n"
-        "judge = TfidfRidge(TfidfRidgeSpec.model_validate(spec)); judge.open(Path(folder))\n"
+        "judge = TfidfRidgeJudge(TfidfRidgeSpec.model_validate(spec)); judge.open(Path(folder))\n"
         "print(json.dumps(judge.score([Case(q, a, tuple(e)) for q, a, e in rows])))\n"
         "assert 'sklearn' not in sys.modules and 'scipy' not in sys.modules\n"
     )

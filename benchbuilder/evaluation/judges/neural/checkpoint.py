@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -10,9 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core import DataError
+from benchbuilder.evaluation.judges.card import plain_spec
+from benchbuilder.evaluation.judges.neural.learner import EncodedExamples
+from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
-NETWORK = "network"
+NETWORK, CHECKPOINTS = "network", "checkpoints"
 _FACTS = "judge.json"
+
+
+def training_key(
+    spec: LearningSpec, examples: EncodedExamples, choosing: EncodedExamples, context: Mapping[str, Any]
+) -> str:
+    """A digest of everything that shapes a training: only a training with the same key is resumed.
+
+    Args:
+        spec: The settings; runtime options do not count.
+        examples: The examples to learn from.
+        choosing: The examples that choose the epoch.
+        context: Anything else that counts, as plain data: seed, base model, versions of libraries.
+    """
+    parts = [
+        plain_spec(spec), dict(context),
+        *([[row.ids for row in side.rows], side.targets, side.weights] for side in (examples, choosing)),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def write_checkpoint(folder: Path, facts: Mapping[str, Any], save: Callable[[Path], None]) -> None:
@@ -32,6 +54,16 @@ def write_checkpoint(folder: Path, facts: Mapping[str, Any], save: Callable[[Pat
     draft = folder / f"{_FACTS}.partial"
     draft.write_text(json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(draft, folder / _FACTS)  # noqa: PTH105 - atomic, also over an old file
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def finished_facts(folder: Path, key: str) -> dict[str, Any] | None:
+    """The facts of the judge in `folder` if the training with this `key` wrote it; else `None`."""
+    try:
+        facts: Any = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts if isinstance(facts, dict) and facts.get("training") == key else None
 
 
 def read_checkpoint(folder: Path | None, kind: str) -> dict[str, Any]:

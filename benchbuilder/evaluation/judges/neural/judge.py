@@ -15,8 +15,9 @@ from benchbuilder.evaluation.judges.neural import checkpoint
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
 from benchbuilder.evaluation.judges.neural.early_stopping import split_off_choosing
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
-from benchbuilder.evaluation.judges.neural.learner import ComputePlace, Learner, score_rows
+from benchbuilder.evaluation.judges.neural.learner import ComputePlace, EncodedExamples, Learner, score_rows
 from benchbuilder.evaluation.judges.neural.libraries import (
+    TRAINER,
     deterministic,
     explain_out_of_memory,
     ignore_future_warnings,
@@ -27,8 +28,8 @@ from benchbuilder.evaluation.judges.neural.libraries import (
     silence_transformers,
     torch_and_transformers,
 )
+from benchbuilder.evaluation.judges.neural.processes import is_main, launched, train_together
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
-from benchbuilder.evaluation.judges.neural.training_loop import EncodedExamples, TrainingLoop
 
 CHECK_SAMPLE_SIZE = 256
 """Training examples that are scored for the alarm where nothing chooses the epoch."""
@@ -40,6 +41,7 @@ class NeuralJudge(TrainedJudge):
     `shortened` counts the cases scored so far by what had to be shortened: ``evidence``, ``question``, ``answer``.
     """
 
+    resumes: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     spec: NeuralSpec
 
@@ -51,7 +53,7 @@ class NeuralJudge(TrainedJudge):
 
     def ready(self) -> None:
         """InstallationError without torch, transformers and what else the kind needs."""
-        require_libraries(self.libraries, self.kind)
+        require_libraries((*self.libraries, TRAINER), self.kind)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries."""
@@ -100,60 +102,84 @@ class NeuralJudge(TrainedJudge):
             return score_rows(learner, rows, self.spec.device_batch_size)
 
     def train(
-        self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,  # noqa: ARG002
+        self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,
         note: Callable[[str], None],
     ) -> Mapping[str, Any]:  # fmt: skip
         """Train, keep the network in `folder` and be open.
 
-        Where the spec says so a part of `examples` chooses the epoch, unless another training did (`apply_choices`). On the
-        processor the same arguments give the same judge bit for bit; on a GPU as far as its libraries are
-        deterministic.
+        If the same training was interrupted there, it resumes after its last complete epoch. If it had ended, its
+        judge is opened. With `choose: best` a part of `examples` chooses the epoch, unless another training did
+        (`apply_choices`). On the processor the same arguments give the same judge bit for bit, resumed or not. On a
+        GPU this holds as far as the libraries are deterministic.
         """
         self._learner = None
         if sum(example.weight for example in examples) <= 0:
             raise DataError("there is nothing to train a judge on", why=f"{len(examples)} examples, of no weight")
+        if self.spec.devices > 1 and not launched():
+            train_together(self, (examples, held_out, folder, seed), self.spec.devices)
+            self.open(folder)
+            return checkpoint.read_checkpoint(folder, self.kind)
         torch, transformers = torch_and_transformers()
         place, base = self._place(torch), resolve_base_model(self.spec)
         base.require_folder()
-        learned, choosing = self._split_examples(examples, seed)
+        sides = self._split_examples([example for example in examples if example.weight > 0], seed)
         with (
             silence_transformers(transformers),
             explain_out_of_memory(torch, "train"),
             deterministic(torch, seed, place.device),
         ):
             learner = self.untrained_learner(base, place)
-            origin, sizes = base.identity(learner.model.config), self._size(learner)
-            note(
-                f"{base.label}: {sizes['trained']:,} of {sizes['parameters']:,} parameters learn, on {place.device} "
-                f"in {_dtype_name(place.dtype)}, at most {learner.max_length} tokens"
-            )
-            given = self._examples(learner, learned)
-            shortened = Counter(row.truncation for row in given.rows if row.truncation)
-            _note_shortened(shortened, len(given.rows), learner.max_length, note)
-            if self.spec.gradient_checkpointing:
-                _enable_checkpointing(learner.model, note)
-            fitted = TrainingLoop(learner, self.spec, seed, note).run(
-                given, self._examples(learner, choosing), self._epochs
-            )
-            every = max(1, len(given.rows) // CHECK_SAMPLE_SIZE)
-            looked_at = given.rows[::every]
-            predicted = fitted.predicted or score_rows(learner, looked_at, self.spec.device_batch_size)
-            targets = [one.target for one in (choosing or learned[::every])]
-        alarm = check_constant_predictor(predicted, targets)
-        if alarm is not None:
-            note(f"ALARM: {alarm.why}; try a lower learning_rate, a longer warm_up, or more epochs")
-        facts: dict[str, Any] = {
-            "kind": self.kind, "base": origin, **sizes, **self.learner_facts(learner), "max_length": learner.max_length,
-            "computed_in": f"{_dtype_name(place.dtype)} on {place.device.type}",
-            "versions": library_versions(self.libraries), "steps": fitted.steps, "epochs": len(fitted.losses),
-            "epoch_kept": fitted.best_epoch, "epoch_chosen_by": self._chosen_by(choosing), "losses": fitted.losses,
-            "choosing_pearson": fitted.pearsons, "tokens_learned": fitted.tokens, "shortened": dict(shortened),
-            "alarm": alarm.why if alarm is not None else None,
-        }  # fmt: skip
-        with silence_transformers(transformers):
-            checkpoint.write_checkpoint(folder, facts, learner.save)
+            learned, choosing = (self._examples(learner, side) for side in sides)
+            learner.centre = learned.mean()
+            context = {
+                "base": base.identity(learner.model.config), "seed": seed, "epoch_limit": self._epochs,
+                "versions": library_versions((*self.libraries, TRAINER)), **self.learner_facts(learner),
+            }  # fmt: skip
+            key = checkpoint.training_key(self.spec, learned, choosing, context)
+            if self.spec.resume and (facts := checkpoint.finished_facts(folder, key)) is not None:
+                note("trained before: an interrupted command had got this far")
+                del learner
+                self.open(folder)
+                return facts
+            facts = self._fit(learner, learned, choosing, folder / checkpoint.CHECKPOINTS, key, context, note)
+            if is_main():
+                checkpoint.write_checkpoint(folder, facts, learner.save)
         self._learner = learner
         return facts
+
+    def _fit(
+        self, learner: Learner, learned: EncodedExamples, choosing: EncodedExamples, work: Path, key: str,
+        context: Mapping[str, Any], note: Callable[[str], None],
+    ) -> dict[str, Any]:  # fmt: skip
+        """Train the network of `learner` and return the facts that are kept beside it."""
+        from benchbuilder.evaluation.judges.neural.training import train_network
+
+        place, sizes = learner.place, self._size(learner)
+        computed_in = _dtype_name(place.dtype)
+        note(
+            f"{context['base']['name']}: {sizes['trained']:,} of {sizes['parameters']:,} parameters learn, on "
+            f"{place.device} in {computed_in}, at most {learner.max_length} tokens"
+        )
+        shortened = Counter(row.truncation for row in learned.rows if row.truncation)
+        _note_shortened(shortened, len(learned.rows), learner.max_length, note)
+        if self.spec.gradient_checkpointing:
+            _enable_checkpointing(learner.model, note)
+        fitted = train_network(
+            learner, self.spec, learned, choosing, work, key=key, seed=context["seed"], note=note, stop=self._epochs
+        )
+        looked_at = choosing if choosing.rows else learned.every(max(1, len(learned.rows) // CHECK_SAMPLE_SIZE))
+        alarm = check_constant_predictor(
+            score_rows(learner, looked_at.rows, self.spec.device_batch_size), looked_at.targets
+        )
+        if alarm is not None:
+            note(f"ALARM: {alarm.why}; try a lower learning_rate, a longer warm_up, or more epochs")
+        return {
+            "kind": self.kind, **context, **sizes, "max_length": learner.max_length, "training": key,
+            "computed_in": f"{computed_in} on {place.device.type}", "steps": fitted.steps,
+            "epochs": len(fitted.losses), "epoch_kept": fitted.best_epoch, "epoch_chosen_by": self._chosen_by(choosing),
+            "losses": fitted.losses, "choosing_pearson": fitted.pearsons, "tokens_learned": fitted.tokens,
+            "shortened": dict(shortened), "alarm": alarm.why if alarm is not None else None,
+        }  # fmt: skip
 
     def apply_choices(self, facts: Mapping[str, Any]) -> None:
         """Train as many epochs as the other training found best, on all examples; none is put aside to choose."""
@@ -165,9 +191,9 @@ class NeuralJudge(TrainedJudge):
             return list(examples), []
         return split_off_choosing(examples, self.spec.choose_share, seed)
 
-    def _chosen_by(self, choosing: Sequence[Example]) -> str:
-        if choosing:
-            return f"pearson on {len(choosing)} examples of the training side"
+    def _chosen_by(self, choosing: EncodedExamples) -> str:
+        if choosing.rows:
+            return f"pearson on {len(choosing.rows)} examples of the training side"
         settled = self.spec.choose == "best" and self._epochs is not None
         return "the training that is held to account" if settled else "the last one"
 

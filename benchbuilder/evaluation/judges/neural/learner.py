@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from operator import mul
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +32,23 @@ class ComputePlace:
         return self.torch.autocast(self.device.type, dtype=self.dtype)
 
 
+@dataclass(frozen=True)
+class EncodedExamples:
+    """Tokens with their targets (0 to 1) and weights (above 0)."""
+
+    rows: Sequence[TokenRow]
+    targets: Sequence[float]
+    weights: Sequence[float]
+
+    def mean(self) -> float:
+        """The mean target, by weight."""
+        return sum(map(mul, self.targets, self.weights)) / sum(self.weights)
+
+    def every(self, step: int) -> EncodedExamples:
+        """Each `step`-th example."""
+        return EncodedExamples(self.rows[::step], self.targets[::step], self.weights[::step])
+
+
 class Learner(ABC):
     """A network with its tokenizer, loaded: `model` on the device of `place`, `max_length` tokens a row.
 
@@ -51,8 +69,17 @@ class Learner(ABC):
         return target
 
     @abstractmethod
-    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
-        """The loss of each row, on the device, in float32."""
+    def losses(self, model: Any, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
+        """The loss of each row, on the device, in float32.
+
+        Args:
+            model: `model`, or what Trainer has wrapped it in for several devices.
+            rows: The tokens of each example.
+            goals: For each row, what `training_target` gave for its target.
+
+        Returns:
+            A tensor of shape (rows,).
+        """
 
     @abstractmethod
     def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:

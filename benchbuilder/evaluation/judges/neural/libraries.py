@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -10,9 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from benchbuilder.core import InstallationError, ServiceError
 
-EXTRA = "judge-hf"
+EXTRA, TRAINER = "judge-hf", "accelerate"
+"""What to install, and what transformers needs besides torch to train."""
 
 
 def require_libraries(libraries: Sequence[str], kind: str) -> None:
@@ -64,7 +68,8 @@ def resolve_device(torch: Any, name: str) -> Any:
             why=first_error_line(error),
             next="set device: auto, cuda, cuda:1 or cpu",
         ) from error
-    return device
+    own = os.environ.get("LOCAL_RANK")  # of several processes that train together
+    return torch.device("cuda", int(own)) if own is not None and device.type == "cuda" else device
 
 
 def resolve_dtype(torch: Any, name: str, device: Any) -> Any:
@@ -101,6 +106,7 @@ def ignore_future_warnings() -> Generator[None]:
 @contextmanager
 def deterministic(torch: Any, seed: int, device: Any) -> Generator[None]:
     """Random numbers from `seed` and deterministic algorithms where there are some; both as before afterwards."""
+    numbers = random.getstate(), np.random.get_state()  # Trainer sets their seeds, too
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filling = torch.utils.deterministic.fill_uninitialized_memory
     with warnings.catch_warnings(), torch.random.fork_rng([device] if device.type == "cuda" else []):
@@ -113,6 +119,8 @@ def deterministic(torch: Any, seed: int, device: Any) -> Generator[None]:
         finally:
             torch.use_deterministic_algorithms(before[0], warn_only=before[1])
             torch.utils.deterministic.fill_uninitialized_memory = filling
+            random.setstate(numbers[0])
+            np.random.set_state(numbers[1])
 
 
 @contextmanager

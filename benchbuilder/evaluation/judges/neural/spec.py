@@ -39,11 +39,13 @@ class LearningSpec(Spec):
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """What is computed in; ``auto``: bfloat16 on a GPU that has it, else float32."""
     device: Annotated[str, RuntimeOption()] = "auto"
-    """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``. One device, never several."""
+    """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``."""
     device_batch_size: Annotated[Positive, RuntimeOption()] = 8
     """Examples that are on the device together: gradients are collected until a step has its `batch_size`."""
     gradient_checkpointing: Annotated[bool, RuntimeOption()] = False
     """Compute what training remembers a second time: less memory, about a third more time."""
+    resume: Annotated[bool, RuntimeOption()] = True
+    """Whether a training that was interrupted goes on after its last whole epoch; else it begins again."""
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -62,8 +64,16 @@ class NeuralSpec(JudgeSpec, LearningSpec):
 
     What judges are held to account on chooses nothing. The training on everything ends after as many epochs.
     """
+    devices: Annotated[Positive, RuntimeOption()] = 1
+    """How many GPUs train together, a process on each (with ``cpu``: processes). One device scores."""
     choose_share: Annotated[float, Field(gt=0, lt=0.5)]
     """With ``best``: the share of the rated examples, by whole families, that chooses and is not learned from."""
+
+    @model_validator(mode="after")
+    def _equal_parts(self) -> Self:
+        if self.batch_size % self.devices:
+            raise ValueError("`batch_size` must be a multiple of `devices`")
+        return self
 
 
 class AdapterSpec(Spec):

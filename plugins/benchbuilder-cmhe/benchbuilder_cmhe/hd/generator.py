@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,10 +18,10 @@ import yaml
 from benchbuilder.config import load_recipe
 from benchbuilder.core import BenchbuilderError, DataError
 from benchbuilder.evaluation import (
+    CHECKPOINTS,
     Case,
     ComputePlace,
     EncodedExamples,
-    TrainingLoop,
     deterministic,
     explain_out_of_memory,
     ignore_future_warnings,
@@ -30,6 +31,7 @@ from benchbuilder.evaluation import (
     resolve_dtype,
     silence_transformers,
     torch_and_transformers,
+    training_key,
 )
 from benchbuilder.models import read_prompt, render_prompt
 from benchbuilder.pipeline import Checksums, Store, make_plan
@@ -41,23 +43,35 @@ from benchbuilder_cmhe.hd.generator_learner import AnswerLearner, GeneratorSpec
 
 DEFAULT_SETTINGS_FILE = Path(__file__).parents[1] / "recipes" / "generator" / "cmhe_hd.yaml"
 CARD_FILE = "generator.json"
-_LIBRARIES = ("torch", "transformers", "peft")
+_LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 
 
 def train_generator(
     pairs: Sequence[Case], spec: GeneratorSpec, folder: Path, seed: int, on_progress: Callable[[str], None]
 ) -> None:
-    """Train on `training_pairs` (what is asked, and the answer), and write adapters and a card into `build_folder`.
+    """Train on `pairs`, and write adapters and a card into `folder`; resume there if the same training was interrupted.
 
-    DataError if there is nothing to learn from or `build_folder` holds something; the same arguments, the same adapters.
+    The same arguments give the same adapters.
+
+    Args:
+        pairs: Questions with the answers to learn.
+        spec: The settings.
+        folder: An empty folder, or one with the checkpoints of an interrupted training.
+        seed: Seed of everything random.
+        on_progress: Takes a line per epoch.
+
+    Raises:
+        DataError: If there are no pairs, or `folder` holds other files.
     """
     if not pairs:
         raise DataError("there is nothing to train a generator on", next="build the step with the pairs first")
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and any(path.name != CHECKPOINTS for path in folder.iterdir()):
         raise DataError(
             "the folder of the generator is not empty", where=str(folder), next="name another one: --output"
         )
     torch, transformers = torch_and_transformers()
+    from benchbuilder.evaluation import train_network
+
     base = resolve_base_model(spec)
     if base.folder is not None and not base.folder.is_dir():
         raise DataError("the model to start from is not there", where=str(base.folder), next="--base FOLDER")
@@ -74,19 +88,20 @@ def train_generator(
             f"{base.label}: {len(rows):,} answers are learned, on {device}, at most {learner.max_length} tokens"
         )
         ones = [1.0] * len(rows)
-        fitted = TrainingLoop(learner, spec, seed, on_progress).run(
-            EncodedExamples(rows, ones, ones), EncodedExamples((), (), ())
-        )
-        folder.mkdir(parents=True, exist_ok=True)
+        examples, nothing = EncodedExamples(rows, ones, ones), EncodedExamples((), (), ())
+        context = {"base": base.identity(learner.model.config), "seed": seed, "versions": library_versions(_LIBRARIES)}
+        key, checkpoints = training_key(spec, examples, nothing, context), folder / CHECKPOINTS
+        fitted = train_network(learner, spec, examples, nothing, checkpoints, key=key, seed=seed, note=on_progress)
         learner.save(folder)
         card: dict[str, Any] = {
-            "base": base.identity(learner.model.config), "pairs": len(rows), "seed": seed, "losses": fitted.losses,
-            "steps": fitted.steps, "tokens_learned": fitted.tokens, "cut": sum(bool(row.truncation) for row in rows),
-            "settings": spec.model_dump(mode="json", exclude={"path", "device"}), "versions": library_versions(_LIBRARIES),
+            **context, "pairs": len(rows), "losses": fitted.losses, "steps": fitted.steps,
+            "tokens_learned": fitted.tokens, "cut": sum(bool(row.truncation) for row in rows),
+            "settings": spec.model_dump(mode="json", exclude={"path", "device"}),
         }  # fmt: skip
     (folder / CARD_FILE).write_text(
         json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
+    shutil.rmtree(checkpoints)
 
 
 def training_pairs(

@@ -73,20 +73,20 @@ class AnswerLearner(Learner):
         """Nothing but the answer is learned."""
         return target
 
-    def losses(self, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:  # noqa: ARG002
+    def losses(self, model: Any, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:  # noqa: ARG002
         """The loss of each row; rows are filled up behind their end, where a causal model does not look."""
         torch, device = self.place.torch, self.place.device
         width = max(len(row.ids) for row in rows)
         ids = padded_matrix(torch, [row.ids for row in rows], self._end, width, device)
         counts = padded_matrix(torch, [row.types for row in rows], 0, width, device)[:, 1:]
         with self.place.mixed_precision():
-            logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+            logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
         logs = torch.log_softmax(logits, dim=-1).gather(-1, ids[:, 1:].unsqueeze(-1)).squeeze(-1)
         return -(logs * counts).sum(dim=1) / counts.sum(dim=1)
 
     def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:  # noqa: ARG002
         """The mean probability (geometric) of a token of the answer."""
-        return [math.exp(-loss) for loss in self.losses(rows, [1.0] * len(rows)).tolist()]
+        return [math.exp(-loss) for loss in self.losses(self.model, rows, [1.0] * len(rows)).tolist()]
 
     def save(self, folder: Path) -> None:
         """Write the adapters."""

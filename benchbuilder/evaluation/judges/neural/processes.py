@@ -1,0 +1,61 @@
+"""Training on several devices: one process per device, launched by torch, each with a part of every step."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from benchbuilder.core import ServiceError
+
+if TYPE_CHECKING:
+    from benchbuilder.evaluation.judges.base import TrainedJudge
+
+
+def launched() -> bool:
+    """Whether this process is one of several that train together."""
+    return "LOCAL_RANK" in os.environ
+
+
+def is_main() -> bool:
+    """Whether this process writes files and notes: the only one, or the first of several."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def train_together(judge: TrainedJudge, arguments: tuple[Any, ...], count: int) -> None:
+    """Train `judge` in `count` processes; the first one writes the judge, and its notes to standard error.
+
+    Args:
+        judge: A judge that is not open.
+        arguments: The arguments of `TrainedJudge.train` but the last one.
+        count: The number of processes.
+
+    Raises:
+        ServiceError: If a process fails.
+    """
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1, max_nodes=1, nproc_per_node=count, start_method="spawn", max_restarts=0,
+        rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id="judge",
+    )  # fmt: skip
+    try:
+        elastic_launch(config, _train)(judge, arguments)
+    except ChildFailedError as error:
+        raise ServiceError(
+            f"the training on {count} devices broke off", why=str(error.get_first_failure()[1].message),
+            next="correct the cause; the same command then resumes after the last whole epoch",
+        ) from error  # fmt: skip
+
+
+def _train(judge: TrainedJudge, arguments: tuple[Any, ...]) -> None:
+    from torch.distributed.elastic.multiprocessing.errors import record
+
+    def note(line: str) -> None:
+        if is_main():
+            print(line, file=sys.stderr, flush=True)
+
+    examples, held_out, folder, seed = arguments
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # else accelerate sets it, with a warning
+    record(judge.train)(examples, held_out, folder, seed, note)  # the parent process reads the error
