@@ -383,7 +383,7 @@ def test_files_of_a_spec_lie_where_the_recipe_found_them():
     assert judge_spec(card).path.resolved_path == ""
     assert judge_spec(card, now) is now
     changed = judge_spec(card, encoder(path=at, epochs=9))
-    assert (changed.path.at, changed.epochs) == ("/somewhere/net", 1)
+    assert (changed.path.resolved_path, changed.epochs) == ("/somewhere/net", 1)
 
 
 def encoder(**changes: Any) -> Any:

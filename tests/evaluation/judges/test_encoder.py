@@ -215,7 +215,7 @@ def test_knobs_change_nothing_but_rounding(still, tmp_path, change):
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_two_processes_learn_what_one_does(still, tmp_path, capfd):
     """On the processor, with a last step that does not divide evenly among them."""
