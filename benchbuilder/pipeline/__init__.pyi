@@ -15,6 +15,8 @@ from .check import require_libraries as require_libraries
 from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
 from .last_command import last_command_hint as last_command_hint
+from .node_inputs import step_job_of as step_job_of
+from .outputs import outputs_match as outputs_match
 from .plan import Node as Node
 from .plan import Plan as Plan
 from .plan import make_plan as make_plan
@@ -26,7 +28,6 @@ from .run_node import NodeRunner as NodeRunner
 from .run_node import RowChooser as RowChooser
 from .run_node import ShardLimits as ShardLimits
 from .run_node import create_executor as create_executor
-from .run_node import step_job_of as step_job_of
 from .shards.files import read_columns as read_columns
 from .shards.files import read_part as read_part
 from .shards.files import read_slice as read_slice
@@ -37,7 +38,6 @@ from .store.checksums import Checksums as Checksums
 from .store.digest import table_digest as table_digest
 from .store.folder import Store as Store
 from .store.manifest import Manifest as Manifest
-from .store.outputs import outputs_match as outputs_match
 from .wiring import expand_wiring as expand_wiring
 from .wiring import payload_kind as payload_kind
 from .wiring import source_references as source_references

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from benchbuilder.config import display_path
 from benchbuilder.core import FORMULA_STARTS, combined_column, constant_column, escape_cell
-from benchbuilder.exporters import StepCounts
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
 from benchbuilder.pipeline.shards.files import read_columns, read_part
 from benchbuilder.pipeline.store.folder import Store
@@ -126,20 +125,3 @@ def _cell(value: Any) -> Any:
 def _code(match: re.Match[str]) -> str:
     number = ord(match.group())
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
-
-
-def step_counts_of(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepCounts:
-    """The books of a sealed step, for reports."""
-    role = manifest.row.partition("[")[0]
-    return StepCounts(
-        step=manifest.step,
-        kind=manifest.kind,
-        role=role,
-        rows=manifest.rows,
-        inputs=inputs,
-        counts={(partition, outcome, reason): n for partition, outcome, reason, n in manifest.counts},
-        units={(file, outcome, reason): n for file, outcome, reason, n in (*manifest.units, *manifest.auxiliary)},
-        tallies={(tally, partition, key): n for tally, partition, key, n in manifest.tallies},
-        notes=manifest.notes,
-        reasons=manifest.reasons,
-    )

@@ -163,6 +163,23 @@ def _source(recipe: Recipe, name: str, sha256_of: FileHasher) -> Node:
     return Node(name, source, asked, cache_key_of(asked), {}, source.output)
 
 
+def check_files_unchanged(node: Node, sha256_of: FileHasher) -> None:
+    """DataError if a file that the node reads is not the one that its key was made of."""
+    if isinstance(node.producer, Source):
+        files = {f"file {ref.path}": sha256_of(ref.file) for ref in node.producer.files()}
+    else:
+        parts = spec_key_inputs(node.producer.spec, sha256_of)
+        files = {name: checksum for name, checksum in parts.items() if name.startswith("file ")}
+    gone = [name for name, old in node.key_inputs.items() if name.startswith("file ") and old and name not in files]
+    changed = gone + [name for name, checksum in files.items() if node.key_inputs.get(name) != checksum]
+    if changed:
+        raise DataError(
+            f"{', '.join(changed)} of {node.name!r} changed while it was read",
+            why="its rows would count as made of the file as it is now",
+            next="give the same command again",
+        )
+
+
 def unread_sources(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:
     """The sources that a build would read: those that `store` has not sealed as they are. Opens no file."""
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""What a source reads, on its way into shards."""
+"""Reads a source and commits what it reads shard by shard."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.core import EndOfFile, SourceBatch, Table, combined_column, constant_column
+from benchbuilder.pipeline.accounting.checks import source_accounting_error
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
-from benchbuilder.pipeline.totals import source_accounting_error
 from benchbuilder.sources import Source
 
 _compute: Any = pc
@@ -20,12 +20,22 @@ _compute: Any = pc
 def read_source_shards(
     source: Source, rows: int, most_bytes: int, commit: Callable[[int, Shard], None], advance: Callable[[int], None]
 ) -> tuple[int, list[EndOfFile]]:
-    """Read a source to its end and commit shards of `rows` units, or fewer where their rows take `most_bytes`.
+    """Read a source to its end; the next shard is read while the last one is written.
 
-    How many shards there are, and the ends of the files. While one shard is written the next is read. AccountsError if
-    the source does not say of what it read the row comes, or drops for a reason that it did not declare.
+    Args:
+        source: The source.
+        rows: Units of a shard.
+        most_bytes: Bytes of rows at which a shard is closed early.
+        commit: Writes a shard under its number.
+        advance: Reports how many more units were read.
+
+    Returns:
+        The number of shards, and the ends of the files.
+
+    Raises:
+        AccountingError: A row does not name the unit that it was read from, or a reason is undeclared.
     """
-    shelf, ends = _UnitBuffer(source), list[EndOfFile]()
+    buffer, ends = _UnitBuffer(source), list[EndOfFile]()
     count, writing = 0, list[Future[None]]()
     with ThreadPoolExecutor(1) as writer:
 
@@ -33,28 +43,28 @@ def read_source_shards(
             nonlocal count
             for future in writing:
                 future.result()
-            writing[:] = [writer.submit(commit, count, shelf.shard(units))]
+            writing[:] = [writer.submit(commit, count, buffer.shard(units))]
             count += 1
 
-        for units in source.read_batches():
-            if isinstance(units, EndOfFile):
-                ends.append(units)
+        for batch in source.read_batches():
+            if isinstance(batch, EndOfFile):
+                ends.append(batch)
                 continue
-            shelf.add(units)
-            advance(len(units.lines))
-            while shelf.units >= rows:
+            buffer.add(batch)
+            advance(len(batch.lines))
+            while buffer.units >= rows:
                 put(rows)
-            if shelf.bytes >= most_bytes:
-                put(shelf.units)
-        if shelf.units or not count:
-            put(shelf.units)
+            if buffer.bytes >= most_bytes:
+                put(buffer.units)
+        if buffer.units or not count:
+            put(buffer.units)
         for future in writing:
             future.result()
     return count, ends
 
 
 class _UnitBuffer:
-    """Units that are not in a shard yet."""
+    """Units that were read and are not in a shard yet."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -63,13 +73,13 @@ class _UnitBuffer:
         self.units = 0
         self.bytes = 0
 
-    def add(self, units: SourceBatch) -> None:
-        """Put more units on the shelf."""
-        self._check(units)
-        self._rows.append(units.rows.arrow)
-        self._outcomes.append(_outcomes(self._source, units))
-        self.units += len(units.lines)
-        self.bytes += units.rows.arrow.nbytes
+    def add(self, batch: SourceBatch) -> None:
+        """Add the units of a batch."""
+        self._check(batch)
+        self._rows.append(batch.rows.arrow)
+        self._outcomes.append(_outcomes(self._source, batch))
+        self.units += len(batch.lines)
+        self.bytes += batch.rows.arrow.nbytes
 
     def shard(self, units: int) -> Shard:
         """The first so many units as a shard."""
@@ -85,49 +95,47 @@ class _UnitBuffer:
             self._rows, self._outcomes = [], []
         return Shard(Table(rows.slice(0, kept), output), taken)
 
-    def _check(self, units: SourceBatch) -> None:
-        source, lines, reasons = self._source, units.lines, units.reasons
-        kept = lines.filter(_compute.is_null(reasons))
-        origin = units.rows.arrow.column("origin")
-        there = combined_column(units.rows.arrow, "origin.line") if len(units.rows) else pa.array([], pa.int64())
-        files = _compute.unique(combined_column(units.rows.arrow, "origin.file")).to_pylist() if len(origin) else []
-        if not kept.equals(there) or any(file != units.file for file in files):
+    def _check(self, batch: SourceBatch) -> None:
+        source, lines, reasons = self._source, batch.lines, batch.reasons
+        kept_lines = lines.filter(_compute.is_null(reasons))
+        origins = batch.rows.arrow
+        has_rows = len(batch.rows) > 0
+        row_lines = combined_column(origins, "origin.line") if has_rows else pa.array([], pa.int64())
+        files = _compute.unique(combined_column(origins, "origin.file")).to_pylist() if has_rows else []
+        if not kept_lines.equals(row_lines) or any(file != batch.file for file in files):
             raise source_accounting_error(
-                source, f"makes rows of other units than those that it keeps, near {units.file}:{lines[0]}",
+                source.name, f"makes rows of other units than those that it keeps, near {batch.file}:{lines[0]}",
                 "a row names the unit that it was read from",
             )  # fmt: skip
         unknown = sorted(set(_compute.unique(reasons.drop_null()).to_pylist()) - set(source.reasons))
         if unknown:
             line = lines[_compute.index(reasons, unknown[0]).as_py()]
             raise source_accounting_error(
-                source,
-                f"drops {units.file}:{line} for the undeclared reason {unknown[0]!r}",
+                source.name, f"drops {batch.file}:{line} for the undeclared reason {unknown[0]!r}",
                 f"declared: {', '.join(source.reasons)}",
-            )
+            )  # fmt: skip
 
 
-def _outcomes(source: Source, units: SourceBatch) -> pa.Table:
-    """The lines of the outcomes table of some units."""
-    count = len(units.lines)
-    kept: Any = _compute.is_null(units.reasons)
+def _outcomes(source: Source, batch: SourceBatch) -> pa.Table:
+    """The lines of the outcomes table for the units of a batch."""
+    count = len(batch.lines)
+    kept: Any = _compute.is_null(batch.reasons)
     empty = constant_column("", count)
-    out = _compute.replace_with_mask(empty, kept, combined_column(units.rows.arrow, "id"))
+    out = _compute.replace_with_mask(empty, kept, combined_column(batch.rows.arrow, "id"))
     partition = constant_column(source.name, count)
-    if len(units.rows):
-        own = combined_column(units.rows.arrow, "partition")
+    if len(batch.rows):
+        own = combined_column(batch.rows.arrow, "partition")
         partition = _compute.replace_with_mask(partition, kept, own)
-    return pa.table(
-        {
-            "port": constant_column("file", count),
-            "row": empty,
-            "slot": empty,
-            "outcome": _compute.if_else(kept, "kept", "dropped"),
-            "reason": _compute.fill_null(units.reasons, ""),
-            "detail": units.details,
-            "out": out,
-            "partition": partition,
-            "file": constant_column(units.file, count),
-            "line": units.lines,
-        },
-        schema=OUTCOME_SCHEMA,
-    )
+    columns = {
+        "port": constant_column("file", count),
+        "row": empty,
+        "slot": empty,
+        "outcome": _compute.if_else(kept, "kept", "dropped"),
+        "reason": _compute.fill_null(batch.reasons, ""),
+        "detail": batch.details,
+        "out": out,
+        "partition": partition,
+        "file": constant_column(batch.file, count),
+        "line": batch.lines,
+    }
+    return pa.table(columns, schema=OUTCOME_SCHEMA)

@@ -132,7 +132,7 @@ def test_results_stay_where_a_model_cannot_be_asked(here: Path, server: FakeOpen
         server.configure(api_key=None)
     told = said(capsys)
     assert "does not accept the key" in told
-    assert "taken away" not in told
+    assert "removed outdated" not in told
     assert (STORE / "results.html").read_bytes() == before
 
 

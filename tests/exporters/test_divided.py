@@ -34,7 +34,7 @@ def build() -> FinishedBuild:
     *before, last = whole.step_counts
     counts = {("plain", "kept", ""): 30, ("odd", "kept", ""): 10, ("odd", "dropped", "not_accurate"): 4}
     votes = replace(last, counts=counts), replace(last, step="again", counts={("odd", "kept", ""): 10})
-    return replace(whole, tables={**whole.tables, "items": Table.of(rows, Item[Claim])}, accounts=(*before, *votes))
+    return replace(whole, tables={**whole.tables, "items": Table.of(rows, Item[Claim])}, step_counts=(*before, *votes))
 
 
 def page(build: FinishedBuild, folder: Path) -> str:

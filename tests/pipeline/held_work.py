@@ -27,15 +27,15 @@ class Held:
     def inputs(self, index: int) -> tuple[Path, ...]:
         return ()
 
-    def moved(self, places: Mapping[Path, Path]) -> Held:
+    def relocated(self, places: Mapping[Path, Path]) -> Held:
         return self
 
-    def make(self, index: int, folder: Path) -> tuple[str, ...]:
+    def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
         if index == self.bad:
             raise LookupError(f"no shard {index}")
         (folder / f"begun-{index}").touch()
         time.sleep(self.slow)
-        opened = sorted(getattr(local, "_opened"))  # noqa: B009
+        opened = sorted(getattr(local, "_opened_work"))  # noqa: B009
         (folder / str(index)).write_text(f"{os.getpid()} {opened}", encoding="utf-8")
         return (str(index),)
 
@@ -43,4 +43,4 @@ class Held:
 def opened(_: int) -> tuple[int, list[int]]:
     """The process, and the works that it holds open."""
     time.sleep(0.2)
-    return os.getpid(), sorted(getattr(local, "_opened"))  # noqa: B009
+    return os.getpid(), sorted(getattr(local, "_opened_work"))  # noqa: B009

@@ -115,7 +115,7 @@ def test_a_build_with_too_many_failures_says_why_and_names_each(tmp_path: Path) 
     assert [line[0] for line in failed if line[1] == "failed"] == ["loud"] * 3
     # what the former settings made lies there no more, and comes back with them
     assert sorted(made.outputs()) == ["ledger.tsv", "recipe.yaml", "replies.sqlite"]
-    assert any("taken away" in text and "items.txt" in text for _, text in made.watcher.said)
+    assert any("removed outdated outputs" in text and "items.txt" in text for _, text in made.watcher.said)
     former.build()
     assert "items.txt" in former.outputs()
     assert "failed" not in (out / "ledger.tsv").read_text(encoding="utf-8")
@@ -144,7 +144,7 @@ def test_a_library_that_is_missing_is_told_before_any_step(tmp_path: Path, monke
     with pytest.raises(InstallationError):
         made.build()
     assert made.watcher.said == []
-    monkeypatch.undo_last()
+    monkeypatch.undo()
     made.build()
     monkeypatch.setattr(Loud, "ready", missing)
     made.build()  # all is there: nobody is asked
@@ -160,7 +160,7 @@ def test_small_shards_make_the_same(tmp_path: Path) -> None:
 def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, monkeypatch: Any) -> None:
     whole = bench(tmp_path / "whole")
     whole.build()
-    settle, done = NodeRunner._shards, []
+    settle, done = NodeRunner._make_shards, []
 
     def stop(self: Any, node: Any, *rest: Any) -> None:
         settle(self, node, *rest)
@@ -169,10 +169,10 @@ def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, 
             raise OSError("pulled the plug")
 
     made = bench(tmp_path / "torn")
-    monkeypatch.setattr(NodeRunner, "_shards", stop)
+    monkeypatch.setattr(NodeRunner, "_make_shards", stop)
     with pytest.raises(OSError, match="plug"):
         made.build()
-    monkeypatch.undo_last()
+    monkeypatch.undo()
     made.build()
     assert made.digests() == whole.digests()
     assert max(asked(tmp_path / "torn" / "log.txt").values()) == max(asked(tmp_path / "whole" / "log.txt").values())

@@ -35,7 +35,7 @@ MARKS = ["a", '"', "\\", "\n", "=", "-", "'", "＝", "\x00", "\u200b", "\x85", "
 CELL = st.text(st.sampled_from(MARKS), max_size=4)
 
 
-class Shelf:
+class OneStepStore:
     """A store with the outcomes of one step in files."""
 
     def __init__(self, folder, outcomes, rows):
@@ -48,7 +48,7 @@ class Shelf:
     def outcome_parts(self, manifest):
         return tuple(self.parts)
 
-    def place(self, step, key):
+    def step_folder(self, step, key):
         return self.folder
 
 
@@ -57,7 +57,7 @@ def outcome(number, name, reason, detail=""):
             "out": "", "partition": "p", "file": "f", "line": number}  # fmt: skip
 
 
-def sealed(outcomes):
+def manifest_of(outcomes):
     counts = Counter((f["partition"], f["outcome"], f["reason"]) for f in outcomes if f["outcome"] != "unused")
     unused = Counter((f["port"], f["partition"], f["reason"]) for f in outcomes if f["outcome"] == "unused")
     return Manifest(step="s", kind="k", row="r", key="key", key_inputs={}, inputs={}, digest="", outcomes="", rows=0, shards=1,
@@ -66,7 +66,7 @@ def sealed(outcomes):
 
 def written(folder, outcomes, rows=100):
     path = folder / "ledger.tsv"
-    dropped_rows.write_ledger({"step": sealed(outcomes)}, Shelf(folder, outcomes, rows), path)
+    dropped_rows.write_ledger({"step": manifest_of(outcomes)}, OneStepStore(folder, outcomes, rows), path)
     return path.read_bytes().decode()
 
 
@@ -84,7 +84,7 @@ def test_lines_are_written_as_csv_writes_them(tmp_path_factory, cases):
 
 
 def test_of_many_tickets_with_one_reason_the_first_are_named_and_the_others_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(dropped_rows, "MOST_LINES", 3)
+    monkeypatch.setattr(dropped_rows, "MAX_LEDGER_LINES", 3)
     outcomes = [outcome(n, "dropped", "off_topic") for n in range(1, 8)] + [
         outcome(8, "dropped", "rare"),
         outcome(9, "failed", ""),
@@ -98,7 +98,7 @@ def test_of_many_tickets_with_one_reason_the_first_are_named_and_the_others_coun
 
 
 def test_files_are_read_no_further_than_the_lines_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(dropped_rows, "MOST_LINES", 2)
+    monkeypatch.setattr(dropped_rows, "MAX_LEDGER_LINES", 2)
     outcomes = [outcome(n, "dropped", "off_topic") for n in range(6)]
     read = []
     plain = dropped_rows.read_columns

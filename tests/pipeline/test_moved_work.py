@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine_bench import Bench
 
-from benchbuilder.pipeline.run_node import port_files, step_job_of
+from benchbuilder.pipeline.node_inputs import port_files, step_job_of
 from benchbuilder.pipeline.shards.work import ShardTask, plan_shards
 from benchbuilder.pipeline.shards.worker import TableFiles
 

@@ -80,7 +80,7 @@ def _noting(copied: list[Path]) -> Any:
 
 def test_what_a_build_that_was_stopped_left_is_no_part_of_a_step(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A source was read into small shards when the build was killed; now it is read into large ones."""
-    monkeypatch.setattr(StepDraft, "seal", _killed)
+    monkeypatch.setattr(StepDraft, "commit_step", _killed)
     bench.run = {"shard_rows": 2}
     with pytest.raises(KeyboardInterrupt):
         bench.build()
@@ -92,7 +92,7 @@ def test_what_a_build_that_was_stopped_left_is_no_part_of_a_step(bench: Bench, m
     bench.build()
     for seal in bench.store.steps.glob("*/*/manifest.json"):
         assert sorted(path.name for path in seal.parent.iterdir()) == [
-            "draft.json", "outcomes-00000.parquet", "manifest.json", "part-00000.parquet", "shard-00000.json",
+            "draft.json", "manifest.json", "outcomes-00000.parquet", "part-00000.parquet", "shard-00000.json",
         ]  # fmt: skip
 
 

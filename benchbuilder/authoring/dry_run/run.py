@@ -84,7 +84,7 @@ def open_dry_run(
     with store.lock(), store.open_scratch() as scratch, contextlib.closing(create_executor(recipe.run)) as executor:
         real = NodeRunner(store, executor, limits, watcher)
         mock = NodeRunner(
-            scratch, executor, replace(limits, tolerated=1.0), watcher, driver, choose_rows=_row_chooser(rows)
+            scratch, executor, replace(limits, tolerated_failures=1.0), watcher, driver, choose_rows=_row_chooser(rows)
         )
         mock.manifests = real.manifests
         done = DryRun(plan, scratch, real.manifests)
@@ -113,9 +113,8 @@ def open_dry_run(
 
 def _completed_manifest(runner: NodeRunner, node: Node) -> Manifest | None:
     """What the store has of a node, if a build would reuse it."""
-    manifest = runner.store.manifest(node.name, node.key)
-    fits = manifest is not None and manifest.inputs == runner.input_digests(node) and manifest.state == "complete"
-    return manifest if fits else None
+    manifest = runner.current_manifest(node)
+    return manifest if manifest is not None and manifest.state == "complete" else None
 
 
 def _depends_on_people(node: Node) -> bool:

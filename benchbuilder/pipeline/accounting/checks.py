@@ -35,6 +35,11 @@ def accounting_error(step: str, what: str, why: str) -> AccountingError:
     )
 
 
+def source_accounting_error(source: str, what: str, why: str) -> AccountingError:
+    """The error to raise where the counts of a source do not add up."""
+    return AccountingError(f"source {source!r} {what}", why=why, next="this is a bug in the source's kind: report it")
+
+
 def check_outcomes(stage: Step, row_id: str, outcomes: Sequence[Outcome], output: type[Row]) -> None:
     """Each branch of a row exactly one outcome, reasons from the closed list, rows of class `output` that come from it.
 

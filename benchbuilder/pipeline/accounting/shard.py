@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,6 @@ from benchbuilder.core import (
     OutcomeBatch,
     Row,
     Table,
-    TooManyFailures,
     combined_column,
     constant_column,
     row_class,
@@ -249,42 +247,3 @@ def _account_whole_port(
 def _row_headers(table: Table[Any]) -> dict[str, dict[str, Any]]:
     columns = table.arrow.select(["id", "partition", "origin"]).to_pylist()
     return {row["id"]: row for row in columns}
-
-
-def failed_row_ids(outcomes: pa.Table) -> set[str]:
-    """Ids of the `each` rows that have a failed branch."""
-    return {str(row) for row in filter_outcomes(outcomes, outcome="failed").column("row").to_pylist()}
-
-
-_NAMED_REASONS = 3
-"""How many of the commonest reasons are told where too many rows failed."""
-_ROW_SPECIFIC = re.compile(r"""\s*\(after \d+ attempts?\)|'[^']*'|"[^"]*"|\b(?=\w*\d)[\w-]{12,}\b""")
-
-
-def common_reasons(details: Iterable[str]) -> Counter[str]:
-    """How often rows failed for the same reason, told as the first row tells it; what is the row's own is set aside.
-
-    >>> common_reasons(["busy (after 6 attempts)", "busy (after 2 attempts)", "no reply to 'a'", "no reply to 'b'"])
-    Counter({'busy': 2, "no reply to 'a'": 2})
-    """
-    counts, first = Counter[str](), dict[str, str]()
-    for detail in details:
-        kind = _ROW_SPECIFIC.sub("", detail)
-        counts[kind] += 1
-        first.setdefault(kind, re.sub(r"\s*\(after \d+ attempts?\)", "", detail))
-    return Counter({first[kind]: n for kind, n in counts.items()})
-
-
-def too_many_failures(
-    step: str, outcomes: Sequence[pa.Table], branches: int, tolerated: float, ledger: str
-) -> TooManyFailures:
-    """What to tell of a step of which more branches failed than are tolerated."""
-    told = pa.concat_tables(filter_outcomes(table, outcome="failed") for table in outcomes).column("detail")
-    reasons = common_reasons(str(detail) for detail in told.to_pylist())
-    common = "; ".join(f"{reason} ({n} of {len(told)})" for reason, n in reasons.most_common(_NAMED_REASONS))
-    return TooManyFailures(
-        f"{len(told)} of {branches} branches of step {step!r} failed",
-        where=f"each is named in {ledger}",
-        why=f"most often: {common}; the recipe tolerates {tolerated:.1%} (tolerate.failed_rows)",
-        next="the same command tries the failed rows again; what was kept is kept",
-    )

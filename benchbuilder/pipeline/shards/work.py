@@ -151,7 +151,7 @@ class _RelocatingPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         """References to files and paths, where they are to lie."""
         if isinstance(obj, FileRef) and obj.file in self._places:
-            return type(obj).model_validate, ({"path": obj.path, "at": str(self._places[obj.file])},)
+            return type(obj).model_validate, ({"path": obj.path, "resolved_path": str(self._places[obj.file])},)
         if isinstance(obj, Path) and obj in self._places:
             return Path, (str(self._places[obj]),)
         return NotImplemented

@@ -1,0 +1,155 @@
+"""Writes the outputs of a build, and the mark that says which results they were made of."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchbuilder import __version__
+from benchbuilder.core import Waiting, create_from_spec, write_atomically
+from benchbuilder.exporters import Exporter
+from benchbuilder.models import Receipt
+from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
+from benchbuilder.pipeline.finished import finished_build
+from benchbuilder.pipeline.ledger import write_ledger
+from benchbuilder.pipeline.plan import Plan
+from benchbuilder.pipeline.store.checksums import Checksums
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class OutputFiles:
+    """The outputs that are in the folder now, and those of an earlier build that were removed as outdated."""
+
+    written: list[Path]
+    removed: list[Path]
+
+
+@dataclass(frozen=True)
+class OutputWriter:
+    """Writes the outputs of `plan` into the folder of `store`."""
+
+    plan: Plan
+    store: Store
+    recipe_yaml: str
+
+    def write(
+        self, manifests: Mapping[str, Manifest], waiting: Mapping[str, Waiting], receipts: Sequence[Receipt]
+    ) -> OutputFiles:
+        """Write the outputs that can be written, unless the folder has those of just these results.
+
+        Args:
+            manifests: The steps that are up to date, by name.
+            waiting: What people or batches still owe, by step.
+            receipts: What was asked of models and what it cost.
+        """
+        folder = self.store.folder
+        mark = _OutputsMark(folder)
+        state = self._state(manifests, waiting, receipts)
+        if mark.state == state and _sizes(folder, mark.files) == mark.files:
+            return OutputFiles([folder / name for name in mark.files], [])
+        mark.write("", mark.files)  # until all is written, the mark fits no state but names what may be there
+        written = self._write_recipe_and_ledger(manifests)
+        text = "\n".join(str(wait) for wait in waiting.values())
+        for task, part in self.plan.recipe.by_task().items():
+            (folder / task).mkdir(exist_ok=True)
+            plan = replace(self.plan, recipe=part)
+            needed = plan.ancestors_of([part.items]) if task else set(manifests)
+            chosen = {name: manifest for name, manifest in manifests.items() if name in needed}
+            finished = finished_build(plan, self.store, chosen, self.recipe_yaml, text, tuple(receipts))
+            for spec in part.outputs.values():
+                exporter: Exporter = create_from_spec("exporter", spec)
+                if exporter.can_write(finished):
+                    written += exporter.write(finished, folder / task)
+        return self._finish(mark, state, written)
+
+    def write_partial(self, manifests: Mapping[str, Manifest]) -> OutputFiles | None:
+        """Write the ledger of a build that stopped; ``None`` if the outputs fit its steps and may stay.
+
+        Other outputs are removed: the ledger and the recipe would contradict them.
+        """
+        mark = _OutputsMark(self.store.folder)
+        former: Any = json.loads(mark.state) if mark.state else {}
+        if former.get("recipe") == self.recipe_yaml and former.get("steps") == _manifest_hashes(manifests):
+            return None
+        mark.write("", mark.files)
+        return self._finish(mark, "", self._write_recipe_and_ledger(manifests))
+
+    def _state(
+        self, manifests: Mapping[str, Manifest], waiting: Mapping[str, Waiting], receipts: Sequence[Receipt]
+    ) -> str:
+        """What outputs are made of, as JSON."""
+        sha256_of = Checksums(self.store.checksums).sha256_of
+        exporters = {
+            f"{task}/{name}" if task else name: kind_key_inputs("exporter", spec) | spec_key_inputs(spec, sha256_of)
+            for task, part in self.plan.recipe.by_task().items()
+            for name, spec in part.outputs.items()
+        }
+        state = {
+            "steps": _manifest_hashes(manifests),
+            "recipe": self.recipe_yaml,
+            "exporters": exporters,
+            "version": __version__,
+            "waiting": {name: str(wait) for name, wait in waiting.items()},
+            "receipts": [asdict(receipt) for receipt in receipts],
+        }
+        return json.dumps(state, ensure_ascii=False, sort_keys=True)
+
+    def _write_recipe_and_ledger(self, manifests: Mapping[str, Manifest]) -> list[Path]:
+        recipe, ledger = self.store.folder / "recipe.yaml", self.store.folder / "ledger.tsv"
+        write_ledger(manifests, self.store, ledger)
+        recipe.write_text(self.recipe_yaml, encoding="utf-8")
+        return [recipe, ledger]
+
+    def _finish(self, mark: _OutputsMark, state: str, written: list[Path]) -> OutputFiles:
+        """Remove what was not written again, and mark what is there as made of `state`."""
+        folder = self.store.folder
+        names = [file.relative_to(folder).as_posix() for file in written]
+        removed = [folder / name for name in sorted(set(mark.files) - set(names))]
+        for file in removed:
+            file.unlink(missing_ok=True)
+        mark.write(state, _sizes(folder, names))
+        return OutputFiles(written, removed)
+
+
+class _OutputsMark:
+    """The file that says which results the outputs in a build's folder were made of.
+
+    `state` is that as JSON, empty while outputs are written; `files` holds the names of the outputs with their sizes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "store" / "outputs.json"
+        self.state: str = ""
+        self.files: dict[str, int] = {}
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            mark: Any = json.loads(self._path.read_text(encoding="utf-8"))
+            if isinstance(mark, dict) and set(mark) == {"state", "files"} and isinstance(mark["files"], dict):  # pyright: ignore[reportUnknownArgumentType]
+                self.state, self.files = mark["state"], mark["files"]
+
+    def write(self, state: str, files: Mapping[str, int]) -> None:
+        write_atomically(self._path, json.dumps({"state": state, "files": dict(files)}, ensure_ascii=False))
+
+
+def outputs_match(folder: Path, manifest: Manifest) -> bool:
+    """Whether the outputs in a build's folder were made of this manifest: its store keeps earlier builds' steps too."""
+    state = _OutputsMark(folder).state
+    steps: Any = json.loads(state).get("steps", {}) if state else {}
+    return steps.get(manifest.step) == _manifest_hashes({manifest.step: manifest})[manifest.step]
+
+
+def _manifest_hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
+    return {
+        name: hashlib.sha256(manifest.model_dump_json().encode()).hexdigest() for name, manifest in manifests.items()
+    }
+
+
+def _sizes(folder: Path, names: Iterable[str]) -> dict[str, int]:
+    """The sizes of the files that are there: a file that was cut or removed is written again."""
+    return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
