@@ -90,4 +90,4 @@ def _write_sheets(
 
 def _keys_only(row: SheetRow) -> SheetRow:
     kept: dict[str, Any] = {name: row.texts[name] for name in ("item", "part", "annotator")}
-    return replace(row, shown=kept)
+    return replace(row, texts=kept)

@@ -49,7 +49,7 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Gather, Port
 
 _SORTS = {"claim": "on rows"}
-_RESERVED_REASONS = ("export", "packets", "votes")
+_RESERVED_REASONS = ("export", "to_fill", "filled", "packets", "votes")
 """Folders of the workplace that are not those of a step."""
 
 

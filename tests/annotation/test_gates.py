@@ -13,7 +13,7 @@ from benchbuilder.annotation.gates import (
 )
 from benchbuilder.annotation.tasks import JudgementRequest
 
-FILES = RECIPES / "annotation" / "files.yaml"
+FILES = RECIPES / "annotation" / "sheets.yaml"
 CLAIM = ("single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "fluent")
 
 

@@ -46,7 +46,7 @@ def vote(ballot, of, **answers):
     """Votes of A1 and A2 (and more): `right=(1, 0)`, `supports0=(1, 1)`."""
     for question, values in answers.items():
         people = {f"A{n}": value for n, value in enumerate(values, start=1) if value is not None}
-        ballot.votes[subject(of, question)] = people
+        ballot.by_subject[subject(of, question)] = people
 
 
 def all_yes(**changes):
@@ -149,7 +149,7 @@ def test_unanimous_answers_are_undefined_and_not_one(world):
 
 def test_scalars_that_two_pairs_gave_have_no_icc(world):
     tasks, ballot = world
-    ballot.votes[subject(tasks[0], "quality")] = {"A3": 0.8, "A4": 0.7}
+    ballot.by_subject[subject(tasks[0], "quality")] = {"A3": 0.8, "A4": 0.7}
     quality = project_progress(spec(), tasks, ballot).questions[2]
     assert quality.measures["icc2k"].undefined_reason == "few"
     assert quality.raters == 4

@@ -49,7 +49,7 @@ def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "judgements are missing" in told
     assert "run the same command again" in told
     build = tmp_path / "builds/care_mi"
-    assert sorted(path.suffix for path in (build / "annotation/packets").glob("[ab]-*")) == [".csv"] * 2 + [".xlsx"] * 2
+    assert sorted(path.suffix for path in (build / "annotation/to_fill").glob("[ab]-*")) == [".csv"] * 2 + [".xlsx"] * 2
     assert (build / "candidates.jsonl").exists()
     assert (build / "report.html").exists()
     assert not (build / "items.jsonl").exists()

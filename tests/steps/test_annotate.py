@@ -32,9 +32,9 @@ def test_without_votes_packets_go_out_and_the_build_waits(world):
     assert waiting.what == (
         "90 judgements are missing: a 25 on questions and 20 on paragraphs, b 25 on questions and 20 on paragraphs"
     )
-    assert "annotation/packets" in waiting.where
-    assert "put them into annotation/votes, and run the same command again" in waiting.next
-    packets = sorted(file.name for file in (world.folder / "annotation" / "packets").iterdir())
+    assert "annotation/to_fill" in waiting.where
+    assert "put them into annotation/filled, and run the same command again" in waiting.next
+    packets = sorted(file.name for file in (world.folder / "annotation" / "to_fill").iterdir())
     assert [name.split("-")[0] + name[-4:] for name in packets if not name.startswith(".")] == [
         "a.csv", "axlsx", "b.csv", "bxlsx",
     ]  # fmt: skip
@@ -54,7 +54,7 @@ def test_packets_are_equal_from_run_to_run(world, tmp_path_factory):
     other.evidence.reverse()
     for place in (world, world, other):
         place.waiting()
-    files = [{f.name: f.read_bytes() for f in (w.folder / "annotation" / "packets").iterdir()} for w in (world, other)]
+    files = [{f.name: f.read_bytes() for f in (w.folder / "annotation" / "to_fill").iterdir()} for w in (world, other)]
     assert files[0] == files[1]
 
 
@@ -66,7 +66,7 @@ def test_partial_votes_are_counted_and_only_the_rest_is_asked(world):
     assert world.waiting().missing == {"b: claim": 21, "b: evidence": 16}
     opened, _ = world.packet("b")
     assert ["fluent"] in opened.values()
-    assert not list((world.folder / "annotation" / "packets").glob("a-*"))
+    assert not list((world.folder / "annotation" / "to_fill").glob("a-*"))
 
 
 def test_the_adjudicator_is_asked_only_where_they_differ(world):
@@ -88,7 +88,7 @@ def test_the_adjudicator_is_asked_only_where_they_differ(world):
     # the claim of the doubted paragraph is shown, with nothing to fill in
     assert sorted(opened.values()) == [[], ["accurate_answer"], ["supports"]]
     assert doubted.text in said
-    assert not list((world.folder / "annotation" / "packets").glob("[ab]-*"))
+    assert not list((world.folder / "annotation" / "to_fill").glob("[ab]-*"))
 
 
 def test_complete_votes_make_items_with_supporting_paragraphs_only(world):
@@ -119,7 +119,7 @@ def test_complete_votes_make_items_with_supporting_paragraphs_only(world):
     assert (outcomes[clumsy.id]["reason"], outcomes[clumsy.id]["detail"]) == ("not_fluent", "unanimous")
     left = {e.id: outcomes[e.id]["reason"] for e in world.evidence if e.id in outcomes}
     assert sorted(set(left.values())) == ["candidate_dropped", "not_supporting"]
-    assert not (world.folder / "annotation" / "packets").exists()
+    assert not (world.folder / "annotation" / "to_fill").exists()
     check_notes(notes)
 
 
@@ -177,7 +177,7 @@ def test_a_reworded_question_is_asked_anew_and_a_removed_one_leaves_stale_votes(
     items, _, notes = world.run()
     assert len(items) == 5
     assert notes["votes"]["stale"] == 10
-    assert notes["votes"]["stale_by_file"] == {"annotation/votes/a.csv": 5, "annotation/votes/b.csv": 5}
+    assert notes["votes"]["stale_by_file"] == {"annotation/filled/a.csv": 5, "annotation/filled/b.csv": 5}
 
 
 def test_thresholds_are_recipe_data(world):
@@ -194,11 +194,11 @@ def test_votes_that_the_recipe_ships(world):
     assert len(world.run()[0]) == 5
     before = world.stage().external_inputs()
     assert sorted(before) == ["sample/votes/a.csv", "sample/votes/b.csv", "sample/votes/meta.csv"]
-    late = world.folder / "annotation" / "votes" / "round 2" / "a.csv"
+    late = world.folder / "annotation" / "filled" / "round 2" / "a.csv"
     late.parent.mkdir(parents=True)
     late.write_bytes((world.folder / "annotation" / "shipped" / "a.csv").read_bytes())
     (late.parent / "~$a.xlsx").write_bytes(b"lock")
-    assert set(world.stage().observes()) - set(before) == {"annotation/votes/round 2/a.csv"}
+    assert set(world.stage().observes()) - set(before) == {"annotation/filled/round 2/a.csv"}
     assert len(world.run()[0]) == 5  # the same vote twice counts once
     missing = world.spec.model_copy(update={"votes": FileRef(path="nowhere")})
     with pytest.raises(DataError, match=r"annotation\.votes: nowhere is missing"):
@@ -207,20 +207,20 @@ def test_votes_that_the_recipe_ships(world):
 
 def test_contradictions_and_foreign_files_are_errors(world):
     world.votes(yes)
-    world.votes(lambda p, row, e, q: int(q != "fluent"), where="votes/later", only=("a",))
-    (world.folder / "annotation" / "votes" / "b.ods").write_bytes(b"x")
-    (world.folder / "annotation" / "votes" / "README.md").write_bytes(b"x")
+    world.votes(lambda p, row, e, q: int(q != "fluent"), where="filled/later", only=("a",))
+    (world.folder / "annotation" / "filled" / "b.ods").write_bytes(b"x")
+    (world.folder / "annotation" / "filled" / "README.md").write_bytes(b"x")
     with pytest.raises(DataError) as caught:
         world.run()
     error = caught.value
     assert error.what == "6 problems in the sheets of judgements"
-    assert "annotation/votes/b.ods: sheets of judgements are .xlsx or .csv" in error.why
-    assert error.why.count("a says 0, but 1 at annotation/votes/a.csv:") == 5
+    assert "annotation/filled/b.ods: sheets of judgements are .xlsx or .csv" in error.why
+    assert error.why.count("a says 0, but 1 at annotation/filled/a.csv:") == 5
 
 
 def test_columns_sorted_without_their_keys_are_an_error(world):
     world.votes(yes)
-    path = world.folder / "annotation" / "votes" / "a.csv"
+    path = world.folder / "annotation" / "filled" / "a.csv"
     head, *lines = path.read_text("utf-8-sig").splitlines()
     keys = [line[-21:] for line in lines]
     moved = [line[:-21] + key for line, key in zip(lines, [*keys[1:], keys[0]], strict=True)]
@@ -230,7 +230,7 @@ def test_columns_sorted_without_their_keys_are_an_error(world):
 
 
 def test_texts_can_be_left_out_of_shipped_votes(world):
-    folder = world.folder / "annotation" / "votes"
+    folder = world.folder / "annotation" / "filled"
     write_sample_votes(world.candidates, world.evidence, world.spec, yes, folder, seed=5, with_texts=False)
     assert "是乙" not in (folder / "a.csv").read_text("utf-8-sig")
     assert len(world.run()[0]) == 5
@@ -238,7 +238,7 @@ def test_texts_can_be_left_out_of_shipped_votes(world):
 
 def test_comments_reach_the_notes(world):
     world.votes(yes)
-    path = world.folder / "annotation" / "votes" / "a.csv"
+    path = world.folder / "annotation" / "filled" / "a.csv"
     head, first, *rest = path.read_bytes().decode("utf-8-sig").split("\r\n")
     first = first.replace(",,a,", ",'=见指南,a,") if ",,a," in first else first
     path.write_text("\r\n".join([head, first, *rest]), encoding="gb18030", newline="")
@@ -295,12 +295,12 @@ def test_a_step_without_votes_is_a_wrong_recipe(world):
 
 def test_a_packet_filled_in_where_it_lies_is_left_alone(world):
     world.waiting()
-    (file,) = (world.folder / "annotation" / "packets").glob("a-*.csv")
+    (file,) = (world.folder / "annotation" / "to_fill").glob("a-*.csv")
     filled = file.read_bytes() + b"\r\n"
     file.write_bytes(filled)
     waiting = world.waiting()
     assert file.read_bytes() == filled
-    assert f"{file.name} in annotation/packets changed since written" in waiting.why
+    assert f"{file.name} in annotation/to_fill changed since written" in waiting.why
 
 
 def test_a_whole_life_in_xlsx(world):
@@ -308,7 +308,7 @@ def test_a_whole_life_in_xlsx(world):
     import openpyxl
 
     def fill_in(person, value):
-        (file,) = (world.folder / "annotation" / "packets").glob(f"{person}-*.xlsx")
+        (file,) = (world.folder / "annotation" / "to_fill").glob(f"{person}-*.xlsx")
         book = openpyxl.load_workbook(file)
         work = book.worksheets[0]
         titles = [cell.value for cell in work[1]]
@@ -316,7 +316,7 @@ def test_a_whole_life_in_xlsx(world):
             for title, cell in zip(titles, line, strict=True):
                 if "[q:" in title and not cell.protection.lock:
                     cell.value = value(title)
-        book.save(world.folder / "annotation" / "votes" / file.name)
+        book.save(world.folder / "annotation" / "filled" / file.name)
 
     world.waiting()
     fill_in("a", lambda title: 1)
@@ -399,7 +399,7 @@ def test_empty_in_empty_out(world):
 
 def test_gb18030_as_a_chinese_excel_saves_it(world):
     world.votes(yes)
-    for path in (world.folder / "annotation" / "votes").glob("*.csv"):
+    for path in (world.folder / "annotation" / "filled").glob("*.csv"):
         path.write_bytes(path.read_text("utf-8-sig").encode("gb18030"))
         reading = SheetContents(world.spec.people(), {})
         read_vote_sheet(path.name, path.read_bytes(), reading)

@@ -90,9 +90,9 @@ def test_packets_go_out_by_step_and_show_just_the_fields(tmp_path):
     waiting = caught.value
     assert waiting.missing == {"a: claim": 12, "b: claim": 12, "c: claim": 12}
     assert waiting.what == "36 judgements are missing: a 12 on rows, b 12 on rows, c 12 on rows"
-    assert "annotation/confirm/packets" in waiting.where
+    assert "annotation/confirm/to_fill" in waiting.where
     assert "put them into annotation/confirm/votes" in waiting.next
-    (sheet,) = (tmp_path / "annotation" / "confirm" / "packets").glob("a-*.csv")
+    (sheet,) = (tmp_path / "annotation" / "confirm" / "to_fill").glob("a-*.csv")
     with sheet.open(encoding="utf-8-sig", newline="") as stream:
         head, *lines = list(csv.reader(stream))
     assert [cell.partition(" [q:")[0] for cell in head] == [
@@ -106,7 +106,7 @@ def test_packets_go_out_by_step_and_show_just_the_fields(tmp_path):
 
 def test_gates_then_the_lowest_are_chosen(tmp_path):
     rows = items()
-    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     kept, outcomes, notes = run(stage(tmp_path, choose=LOWEST), rows)
     assert [number(row) for row in kept] == [3, 4]  # the majority says that 4 is wrong, too
     assert all(row.reviewed for row in kept)
@@ -127,7 +127,7 @@ def test_gates_then_the_lowest_are_chosen(tmp_path):
 def test_lowest_and_highest(tmp_path, which, numbers):
     rows, spec = items(), files(keep={})
     write_sample_row_votes(
-        rows, spec, lambda *given: judge("b", *given[1:]), tmp_path / "annotation" / "confirm" / "votes", seed=5
+        rows, spec, lambda *given: judge("b", *given[1:]), tmp_path / "annotation" / "confirm" / "filled", seed=5
     )
     kept, *_ = run(stage(tmp_path, spec, choose={**LOWEST, "which": which}), rows)
     assert {number(row) for row in kept} == numbers
@@ -135,7 +135,7 @@ def test_lowest_and_highest(tmp_path, which, numbers):
 
 def test_ties_go_by_id_whatever_the_order_of_rows(tmp_path):
     rows, spec = items(), files(keep={})
-    write_sample_row_votes(rows, spec, lambda *_: 1, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, spec, lambda *_: 1, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     for order in (rows, rows[::-1]):
         kept, *_ = run(stage(tmp_path, spec, choose=LOWEST), order)
         assert {row.of for row in kept} == set(sorted(row.id for row in rows)[:2])
@@ -143,7 +143,7 @@ def test_ties_go_by_id_whatever_the_order_of_rows(tmp_path):
 
 def test_fewer_rows_than_wanted_all_go_on(tmp_path):
     rows, spec = items(2), files(keep={})
-    write_sample_row_votes(rows, spec, judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, spec, judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     kept, _, notes = run(stage(tmp_path, spec, choose={**LOWEST, "n": 9}), rows)
     assert len(kept) == 2
     assert notes["chosen"]["of"] == 2
@@ -156,7 +156,7 @@ def test_nobody_is_asked(tmp_path):
     assert not any(row.reviewed for row in kept)
     assert notes == {"reviewed": False}
     assert not (tmp_path / "annotation").exists()
-    write_sample_row_votes(rows, files(keep={}), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, files(keep={}), judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     reviewed, *_ = run(stage(tmp_path, files(keep={})), rows)
     assert [row.id for row in reviewed] == [row.id for row in kept]  # an item is the same, reviewed or not
 
@@ -169,7 +169,7 @@ def test_facts_pass_as_they_are(tmp_path):
         for n in range(4)
     ]  # fmt: skip
     spec = files()
-    write_sample_row_votes(facts, spec, judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(facts, spec, judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     kept, *_ = run(stage(tmp_path, spec), facts, Fact[Choice])
     assert kept == facts
 
@@ -177,7 +177,7 @@ def test_facts_pass_as_they_are(tmp_path):
 def test_rows_that_look_the_same_are_judged_once(tmp_path):
     rows = items(2)
     twin = Item[Claim].build(payload=rows[0].payload, candidate="", fact="", reviewed=False, partition="other", **ROW)
-    write_sample_row_votes([*rows, twin], files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes([*rows, twin], files(), judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     kept, _, notes = run(stage(tmp_path), [*rows, twin])
     assert len(kept) == 3
     assert notes["agreement"]["wrong"]["n"] == 2
@@ -189,15 +189,15 @@ def test_two_steps_keep_apart_in_files(tmp_path):
     for step, spec in (("confirm", files()), ("rate", other)):
         with pytest.raises(WaitingForPeople):
             run(stage(tmp_path, spec, step=step), rows)
-    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     with pytest.raises(WaitingForPeople) as caught:
         run(stage(tmp_path, other, step="rate"), rows)
     assert not caught.value.why  # votes of the other step are none of its business
-    assert len(list((tmp_path / "annotation" / "rate" / "packets").glob("*.csv"))) == 3
+    assert len(list((tmp_path / "annotation" / "rate" / "to_fill").glob("*.csv"))) == 3
     kept, _, notes = run(stage(tmp_path), rows)
     assert len(kept) == 5
     assert notes["votes"]["stale"] == 0
-    assert not (tmp_path / "annotation" / "confirm" / "packets").exists()
+    assert not (tmp_path / "annotation" / "confirm" / "to_fill").exists()
     assert stage(tmp_path).external_inputs() != stage(tmp_path, step="rate").external_inputs()
 
 
@@ -270,7 +270,7 @@ def test_ways_are_chosen_by_the_kind_of_the_recipes_votes(tmp_path):
         VoteSpec.model_validate({"kind": "vote", "from": "rows", "ways": {"app": own}})
 
 
-@pytest.mark.parametrize("name", ["votes", "packets", "export"])
+@pytest.mark.parametrize("name", ["votes", "packets", "to_fill", "filled", "export"])
 def test_a_step_cannot_take_the_folder_of_others(tmp_path, name):
     with pytest.raises(RecipeError, match="1 problem"):
         stage(tmp_path, step=name)
@@ -292,6 +292,6 @@ def test_sheets_of_candidates_need_their_labels():
 
 def test_contract(tmp_path):
     rows = items()
-    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "votes", seed=5)
+    write_sample_row_votes(rows, files(), judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
     shard = check_step(lambda: stage(tmp_path, choose=LOWEST), {"each": Table.of(rows, Item[Claim])})
     assert len(shard.rows) == 2

@@ -70,7 +70,7 @@ class World:
         assert caught.value.exit_code == 75
         return caught.value
 
-    def votes(self, judge, where="votes", only=None):
+    def votes(self, judge, where="filled", only=None):
         folder = self.folder / "annotation" / where
         files = write_sample_votes(self.candidates, self.evidence, self.spec, judge, folder, seed=5)
         for file in files:
@@ -79,7 +79,7 @@ class World:
 
     def packet(self, person):
         """The rows of a person's packet: (key, open question names), and everything that it says."""
-        (file,) = (self.folder / "annotation" / "packets").glob(f"{person}-*.csv")
+        (file,) = (self.folder / "annotation" / "to_fill").glob(f"{person}-*.csv")
         with file.open(encoding="utf-8-sig", newline="") as stream:
             head, *lines = list(csv.reader(stream))
         asked = {i: title.split("[q:")[1].split(":")[0] for i, title in enumerate(head) if "[q:" in title}

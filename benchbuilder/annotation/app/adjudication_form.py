@@ -73,11 +73,12 @@ def _number_fields(found: DisputeForm) -> DisputeForm:
 
     def number(points: Sequence[DisputedQuestion]) -> tuple[DisputedQuestion, ...]:
         return tuple(
-            replace(p, entry=replace(p.question_field, step=steps[p.question_field.field_name])) for p in points
+            replace(p, question_field=replace(p.question_field, step=steps[p.question_field.field_name]))
+            for p in points
         )
 
-    beside = tuple((paragraph, number(points)) for paragraph, points in found.paragraphs)
-    return replace(found, claim=number(found.task_questions), beside=beside)
+    paragraphs = tuple((paragraph, number(points)) for paragraph, points in found.paragraphs)
+    return replace(found, task_questions=number(found.task_questions), paragraphs=paragraphs)
 
 
 def _hash_dispute(dispute: Dispute) -> str:

@@ -101,8 +101,12 @@ class TaskForm:
                 replace(e, text=texts.get(e.field_name, ""), error=wrong.get(e.field_name, "")) for e in entries
             )
 
-        beside = tuple((paragraph, fill(entries)) for paragraph, entries in self.paragraphs)
-        return replace(self, before=fill(self.before_evidence), beside=beside, after=fill(self.after_evidence))
+        return replace(
+            self,
+            before_evidence=fill(self.before_evidence),
+            paragraphs=tuple((paragraph, fill(entries)) for paragraph, entries in self.paragraphs),
+            after_evidence=fill(self.after_evidence),
+        )
 
 
 def make_task_form(task: Task, spec: AnnotationSpec) -> TaskForm:
@@ -125,7 +129,7 @@ def make_task_form(task: Task, spec: AnnotationSpec) -> TaskForm:
     beside = tuple((each, entries(evidence, each.key, each.text)) for each in task.paragraphs)
     after = entries({name: q for name, q in claim.items() if name not in first}, task.key, task.text)
     sheet = TaskForm(before, beside, after, "")
-    return replace(sheet, shown=hash_subjects(entry.subject for entry in sheet.fields()))
+    return replace(sheet, shown_hash=hash_subjects(entry.subject for entry in sheet.fields()))
 
 
 def hash_subjects(subjects: Iterable[Subject]) -> str:

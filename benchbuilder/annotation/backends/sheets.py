@@ -1,4 +1,4 @@
-"""Votes by way of files: packets of sheets go out, filled sheets come back."""
+"""The annotation backend for spreadsheets: writes sheets to fill in, and reads the filled ones."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
 from benchbuilder.core import DataError, StepContext
 
+TO_FILL_FOLDER, FILLED_FOLDER = "to_fill", "filled"
+_FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
+"""Names of the two folders in builds of earlier versions."""
 _SHEETS = (".csv", ".xlsx")
 _IGNORED = (".md", ".txt")
 _SHOWN_PROBLEMS = 20
 _LAYOUT_VERSION = "1"
-"""To be raised when workbooks come to look otherwise, so that old packets are replaced."""
+"""Raise it when the layout of workbooks changes, so that earlier sheets are replaced."""
 
 
 class SheetsSpec(AnnotationSpec):
-    """Sheets as CSV and XLSX. `by_subject` is a folder of filled sheets that the recipe ships, besides those of the build.
+    """Annotation in CSV and XLSX sheets. `votes` is a folder of filled sheets that the recipe ships.
 
-    All `annotators` judge everything, the `adjudicator` only that on which they are in dispute; by ``rule: mean`` there
-    need be none. `labels` is what annotators read besides the material, in their language. Candidates are shown as they
-    are, without `fields`.
+    All `annotators` judge everything. The `adjudicator` judges only what is in dispute; ``rule: mean`` needs none.
+    `labels` are the texts of the sheets besides the material, in the annotators' language. `fields` must be empty for
+    candidates: they are shown whole.
     """
 
     annotators: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
@@ -65,7 +68,7 @@ class SheetsSpec(AnnotationSpec):
         return self.annotators if self.adjudicator is None else (*self.annotators, self.adjudicator)
 
     def missing_for(self, person: str, votes: Votes, missing: MissingJudgements) -> tuple[Subject, ...]:
-        """What of `wanted` is for `person` to judge."""
+        """The missing judgements that `person` has to make."""
         if person == self.adjudicator:
             return missing.decisions
         return tuple(subject for subject in missing.votes if person not in votes.by_subject.get(subject, {}))
@@ -79,14 +82,15 @@ class SheetsSpec(AnnotationSpec):
 
 
 class SheetsBackend(AnnotationBackend):
-    """Writes one CSV and one XLSX packet a person below ``packets/``, and reads all filled sheets below ``votes/``.
+    """Writes one CSV and one XLSX sheet per person to ``to_fill/``, and reads all filled sheets from ``filled/``.
 
-    Both folders lie in the workplace; those for the rows of a step other than candidates in a folder of its name there.
+    Both folders are in the workplace, or in a subfolder of it that has the name of the project. Filled sheets in
+    ``votes/``, the name of the folder in earlier versions, are read as well.
 
-    A packet holds only what its person still has to judge, in an order of their own, and nothing of where a
-    candidate comes from or what others decided. Its name ends in a hash of its content, so that filled packets of
-    several rounds can lie side by side. An empty cell is no vote; the same vote twice counts once; a person who
-    gives 0 here and 1 there is an error, as is any value but 0 and 1, and a row that shows the text of another key.
+    A sheet holds only what its person still has to judge, in an order of their own. It does not show where a candidate
+    comes from or what others decided. The file name ends in a hash of the content, so filled sheets of several rounds
+    can be kept together. An empty cell is no vote, and a repeated vote counts once. Contradictory votes of one person,
+    values that are not allowed, and rows that show the text of another key are errors.
     """
 
     kind: ClassVar[str] = "sheets"
@@ -100,11 +104,11 @@ class SheetsBackend(AnnotationBackend):
         return self.spec
 
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
-        """SHA-256 of every file of votes."""
+        """SHA-256 of each filled sheet."""
         return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self._files(workplace)}
 
     def _files(self, workplace: Path) -> Iterator[tuple[str, Path]]:
-        """Names and places of all vote files: those that the recipe ships, then those of the build."""
+        """Names and paths of all filled sheets: those that the recipe ships, then those of the build."""
         shipped = self.spec.votes
         if shipped is not None:
             if not shipped.file.exists():
@@ -114,14 +118,16 @@ class SheetsBackend(AnnotationBackend):
                     next="set annotation.votes to a folder of filled sheets, or to null if there are none yet",
                 )
             yield from _files_below(shipped.file, shipped.path.rstrip("/"))
-        yield from _files_below(self._project_folder(workplace) / "votes", f"{self._folder_label(workplace)}/votes")
+        for folder in (FILLED_FOLDER, _FORMER_FILLED_FOLDER):
+            path = self._project_folder(workplace) / folder
+            yield from _files_below(path, f"{self._folder_label(workplace)}/{folder}")
 
     def _project_folder(self, workplace: Path) -> Path:
         """The folder of the project."""
         return workplace / self.project
 
     def _folder_label(self, workplace: Path) -> str:
-        """How people are told of it."""
+        """The folder of the project as messages show it."""
         return f"{workplace.name}/{self.project}".rstrip("/")
 
     # --- in
@@ -140,7 +146,7 @@ class SheetsBackend(AnnotationBackend):
         return ballot
 
     def _count_votes(self, contents: SheetContents, subjects: Collection[Subject]) -> Votes:
-        """The votes by subject and person; contradictions and misplaced keys are added to the problems of `contents`."""
+        """The votes by subject and person; adds contradictions and misplaced keys to the problems of `contents`."""
         contents.problems += _misplaced_keys(contents, subjects)
         ballot = Votes()
         first: dict[tuple[Subject, str], SheetVote] = {}
@@ -163,8 +169,8 @@ class SheetsBackend(AnnotationBackend):
     def ask(
         self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext
     ) -> AnnotatorInstructions:
-        """Write packets with just what is `wanted`, and take away packets of before that nobody changed."""
-        packets: dict[str, Callable[[], bytes]] = {}
+        """Write sheets with just the missing judgements, and delete earlier sheets that nobody changed."""
+        sheets: dict[str, Callable[[], bytes]] = {}
         missing: dict[str, int] = {}
         for person in self.spec.people():
             subjects = self.spec.missing_for(person, votes, missing_judgements)
@@ -172,21 +178,21 @@ class SheetsBackend(AnnotationBackend):
                 name = f"{person}: {missing_judgements.subject_kinds[subject]}"
                 missing[name] = missing.get(name, 0) + 1
             if subjects:
-                packets |= self._sheet_files(tasks, frozenset(subjects), person, context.seed)
-        home, place = self._project_folder(context.workplace), self._folder_label(context.workplace)
-        changed = sync_sheet_folder(home / "packets", packets)
-        if packets:
-            (home / "votes").mkdir(parents=True, exist_ok=True)
-        books = ", ".join(name for name in packets if name.endswith(".xlsx"))
+                sheets |= self._sheet_files(tasks, frozenset(subjects), person, context.seed)
+        folder, label = self._project_folder(context.workplace), self._folder_label(context.workplace)
+        changed = [f"{name} in {label}/{TO_FILL_FOLDER}" for name in sync_sheet_folder(folder / TO_FILL_FOLDER, sheets)]
+        former = sync_sheet_folder(folder / _FORMER_TO_FILL_FOLDER, {})
+        changed += [f"{name} in {label}/{_FORMER_TO_FILL_FOLDER}" for name in former]
+        if sheets:
+            (folder / FILLED_FOLDER).mkdir(parents=True, exist_ok=True)
+        books = ", ".join(name for name in sheets if name.endswith(".xlsx"))
         warning = ""
         if changed:
-            warning = (
-                f"{', '.join(changed)} in {place}/packets changed since written: if filled in, move to {place}/votes"
-            )
+            warning = f"{', '.join(changed)} changed since written: if filled in, move to {label}/{FILLED_FOLDER}"
         return AnnotatorInstructions(
             missing=missing,
-            where=f"{place}/packets in the folder of the build",
-            next=f"fill in {books} (or the .csv of the same name), put them into {place}/votes, "
+            where=f"{label}/{TO_FILL_FOLDER} in the folder of the build",
+            next=f"fill in {books} (or the .csv of the same name), put them into {label}/{FILLED_FOLDER}, "
             "and run the same command again",
             warning=warning,
         )
@@ -194,7 +200,7 @@ class SheetsBackend(AnnotationBackend):
     def _sheet_files(
         self, tasks: Sequence[Task], subjects: Collection[Subject], person: str, seed: int
     ) -> dict[str, Callable[[], bytes]]:
-        """The files of a person's packet by name; the name changes with the content."""
+        """A person's sheet as CSV and XLSX, by file name; the name changes with the content."""
         spec = self.spec
         rows = sheet_rows(tasks, subjects, spec, spec.labels, annotator=person, seed=seed)
         layout = sheet_columns(spec, spec.labels)
@@ -211,7 +217,7 @@ class SheetsBackend(AnnotationBackend):
 
 
 def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
-    """Files of `folder` (or the one file that it is) in order; hidden ones and the locks of open files left out."""
+    """The files of `folder` in order, without hidden files and locks of open files; `folder` may be one file."""
     if folder.is_file():
         yield name, folder
         return
@@ -222,10 +228,10 @@ def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> list[str]:
-    """A problem for each row whose text is not that of its key, but that of another one shown now.
+    """A problem for each row that shows the text of another key, as after sorting columns without the key.
 
-    So it is where columns were sorted without the key. A text that is nobody's was merely altered; and of a key that
-    is not shown now the text is not known, nor do its votes count.
+    A text that belongs to no key was only edited. For a key that is not shown now, the text is unknown, and its votes
+    do not count.
     """
     text_of = {subject.key: fold_whitespace(escape_formula(subject.text)) for subject in subjects}
     key_of = {text: key for key, text in text_of.items() if text}
@@ -235,7 +241,7 @@ def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> l
         if own and vote.text != own and vote.text in key_of:
             found[
                 f"{vote.where}: the row shows the text of {key_of[vote.text]}, but its key is {key}; "
-                "were columns sorted without the key? sort whole rows, or copy the keys from the packet"
+                "were columns sorted without the key? sort whole rows, or copy the keys from the sheet to fill"
             ] = None
     return list(found)
 
@@ -248,5 +254,5 @@ def _problems_error(problems: Sequence[str]) -> DataError:
         f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the sheets of judgements",
         where=problems[0].partition(": ")[0],
         why="\n         ".join(shown),
-        next="correct the cells or take the files away, then run the same command again; no vote was counted",
+        next="correct the cells or remove the files, then run the same command again; no vote was counted",
     )

@@ -198,7 +198,7 @@ def submit_answers(
     if row is None or row.role != "annotator":
         return "foreign"
     work = find_project_ref(connection, row.project_id)
-    if work is None or not (row.task_live and row.live_sender):
+    if work is None or not (row.task_live and row.live):
         return "retired"
     asked, values = work.judgement_requests(blind_task_from_row(row)), sanitise_values(submission.values)
     outcome = check_submission(work, asked, values)
@@ -232,7 +232,7 @@ def last_submission(connection: Connection, person: Person, project: str) -> Any
     while True:
         id_ = connection.execute(_LAST_DONE, {"person": person.id, "project": project}).scalar()
         row = None if id_ is None else holding.find_by_id(connection, person, id_)
-        if row is None or (row.live_sender and row.state == "done" and row.done_event is not None):
+        if row is None or (row.live and row.state == "done" and row.done_event is not None):
             return row
         # Somebody else took it back while this waited for the lock.
 

@@ -82,7 +82,7 @@ def _plan_assignments(
             _keep_assignments(plan, id_, by_task[id_], active, project.spec.per_task)
     for id_, task in live.items():
         if not task.gold and len(plan.annotators[id_]) < project.spec.per_task:
-            _assign_missing(plan, id_, project.spec.per_task, random.Random(f"{project.seed}:{task._level_loads}"))
+            _assign_missing(plan, id_, project.spec.per_task, random.Random(f"{project.seed}:{task.key}"))
     _level_loads(plan, {id_: task.key for id_, task in live.items() if not task.gold}, project.seed)
     return plan
 

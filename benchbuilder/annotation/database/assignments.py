@@ -171,7 +171,7 @@ def save_draft(connection: Connection, person: Person, task_id: int, data: Mappi
 def skip_assignment(connection: Connection, person: Person, task_id: int, now: datetime) -> bool:
     """Put the task off; one that they are done with stays done."""
     row = find_by_task(connection, person, task_id, lock=True)
-    if row is None or not row.live_sender:
+    if row is None or not row.live:
         return False
     if row.state != "done":
         values = closing_values(row, now)
@@ -185,7 +185,7 @@ def flag_assignment(
 ) -> bool:
     """Mark the task for the lead, or take the mark away."""
     row = find_by_task(connection, person, task_id, lock=True)
-    if row is None or not row.live_sender:
+    if row is None or not row.live:
         return False
     if row.flagged != flagged:
         detail = {"why": storable_note(reason)} if reason.strip() else {}

@@ -17,6 +17,7 @@ from benchbuilder.annotation.database.sanitise import dump_json, load_json
 from benchbuilder.annotation.database.schema import assignments, current_votes, events, people, projects, tasks, votes
 
 _PAGE = 5000
+_FORMER_KEYS = {"door": "channel"}
 
 
 def project_votes(connection: Connection, project: ProjectRef, *, include_retired: bool = False) -> Votes:
@@ -75,10 +76,15 @@ def all_events(transactions: Transactions, project: str) -> Iterator[AnnotationE
     def as_event(row: Any) -> AnnotationEvent:
         return AnnotationEvent(
             row.id, project, row.task, row.who, row.code, row.kind, row.at, row.seconds, row.active_seconds,
-            load_json(row.detail),
+            _event_detail(row.detail),
         )  # fmt: skip
 
     return _pages(transactions, query, events.c.id, 0, as_event)
+
+
+def _event_detail(text: str) -> dict[str, object]:
+    """The detail of an event. Events cannot be changed: imports of the first version still say ``door``."""
+    return {_FORMER_KEYS.get(name, name): value for name, value in load_json(text).items()}
 
 
 def _id(project: str) -> Any:

@@ -1,4 +1,4 @@
-"""Votes from other doors: checked like those of the app, and put into the same history, all or none."""
+"""Imports votes from other tools: checks them like votes of the app, and adds all of them to the history or none."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _write_batch(
     note = storable_note("\n".join(batch.notes))
     if not new_values and (not note or (row is not None and note == row.note)):
         return False
-    detail = {"door": channel, **batch.adjudicator_details, **({"note": note} if note else {})}
+    detail = {"channel": channel, **batch.adjudicator_details, **({"note": note} if note else {})}
     event = record_event(connection, assignment, "import", now, seconds=batch.seconds, detail=detail)
     record_votes(connection, assignment, event, new_values, questions, channel=channel, now=now)
     if row is None:

@@ -28,7 +28,7 @@ def staff_progress(connection: Connection, project: ProjectRef, now: datetime) -
     shown = [one for one in list_people(connection) if one.belongs_to(project.name) or one.id in involved]
     query = select(tasks.c.id, tasks.c.live, tasks.c.gold).where(tasks.c.project_id == project.id)
     rows = connection.execute(query).all()
-    live = {row.id for row in rows if row.live_sender and not row.gold}
+    live = {row.id for row in rows if row.live and not row.gold}
     query = select(assignments.c.task_id, assignments.c.state, func.count())
     query = query.where(assignments.c.project_id == project.id, assignments.c.place.is_not(None))
     done, given = Counter[int](), Counter[int]()

@@ -54,7 +54,7 @@ def record_event(
 def load_values(connection: Connection, assignment: AssignmentKey, *, channel: str = "") -> dict[Subject, Value]:
     """The votes of a person about a task that count, if wanted just those that came in by `channel`."""
     query = (
-        _VALUES.join(votes, votes.c.id == current_votes.c.vote_id).where(votes.c.door == channel)
+        _VALUES.join(votes, votes.c.id == current_votes.c.vote_id).where(votes.c.channel == channel)
         if channel
         else _VALUES
     )
@@ -72,10 +72,10 @@ def record_votes(
     """
     if not values:
         return
-    told = {**assignment._asdict(), "event_id": event_id, "door": channel, "at": now}
+    common = {**assignment._asdict(), "event_id": event_id, "channel": channel, "at": now}
     rows = [
         {
-            **told, "key": subject.key, "wording": subject.wording, "question": questions[subject],
+            **common, "key": subject.key, "wording": subject.wording, "question": questions[subject],
             "value": None if value is None else dump_json(value),
         }
         for subject, value in values.items()
@@ -174,7 +174,7 @@ def update_disputes(
     changed: list[dict[str, Any]] = []
     for row in rows:
         disputes, agreed = 0, 1.0
-        if row.live_sender and not row.gold:
+        if row.live and not row.gold:
             found = load_votes(connection, current_votes.c.task_id == row.id) if everything is None else everything
             disputes, agreed = _dispute_state(project, task_from_row(row), found)
         if (disputes, agreed) != (row.open_disputes, row.agreement):

@@ -230,7 +230,7 @@ votes = Table(
     Column("wording", StorableText, nullable=False),
     Column("question", StorableText, nullable=False),
     Column("value", StorableText),
-    Column("door", StorableText, nullable=False),
+    Column("channel", StorableText, nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Index("votes_of_project", "project_id", "id"),
     Index("votes_of_event", "event_id"),

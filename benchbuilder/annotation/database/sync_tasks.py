@@ -35,7 +35,7 @@ def sync_project(connection: Connection, project: Project, wanted_tasks: Sequenc
     bulk.insert_rows(connection, tasks, [{**values, **state} for key, values in new.items() if key not in old])
     moved = {key for key, values in new.items() if key in old and _differs(old[key], values)}
     bulk.update_rows(connection, tasks, [{"id": old[key].id, **new[key]} for key in sorted(moved)])
-    retired = [row.id for key, row in old.items() if row.live_sender and key not in new]
+    retired = [row.id for key, row in old.items() if row.live and key not in new]
     gone = {"live": False, "open_disputes": 0, "agreement": 1.0}
     bulk.update_rows(connection, tasks, [{"id": id_, **gone} for id_ in retired])
     _refresh_states(connection, work, None if changed else {old[key].id for key in moved})
@@ -97,7 +97,7 @@ def required_subjects(project: ProjectRef, task: Task) -> set[Subject]:
 
 def update_done_states(connection: Connection, project: ProjectRef, rows: Iterable[Any]) -> None:
     """An annotator is done with a task (rows of `tasks`) if all that is required has their vote, and else is not."""
-    needed = {row.id: required_subjects(project, task_from_row(row)) for row in rows if row.live_sender}
+    needed = {row.id: required_subjects(project, task_from_row(row)) for row in rows if row.live}
     if not needed:
         return
     one = (

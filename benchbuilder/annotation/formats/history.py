@@ -65,7 +65,7 @@ def _vote_line(vote: VoteEvent) -> dict[str, Any]:
     return {
         "type": "vote", "id": vote.id, "project": vote.project, "task": vote.task, "key": vote.subject.key,
         "wording": vote.subject.wording, "question": vote.question, "code": vote.code, "role": vote.role,
-        "value": vote.value, "note": vote.note, "at": vote.created_at.isoformat(), "door": vote.channel, "event": vote.event,
+        "value": vote.value, "note": vote.note, "at": vote.created_at.isoformat(), "channel": vote.channel, "event": vote.event,
     }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ MAX_CELL_CHARS = 32_767
 """Characters that a cell of XLSX holds."""
 MAX_ROWS = 2**20
 
-_VOTE_COLUMNS = ("question", "value", "note", "code", "role", "at", "seconds", "door", "counts", "key", "wording")
+_VOTE_COLUMNS = ("question", "value", "note", "code", "role", "at", "seconds", "channel", "counts", "key", "wording")
 _REQUIRED_COLUMNS = ("task", "question", "value", "code", "key", "wording")
 _TOO_LONG = "[…]"
 _EXPONENT = re.compile(r"[0-9](\.[0-9]{1,20})?[eE]-[0-9]{1,3}")

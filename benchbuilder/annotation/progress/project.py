@@ -238,7 +238,7 @@ class _ProgressCounter:
             decided, needed = float(profile.supporting_paragraphs), float(self._spec.min_evidence)
         else:
             decided, needed = dict(profile.answers)[gate], self._gating[gate]
-        return replace(progress, outcome="dropped", gate=gate, decided=decided, needed=needed)
+        return replace(progress, outcome="dropped", gate=gate, decision=decided, required_decision=needed)
 
 
 def _partition(task: Task) -> str:

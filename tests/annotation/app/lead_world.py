@@ -57,7 +57,7 @@ def vote(world: World, name: str, place: int, note: str = "", seconds: float = 6
     assignment = world.ballots.assignment(person, "claims", number)
     assert assignment is not None
     world.clock.forward(seconds=seconds)
-    questions = spec_of().asked()
+    questions = spec_of().questions_about()
     keys = [paragraph.key for paragraph in assignment.task.paragraphs]
     given: dict[Any, Value] = {}
     for subject, what in judgement_requests([assignment.task], spec_of()).items():

@@ -112,7 +112,7 @@ def test_a_decision_settles_the_dispute_and_leads_on(world, judge):
     page = judge.get("/adjudicate/claims?saved=1").text
     assert "Nothing waits for a decision" in page
     assert "Decided so far: 2." in page
-    assert sorted(who for who, _ in world.ballots.ballot("claims").decisions.values()) == ["J1"] * 4
+    assert sorted(who for who, _ in world.ballots.current_votes("claims").decisions.values()) == ["J1"] * 4
 
 
 def scalar_task(world):
@@ -133,7 +133,7 @@ def test_a_reason_is_needed_against_all_judges(world, judge):
     assert answer.status_code == 422
     assert "Your decision is none that a judge gave." in answer.text
     assert 'value="0.1"' in answer.text
-    assert not world.ballots.ballot("claims").decisions
+    assert not world.ballots.current_votes("claims").decisions
     answer = judge.submit(path, None, note="两人都看错了", **given, **{names["complete"]: "0.1"})
     assert answer.status_code == 303
     (event,) = [event for event in world.ballots.events("claims") if event.code == "J1" and event.kind == "submit"]
@@ -190,7 +190,7 @@ def test_undo_brings_everything_back(world, judge):
     judge.client.post(f"/adjudicate/claims/{task}", data=data)
     answer = judge.post("/adjudicate/claims/undo")
     assert answer.headers["location"] == f"/adjudicate/claims/{task}?undone=1"
-    assert not world.ballots.ballot("claims").decisions
+    assert not world.ballots.current_votes("claims").decisions
     page = judge.get(answer.headers["location"]).text
     assert "Your decision is taken back" in page
     assert re.search(r'<textarea id="note"[^>]*>\nGrund', page)
@@ -207,7 +207,7 @@ def test_a_decision_can_be_corrected(world, judge):
     page = judge.get(f"/adjudicate/claims/{task}").text
     assert "You have decided this task." in page
     judge.submit(f"/adjudicate/claims/{task}", "0")
-    assert {value for _, value in world.ballots.ballot("claims").decisions.values()} == {0}
+    assert {value for _, value in world.ballots.current_votes("claims").decisions.values()} == {0}
 
 
 def test_drafts_skip_and_flag(world, judge):
@@ -252,7 +252,7 @@ def test_a_dispute_that_is_gone(world, judge):
     answer = judge.client.post(path, data=data)
     assert answer.status_code == 409
     assert "not in dispute any more" in answer.text
-    assert not world.ballots.ballot("claims").decisions
+    assert not world.ballots.current_votes("claims").decisions
     assert judge.get(path).status_code == 404
 
 
@@ -268,7 +268,7 @@ def test_what_was_entered_is_kept_when_another_decided_meanwhile(world, judge):
         assert "not in dispute any more" in answer.text
         told = judge.client.post(path, data=data | {"action": action}, headers={"Accept": "application/json"})
         assert told.json() == {"state": "changed", "kept": True}
-    assert {code for code, _ in world.ballots.ballot("claims").decisions.values()} == {"J2"}
+    assert {code for code, _ in world.ballots.current_votes("claims").decisions.values()} == {"J2"}
     other.post("/adjudicate/claims/undo")
     page = judge.get(path).text
     assert "lange Begründung" in page
@@ -316,7 +316,7 @@ def test_without_csrf_nothing_is_decided(world, judge):
     task = waiting(world)[0]
     answer = judge.submit(f"/adjudicate/claims/{task}", "1", csrf="wrong")
     assert answer.status_code == 403
-    assert not world.ballots.ballot("claims").decisions
+    assert not world.ballots.current_votes("claims").decisions
 
 
 def test_pages_in_chinese(world, judge):

@@ -89,7 +89,7 @@ def test_other_forms(fuzzed: tuple[World, Browser], fields: dict[str, str]) -> N
 @given(token=VALUES, slip=VALUES)
 def test_the_door(fuzzed: tuple[World, Browser], token: str, slip: str) -> None:
     world, ann = fuzzed
-    world.app.state.site.attempts.__init__()
+    world.app.state.site.login_throttle.__init__()
     other = world.browser()
     good = hidden(other.get(f"/enter/{ann.token}").text, "csrf")
     assert other.client.post("/enter", **_sent({"csrf": good, "token": token})).status_code == 403

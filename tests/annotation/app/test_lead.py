@@ -163,20 +163,20 @@ def test_the_prevalence_paradox_is_explained(tmp_path):
 
 
 def test_costly_snapshots_hold_for_a_while(world, monkeypatch):
-    monkeypatch.setattr(progress_cache, "_COSTLY_S", 0.0)
-    monkeypatch.setattr(progress_cache, "_REST", 1000)
+    monkeypatch.setattr(progress_cache, "_COSTLY_SECONDS", 0.0)
+    monkeypatch.setattr(progress_cache, "_REST_FACTOR", 1000)
     kept = progress_cache.SnapshotCache()
     project = world.ballots.project("claims")
     assert kept.snapshot_of(world.ballots, project) is kept.snapshot_of(world.ballots, project)
-    monkeypatch.setattr(progress_cache, "_COSTLY_S", 1000.0)
+    monkeypatch.setattr(progress_cache, "_COSTLY_SECONDS", 1000.0)
     fresh = progress_cache.SnapshotCache()
     assert fresh.snapshot_of(world.ballots, project) is not fresh.snapshot_of(world.ballots, project)
     assert progress_cache.snapshot_cache(world.ballots) is progress_cache.snapshot_cache(world.ballots)
 
 
 def test_large_projects_draw_fewer_resamples_and_say_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress_cache, "MANY", 1)
-    monkeypatch.setattr(progress_cache, "FEW", 50)
+    monkeypatch.setattr(progress_cache, "MANY_JUDGEMENTS", 1)
+    monkeypatch.setattr(progress_cache, "REDUCED_RESAMPLES", 50)
     text = plain(lead_world(tmp_path).browser("L", "lead").get("/lead/claims").text)
     assert "from 50 resamples of tasks. The build draws 100; this page draws fewer to be quick." in text
 
@@ -201,4 +201,4 @@ def test_both_languages_have_the_same_keys_and_places():
 
 
 def test_the_questions_of_the_test_world_are_asked():
-    assert len(spec_of().asked()) == 7
+    assert len(spec_of().questions_about()) == 7

@@ -71,7 +71,7 @@ def test_only_its_owner_reads_the_file(tmp_path: Path):
 
 
 def test_a_database_that_somebody_holds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(engine, "_PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(engine, "_TIMEOUT_SECONDS", 0)
     world = World(f"sqlite:///{tmp_path / 'votes.db'}")
     other = AnnotationStore.open(world.url)
     with other._transactions.writing(), pytest.raises(DataError, match="cannot be used") as caught:

@@ -13,7 +13,7 @@ from benchbuilder.annotation.database.sanitise import load_json
 from benchbuilder.core.errors import DataError
 
 
-def test_the_history_says_who_said_what_when_and_through_which_door(world: World):
+def test_the_history_says_who_said_what_when_and_through_which_channel(world: World):
     person = world.annotators(2)[0]
     task = task_of(0)
     world.lay_out([task])

@@ -57,7 +57,7 @@ def test_votes_meet_those_of_the_app(world: World):
     assert ballot.decisions == {world.subject(task_of(0)): ("J1", 1)}
     assert ballot.by_subject == replayed(world.ballots, "p").by_subject
     detail = list(world.ballots.events("p"))[-1].detail
-    assert detail == {"door": "csv", "reason": "据教科书", "error_kinds": ["other"]}
+    assert detail == {"channel": "csv", "reason": "据教科书", "error_kinds": ["other"]}
     assert world.ballots.progress(first, "p").done == 2
 
 

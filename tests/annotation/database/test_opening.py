@@ -130,7 +130,7 @@ def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.Mo
     def broken(*_: object) -> None:
         raise sqlalchemy.exc.InvalidRequestError("broken")
 
-    monkeypatch.setattr(annotator_queries, "settle_one", broken)
+    monkeypatch.setattr(annotator_queries, "update_task_disputes", broken)
     before = len(list(world.ballots.events("p")))
     with pytest.raises(sqlalchemy.exc.InvalidRequestError):
         world.submit(second)

@@ -88,7 +88,7 @@ ANSWERS = {
 def votes_of(spec, tasks, people=PEOPLE):
     """Both annotators answer everything (not always alike), the adjudicator decides what is about the first task."""
     votes = []
-    questions = spec.asked()
+    questions = spec.questions_about()
     for subject, asked in judgement_requests(tasks, spec).items():
         number = [task.key for task in tasks].index(asked.task_key)
         for index, rater in enumerate(people):

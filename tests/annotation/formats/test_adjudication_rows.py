@@ -49,7 +49,7 @@ def test_the_common_names():
 def test_what_an_adjudicator_decided():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
     ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
-    (row,) = rows_of(replace(material, rulings=[ruling]))
+    (row,) = rows_of(replace(material, adjudication_notes=[ruling]))
     assert row["labels"] == {"factual": 0, "correct": 0.9}
     assert row["source"] == "adjudicated"
     assert (row["adjudicator"], row["confidence"], row["notes"]) == ("J1", "high", "看指南")
@@ -91,7 +91,7 @@ def test_votes_and_decisions_come_back(material):
 def test_what_an_adjudicator_said_comes_back():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
     ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
-    content = write_adjudication(replace(material, rulings=[ruling])).files["adjudication.jsonl"]
+    content = write_adjudication(replace(material, adjudication_notes=[ruling])).files["adjudication.jsonl"]
     (vote,) = [v for v in read_adjudication("a.jsonl", content, material).votes if v.role == "adjudicator"]
     assert (vote.reason, vote.confidence, vote.error_kinds) == ("看指南", "high", ("guideline_gap",))
     assert (vote.guideline_gap, vote.seconds, vote.where) == (True, 41.5, "a.jsonl:1")
@@ -133,7 +133,7 @@ def test_what_is_lost():
     answers = {"A1": {"factual": 1, "correct": 0.7}, "A2": {"factual": 1, "correct": 0.8}, "J1": {"factual": 1}}
     material = small(answers, extra=[planted])
     votes = [replace(material.votes[0], note="n"), *material.votes[1:]]
-    again = [replace(votes[0], value=0, at=START - timedelta(days=1)), *votes]
+    again = [replace(votes[0], value=0, created_at=START - timedelta(days=1)), *votes]
     material = replace(material, votes=again, skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)])
     found = {loss.description: loss.count for loss in write_adjudication(material).losses}
     assert found == {

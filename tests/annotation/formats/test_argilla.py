@@ -50,18 +50,21 @@ def rounded(vote):
 def carried(material):
     """The votes that Argilla can take: of annotators who answered whatever is required of every task."""
     spec, kept = material.project.spec, []
-    asked = material.asked()
+    asked = material.judgement_requests()
     fewest = min(len(task.paragraphs) for task in material.tasks)
     for task in material.tasks:
         firsts = [task.key, *(paragraph.key for paragraph in task.paragraphs[:fewest])]
-        own = [s for s, what in asked.items() if what.claim == task.key]
-        needed = {s for s in own if s.key in firsts and spec.asked()[asked[s].question].required}
-        if not any(q.required and (q.subject == "claim" or fewest) for q in spec.asked().values()):
-            claims = list(spec.asked("claim"))
+        own = [s for s, what in asked.items() if what.task_key == task.key]
+        needed = {s for s in own if s.key in firsts and spec.questions_about()[asked[s].question].required}
+        if not any(q.required and (q.subject == "claim" or fewest) for q in spec.questions_about().values()):
+            claims = list(spec.questions_about("claim"))
             key, name = (
                 (task.key, claims[0])
                 if claims
-                else (task.paragraphs[0].key if task.paragraphs else "", next(iter(spec.asked("evidence")), ""))
+                else (
+                    task.paragraphs[0].key if task.paragraphs else "",
+                    next(iter(spec.questions_about("evidence")), ""),
+                )
             )
             needed = {s for s in own if s.key == key and asked[s].question == name} or {None}
         for rater in material.people:

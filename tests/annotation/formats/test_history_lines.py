@@ -21,18 +21,18 @@ def event(number, kind, task="c1", rater=PEOPLE[0], seconds=10.0, **detail):
 
 def history_of(material):
     """Each person and task in one submission, and the first vote changed, taken back and given again."""
-    lines, events, claims = [], {}, {s: what.claim for s, what in material.asked().items()}
+    lines, events, claims = [], {}, {s: what.task_key for s, what in material.judgement_requests().items()}
     for vote in material.votes:
         pair = (vote.code, claims[vote.subject])
         one = events.setdefault(pair, event(len(events) + 1, "submit", pair[1], vote.rater, vote.seconds))
         lines.append(
             VoteEvent(len(lines) + 1, "answers", pair[1], vote.subject, vote.question, vote.person, vote.code,
-                      vote.role, vote.value, vote.note, one.at, "app", one.id)
+                      vote.role, vote.value, vote.note, one.created_at, "app", one.id)
         )  # fmt: skip
     undo = event(len(events) + 1, "undo", lines[0].task)
     again = event(len(events) + 2, "submit", lines[0].task)
-    lines.append(replace(lines[0], id=len(lines) + 1, value=None, event=undo.id, at=undo.created_at))
-    lines.append(replace(lines[0], id=len(lines) + 1, value=0, event=again.id, at=again.created_at))
+    lines.append(replace(lines[0], id=len(lines) + 1, value=None, event=undo.id, created_at=undo.created_at))
+    lines.append(replace(lines[0], id=len(lines) + 1, value=0, event=again.id, created_at=again.created_at))
     return lines, [*events.values(), undo, again]
 
 

@@ -99,7 +99,7 @@ def test_the_rows_are_what_they_say():
     header, first, *_ = lines_of(material)
     assert header == ["project", "task", "text_question", "text_answer", "about_model", "paragraph", "paragraph_text",
                       "question",
-                      "value", "note", "code", "role", "at", "seconds", "door", "counts", "key", "wording"]  # fmt: skip
+                      "value", "note", "code", "role", "at", "seconds", "channel", "counts", "key", "wording"]  # fmt: skip
     task = material.tasks[0]
     assert first[:4] == ["answers", task.key, "产后出血最常见的原因是什么？", "'=子宫收缩乏力"]
     assert first[4:7] == [dict(task.about)["model"], "", ""]
@@ -247,7 +247,7 @@ def test_what_is_lost():
         votes=[*material.votes, replace(first, subject=replace(first.subject, key="c0"))],
         tasks=[*material.tasks, task_of("nobody", "yet")],
         skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)],
-        rulings=[AdjudicationNote(PEOPLE[2], material.tasks[0].key, START)],
+        adjudication_notes=[AdjudicationNote(PEOPLE[2], material.tasks[0].key, START)],
         suggestions=[Suggestion("m", first.subject, "factual", 1)],
     )
     for write in (write_vote_csv, write_vote_xlsx):

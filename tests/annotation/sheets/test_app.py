@@ -35,7 +35,7 @@ class AppWorld(World):
 
     def judge(self, ballots, person, answer):
         """Let `person` judge all that is assigned to them; `answer` maps (question, task) to a value."""
-        while (number := ballots.next(person, CLAIMS_PROJECT)) is not None:
+        while (number := ballots.next_number(person, CLAIMS_PROJECT)) is not None:
             work = ballots.assignment(person, CLAIMS_PROJECT, number)
             asked = judgement_requests([work.task], self.spec)
             values = {subject: answer(what.question, work.task) for subject, what in asked.items()}
@@ -83,7 +83,7 @@ def test_votes_of_the_app_make_items_and_disputes_wait_for_an_adjudicator(world)
         dispute = ballots.dispute(judge, CLAIMS_PROJECT, task)
         ((subject, name),) = dispute.subjects
         assert name == "fluent"
-        assert ballots.decide(judge, task, Submission({subject: 0}, reason="broken")) == "kept"
+        assert ballots.submit_decisions(judge, task, Submission({subject: 0}, reason="broken")) == "kept"
     items, outcomes, notes = world.run()
     assert len(items) == 2
     reasons = {line["reason"] for line in outcomes.values() if line["outcome"] == "dropped"}
@@ -129,7 +129,7 @@ def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, mo
 
     stage = world.stage()
     before = stage.external_inputs()
-    monkeypatch.setattr("benchbuilder.steps.annotate.agreement", correct)
+    monkeypatch.setattr("benchbuilder.steps.annotate.measure_agreement", correct)
     assert len(world.run(stage)[0]) == 3
     assert stage.external_inputs() != before
 
@@ -137,7 +137,7 @@ def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, mo
 def test_a_build_without_people_leaves_no_database_behind(world):
     stage = world.stage()
     assert stage.external_inputs() == {}
-    assert stage.votes.collect([], world.folder / "annotation").votes == {}
+    assert stage.backend.collect([], world.folder / "annotation").by_subject == {}
     assert not (world.folder / "annotation").exists()
 
 

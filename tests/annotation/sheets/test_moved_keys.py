@@ -35,8 +35,8 @@ def collect(folder, claims, change, shown_now=None):
     rows = fill_open_cells(sheet_rows(claims, asked, SPEC, SPEC.labels, annotator="a", seed=3), lambda subject: 1)
     head, *lines = sheet_grid(sheet_columns(SPEC, SPEC.labels), rows)
     change(lines)
-    (folder / "votes").mkdir()
-    (folder / "votes" / "a.csv").write_bytes(csv_bytes([head, *lines]))
+    (folder / "filled").mkdir()
+    (folder / "filled" / "a.csv").write_bytes(csv_bytes([head, *lines]))
     now = judgement_requests(claims if shown_now is None else shown_now, SPEC)
     return asked, SheetsBackend(SPEC).collect(now.keys(), folder)
 
@@ -62,7 +62,7 @@ def test_columns_sorted_without_their_keys_are_an_error(tmp_path):
         collect(tmp_path, CLAIMS, turn_keys)
     error = caught.value
     assert error.what == "12 problems in the sheets of judgements"  # each row once, however many votes it holds
-    place = f"{tmp_path.name}/votes/a.csv"
+    place = f"{tmp_path.name}/filled/a.csv"
     assert error.where == f"{place}:2"
     assert f"{place}:13: the row shows the text of p" in error.why
     assert "but its key is c" in error.why
@@ -99,7 +99,7 @@ def test_votes_on_a_changed_answer_are_stale_and_no_alarm(tmp_path):
     first = replace(other, fields=(other.fields[0], ("right", "是丁。"), other.fields[2]))
     _, ballot = collect(tmp_path, CLAIMS, nothing, [first, *CLAIMS[1:]])
     asked = judgement_requests(CLAIMS[:1], SPEC)
-    assert ballot.stale == {f"{tmp_path.name}/votes/a.csv": len(asked)}
+    assert ballot.stale == {f"{tmp_path.name}/filled/a.csv": len(asked)}
 
 
 def test_sheets_without_texts_are_taken_by_their_keys(tmp_path):

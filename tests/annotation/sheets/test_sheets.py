@@ -126,7 +126,7 @@ def test_xlsx_is_equal_from_run_to_run_and_safe():
     assert (allowed.type, allowed.formula1) == ("list", '"1,0"')
     told = [cell.value for line in guide.iter_rows() for cell in line]
     assert all(question.text in told for question in SPEC.questions_about().values())
-    opened = [cell for line in work.iter_rows(min_row=2) for cell in line if not cell.protection.lock]
+    opened = [cell for line in work.iter_rows(min_row=2) for cell in line if not cell.protection.locked]
     assert len(opened) == 4 * (5 + 2) + 12  # cells to judge, and a note in each row
 
 

@@ -50,7 +50,7 @@ def test_it_builds(filled: Path) -> None:
 
 def test_it_waits_for_its_own_people(filled: Path) -> None:
     assert run("recipe=nutrition") == 75
-    assert list((filled / "builds/nutrition/annotation/packets").iterdir())
+    assert list((filled / "builds/nutrition/annotation/to_fill").iterdir())
 
 
 def test_a_clone_of_the_clone_builds_too(filled: Path) -> None:

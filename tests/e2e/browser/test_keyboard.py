@@ -35,7 +35,7 @@ def submit(seat: Seat, key: str, onto: str) -> None:
     press_on(seat, key, onto)
 
 
-def open_door(seat: Seat) -> None:
+def open_task(seat: Seat) -> None:
     seat.page.goto(seat.link)
     expect(seat.page.locator("main form button")).to_be_focused()  # it takes the focus soon after the page is there
     with seat.loading():
@@ -43,7 +43,7 @@ def open_door(seat: Seat) -> None:
 
 
 def come_in(seat: Seat) -> None:
-    open_door(seat)
+    open_task(seat)
     seat.tab_to(seat.page.get_by_role("link", name="Begin"))
     press_on(seat, "Enter", "/1")
 
@@ -193,7 +193,7 @@ def test_an_adjudicator_works_by_keyboard_too(site: Site):
         answer(site, "Ben", number, SPEC)
     seat = site.seat("Judy", "adjudicator")
     page = seat.page
-    open_door(seat)
+    open_task(seat)
     seat.tab_to(page.get_by_role("link", name="Decide"))
     with seat.loading():
         seat.press("Enter")

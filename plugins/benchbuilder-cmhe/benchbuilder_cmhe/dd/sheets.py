@@ -2,7 +2,7 @@
 
 The header of a column ends in a marker in square brackets, by which it is found again whatever it is called. ``[key]``
 hashes what the row shows; what is filled in counts for just that. Sheets are written as CSV and XLSX below
-``STEP/packets`` in the build's folder of people's work, and read, filled, from ``STEP/filled`` and from what the
+``STEP/to_fill`` in the folder of the build for annotators, and read, filled, from ``STEP/filled`` and from what the
 recipe ships.
 """
 
@@ -117,7 +117,7 @@ class StepSheet:
             stem = f"{self.step}-{hashlib.blake2b(text, digest_size=4).hexdigest()}"
             packets = {f"{stem}.csv": text, f"{stem}.xlsx": self._workbook(grid)}
             (place / "filled").mkdir(parents=True, exist_ok=True)
-        sync_sheet_folder(place / "packets", {name: (lambda data=data: data) for name, data in packets.items()})
+        sync_sheet_folder(place / "to_fill", {name: (lambda data=data: data) for name, data in packets.items()})
 
     def waiting_error(self, missing: int, what: str) -> WaitingForPeople:
         """The error that says how many rows are not filled, and what to do."""
@@ -125,7 +125,7 @@ class StepSheet:
         return WaitingForPeople(
             f"{missing} {what} {'is' if missing == 1 else 'are'} missing in the step {self.step}",
             missing={what: missing},
-            where=f"{place}/packets in the folder of the build",
+            where=f"{place}/to_fill in the folder of the build",
             next=f"fill in the sheet there (.xlsx or .csv), put it into {place}/filled, and run the same command again",
         )
 

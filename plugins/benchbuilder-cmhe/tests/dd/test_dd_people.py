@@ -45,7 +45,7 @@ def proofread(folder: Path, votes: KindSpec = SOMEBODY, **changes: Any) -> Proof
 
 
 def packet(folder: Path, name: str = "dd_items", suffix: str = "csv") -> Path:
-    (found,) = (folder / "annotation" / name / "packets").glob(f"*.{suffix}")
+    (found,) = (folder / "annotation" / name / "to_fill").glob(f"*.{suffix}")
     return found
 
 
@@ -118,7 +118,7 @@ def test_corrections_flow_into_the_codes(tmp_path: Path) -> None:
     assert third == Dropped("no_code_left", "=痛风")
     assert gathered.notes["proofread"] == {"right": 0, "corrected": 2, "removed": 1}
     assert set(proofread(tmp_path).external_inputs()) == {"annotation/dd_items/filled/a.csv"}
-    assert not list((tmp_path / "annotation" / "dd_items").glob("packets/*"))
+    assert not list((tmp_path / "annotation" / "dd_items").glob("to_fill/*"))
 
 
 def test_what_is_filled_in_counts_for_what_was_shown(tmp_path: Path) -> None:

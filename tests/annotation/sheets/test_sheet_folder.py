@@ -12,7 +12,7 @@ def names(folder):
 
 
 def test_packets_of_before_go_unless_people_changed_them(tmp_path):
-    folder = tmp_path / "packets"
+    folder = tmp_path / "to_fill"
     assert put(folder, {"a-1.csv": b"one", "b-1.csv": b"two"}) == []
     (folder / "b-1.csv").write_bytes(b"two, filled in")
     (folder / "mine.xlsx").write_bytes(b"something else")
@@ -22,7 +22,7 @@ def test_packets_of_before_go_unless_people_changed_them(tmp_path):
 
 
 def test_a_current_packet_that_people_fill_in_in_place_is_not_written_over(tmp_path):
-    folder = tmp_path / "packets"
+    folder = tmp_path / "to_fill"
     put(folder, {"a-1.csv": b"one"})
     (folder / "a-1.csv").write_bytes(b"one, filled in")
     assert put(folder, {"a-1.csv": b"one"}) == ["a-1.csv"]
@@ -30,7 +30,7 @@ def test_a_current_packet_that_people_fill_in_in_place_is_not_written_over(tmp_p
 
 
 def test_nothing_to_ask_leaves_no_folder(tmp_path):
-    folder = tmp_path / "packets"
+    folder = tmp_path / "to_fill"
     assert put(folder, {}) == []
     assert not folder.exists()
     put(folder, {"a-1.csv": b"one"})
@@ -39,7 +39,7 @@ def test_nothing_to_ask_leaves_no_folder(tmp_path):
 
 
 def test_an_interrupted_call_is_made_good(tmp_path):
-    folder = tmp_path / "packets"
+    folder = tmp_path / "to_fill"
     put(folder, {"a-1.csv": b"one", "b-1.csv": b"two"})
     whole = {file.name: file.read_bytes() for file in folder.iterdir()}
     (folder / "b-1.csv").unlink()
