@@ -90,7 +90,7 @@ def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_kinds: None) -> 
     for name, text in GARDEN.items():
         made.write(name, text)
     monkeypatch.chdir(made.folder)
-    monkeypatch.setattr(search_path, "bundled", lambda name: tmp_path / "nothing" / name)
+    monkeypatch.setattr(search_path, "bundled_folder", lambda name: tmp_path / "nothing" / name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv(search_path.ENV, raising=False)
     return made

@@ -260,7 +260,7 @@ class _SpecBuilder:
         except ValidationError as error:
             for path, problem in explain_validation(error, cls, data, key, self.origins):
                 if path[-1:] in _HIDDEN_KEYS:
-                    problem = replace(problem, found="", where=problem.where.partition("=")[0])  # noqa: PLW2901
+                    problem = replace(problem, actual="", where=problem.where.partition("=")[0])  # noqa: PLW2901
                 self._add(path, problem)
         return None
 

@@ -240,7 +240,7 @@ def _models(loaded: LoadedRecipe) -> Iterator[Problem]:
                 address = str(getattr(spec, "base_url", None) or "")
                 if problem.key == "model.base_url" and address and not set("@?#") & set(address):
                     near = "" if "://" in address else f"http://{address.strip('/').removesuffix('/v1')}/v1"
-                    problem = replace(problem, found=problem.actual or address, hint=problem.hint or near)  # noqa: PLW2901
+                    problem = replace(problem, actual=problem.actual or address, hint=problem.hint or near)  # noqa: PLW2901
                 yield replace(problem, where=problem.where or where.partition("=")[0])
         except (DataError, InstallationError) as error:
             yield Problem(error.what, key="model", where=error.where, actual=error.why, hint=error.next)

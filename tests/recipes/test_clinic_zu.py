@@ -61,7 +61,7 @@ def test_rules_put_answers_behind_a_colon_or_into_a_blank_and_leave_the_rest(mad
     statements = made.rows("state_choice")
     assert len(statements) > 25
     for row in statements:
-        question, answer = facts[row.fact].question, row.answer.of(row.text)
+        question, answer = facts[row.fact].question, row.answer.slice_of(row.text)
         assert answer.lower() == facts[row.fact].answer.rstrip(".").lower()
         kept = row.text[: row.answer.start] + row.text[row.answer.end :]
         assert kept.replace(" ", "").rstrip(".") == regex.sub("_+", "", question).replace(" ", "").rstrip(".")
@@ -152,7 +152,7 @@ def test_character_ngrams_find_the_paragraph(made):
 
 def test_speakers_are_asked_in_english_about_isizulu():
     judging = load_recipe(["recipe=clinic_zu"], cwd=Path("/nowhere"), environ={}).recipe.annotation
-    assert "isiZulu" in judging.asked()["fluent"].text
+    assert "isiZulu" in judging.questions_about()["fluent"].text
     assert judging.min_evidence == 1
 
 

@@ -149,7 +149,7 @@ def test_what_a_lawyer_would_say_of_the_sample(made):
 
 def test_lawyers_are_asked_about_law():
     judging = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.annotation
-    asked = judging.asked()
+    asked = judging.questions_about()
     assert list(asked) == ["single_answer", "norm", "accurate_answer", "supports", "fluent", "wrong_is_wrong"]
     assert not any("医" in question.text for question in asked.values())
     assert judging.min_evidence == 1

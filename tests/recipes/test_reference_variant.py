@@ -364,6 +364,6 @@ def test_the_scripts_prefer_the_later_of_two_equal_paragraphs(tmp_path):
 
 
 def test_the_scripts_do_not_ask_whether_the_wrong_answer_is_wrong():
-    ours, theirs = (list(recipe(variant).annotation.asked()) for variant in ("", "reference"))
+    ours, theirs = (list(recipe(variant).annotation.questions_about()) for variant in ("", "reference"))
     assert [name for name in ours if name not in theirs] == ["wrong_is_wrong"]
     assert len(theirs) == 5

@@ -26,7 +26,7 @@ def replaced(fact, seed=1, **spec):
 def test_a_wrong_option_stands_where_the_answer_stood():
     fact = choice("缩宫素的产生部位是下丘脑，储存部位是", "垂体", "甲状腺", "卵巢", "胎盘", context="背景。")
     row = kept(replaced(fact))
-    option = row.answer.of(row.text)
+    option = row.answer.slice_of(row.text)
     assert option in ("甲状腺", "卵巢", "胎盘")
     assert row.text == f"缩宫素的产生部位是下丘脑，储存部位是{option}。"
     assert (row.polarity, row.joined, row.context) == ("false", "replacement", "背景。")
@@ -105,7 +105,7 @@ def test_the_place_that_a_models_statement_passed_with_is_the_place_that_is_repl
         assert true.reason == "inconsistent"
         true = model_made(text, "6～12小时")
     row = kept(make("replace", SPEC).map(true, {"fact": fact}))
-    assert (row.text, row.answer.of(row.text)) == (false, "3～5日")
+    assert (row.text, row.answer.slice_of(row.text)) == (false, "3～5日")
     assert row.answer.start == true.answer.start
 
 
@@ -185,7 +185,7 @@ def test_a_true_statement_becomes_a_false_one_and_a_false_one_a_true_one():
     denials = [kept(make("deny", DENY).map(row, {})) for row in (true, false)]
     assert [denial.polarity for denial in denials] == ["false", "true"]
     assert denials[0].text == "第0组患儿首选的药物是甲药，这种说法不正确。"
-    assert denials[0].answer.of(denials[0].text) == "甲药"
+    assert denials[0].answer.slice_of(denials[0].text) == "甲药"
     assert (denials[0].of, denials[0].fact, denials[0].context) == (true.id, true.fact, "背景。")
 
 

@@ -51,7 +51,7 @@ def test_there_are_enough_pairs():
 def test_question_and_answer_become_a_statement(stages, question, answer, statement, negation, asked):
     row = state(stages, question, answer)
     assert row.text == statement
-    assert row.answer.of(row.text).casefold() == answer.strip(". ").casefold()
+    assert row.answer.slice_of(row.text).casefold() == answer.strip(". ").casefold()
     assert text_of(stages["negate_choice"].map(row, {})) == negation
     assert text_of(stages["ask_oe_choice"].map(row, {})) == asked
 

@@ -44,7 +44,7 @@ def test_the_predicate_before_the_answer_is_negated(stage, question, answer, tex
     row = kept(stage.map(true, {}))
     assert row.text == text
     assert row.polarity == "false"
-    assert row.answer.of(row.text) == answer
+    assert row.answer.slice_of(row.text) == answer
     assert row.seam.end == row.answer.start
     assert "one_negation_more" in row.checks
     assert row.fact == true.fact
@@ -127,8 +127,8 @@ def test_a_models_negation_is_the_true_statement_with_one_part_changed(stage, te
     row = judged(stage, text)
     assert not isinstance(row, ReplyFault), row
     assert (row.polarity, row.joined) == ("false", "negation")
-    assert row.answer.of(row.text) == "硫酸镁"
-    assert row.seam.of(row.text) == seam
+    assert row.answer.slice_of(row.text) == "硫酸镁"
+    assert row.seam.slice_of(row.text) == seam
     assert row.text.endswith("，静脉滴注。" if "不静" not in text else "不静脉滴注。")
     assert {"differs_from_true", "one_negation_more", "answer_untouched", "one_edit"} < set(row.checks)
 
@@ -157,7 +157,7 @@ def test_what_a_model_negates_is_checked(stage, text, fault):
 def test_a_repeated_character_at_the_answers_edge_does_not_hide_where_the_edit_is(stage):
     true = model_made("其血压是是否升高。", "是否升高")
     row = judged(stage, "其血压并不是是否升高。", true)
-    assert (row.text, row.answer.of(row.text), row.seam.of(row.text)) == ("其血压并不是是否升高。", "是否升高", "并不")
+    assert (row.text, row.answer.slice_of(row.text), row.seam.slice_of(row.text)) == ("其血压并不是是否升高。", "是否升高", "并不")
 
 
 def test_a_statement_without_a_known_answer_is_negated_anywhere(stage):

@@ -34,8 +34,8 @@ def stage():
 def test_question_answer_and_stop_are_joined_at_the_seam(stage, question, answer, seam):
     row = kept(stage.map(choice(question, answer, context="孕妇，30岁。"), {}))
     assert row.text == f"{question}{answer}。"
-    assert row.answer.of(row.text) == answer
-    assert row.seam.of(row.text) == seam
+    assert row.answer.slice_of(row.text) == answer
+    assert row.seam.slice_of(row.text) == seam
     assert (row.polarity, row.joined, row.context) == ("true", "seam", "孕妇，30岁。")
 
 
@@ -90,7 +90,7 @@ def judged(stage, question, answer, text, *wrong):
 def test_a_models_statement_holds_question_and_answer(stage, question, answer, text, stated, said):
     row = judged(stage, question, answer, text)
     assert not isinstance(row, ReplyFault), row
-    assert (row.text, row.answer.of(row.text), row.seam, row.joined) == (stated, said, None, "model")
+    assert (row.text, row.answer.slice_of(row.text), row.seam, row.joined) == (stated, said, None, "model")
     assert (row.polarity, row.context) == ("true", "孕妇，30岁。")
     assert ("holds_answer" in row.checks) == (said == answer)
     assert ("holds_answer_nearly" in row.checks) == (said != answer)
@@ -127,7 +127,7 @@ def test_an_edit_away_from_the_answer_another_option_is_not_taken_for_it(stage):
     made = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素", "新生儿眼炎应使用红霉素。", "红霉素")
     assert (made.reason, made.detail) == ("answer_missing", "青霉素")
     row = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素G钠", "新生儿眼炎应使用青霉素G-钠。", "红霉素")
-    assert row.answer.of(row.text) == "青霉素G-钠"
+    assert row.answer.slice_of(row.text) == "青霉素G-钠"
     # another script is no nearby spelling
     made = judged(stage, "新生儿眼炎应使用哪种药物", "青霉素钠", "新生儿眼炎应使用青霉素鈉。", "红霉素")
     assert (made.reason, made.detail) == ("answer_missing", "青霉素钠")
@@ -163,7 +163,7 @@ def stated(question, answer, **more):
 def test_an_option_stands_as_a_statement_behind_what_was_said_before():
     row = kept(stated("关于定金，下列说法正确的是：", "定金合同自交付时成立。", context="案情。"))
     assert (row.text, row.context, row.polarity) == ("定金合同自交付时成立。", "案情。关于定金，", "true")
-    assert row.answer.of(row.text) == "定金合同自交付时成立"
+    assert row.answer.slice_of(row.text) == "定金合同自交付时成立"
     assert row.seam is None
     assert row.produced_by.rule.endswith("claims")
 
@@ -171,7 +171,7 @@ def test_an_option_stands_as_a_statement_behind_what_was_said_before():
 def test_an_option_is_put_into_the_sentence_of_its_question():
     row = kept(stated("下列权利中，属于用益物权的有", "居住权"))
     assert row.text == "居住权属于用益物权。"
-    assert row.answer.of(row.text) == "居住权"
+    assert row.answer.slice_of(row.text) == "居住权"
 
 
 def test_another_question_is_none_of_this_branch():

@@ -55,7 +55,7 @@ def test_every_relation_of_the_source_has_a_row(state):
 )
 def test_the_template_puts_ends_and_answer_in_their_places(state, relation, partition, text, answer):
     row = kept(state.map(triple("甲", relation, "乙", partition=partition), {}))
-    assert (row.text, row.answer.of(row.text), row.joined) == (text, answer, "template")
+    assert (row.text, row.answer.slice_of(row.text), row.joined) == (text, answer, "template")
 
 
 def test_the_answer_is_known_by_construction_not_by_search(state):
@@ -73,7 +73,7 @@ def test_the_negated_sentence_keeps_the_answer(state, negate):
     fact = triple("胎盘早剥", "并发症", "产后出血")
     row = kept(negate.map(kept(state.map(fact, {})), {"fact": fact}))
     assert row.text == "胎盘早剥的并发症不包括产后出血。"
-    assert (row.polarity, row.answer.of(row.text)) == ("false", "产后出血")
+    assert (row.polarity, row.answer.slice_of(row.text)) == ("false", "产后出血")
 
 
 def test_head_and_tail_that_a_conversion_made_the_same_are_dropped(state):
@@ -184,7 +184,7 @@ def test_a_replaced_end_is_of_the_same_type_and_known_nowhere(state):
     )
     true = kept(state.map(fact, {}))
     row = kept(stage.map(true, {"fact": fact}))
-    assert row.answer.of(row.text) in ("羊水过多", "早产", "肺不张")
+    assert row.answer.slice_of(row.text) in ("羊水过多", "早产", "肺不张")
     everything = [triple("子痫前期", "并发症", x, **disease, line=9) for x in ("羊水过多", "早产", "肺不张")]
     closed = make(
         "replace_triple",

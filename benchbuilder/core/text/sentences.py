@@ -25,7 +25,7 @@ def sentence_spans(
     the stop, compared without case); at the end of the text they always do.
 
     >>> text = "It is 2.5. See Fig. 3. Why"
-    >>> [span.of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
+    >>> [span.slice_of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
     ['It is 2.5.', 'See Fig. 3.', 'Why']
     """
     folded = frozenset(compose_characters(word).casefold() for word in abbreviations)

@@ -172,7 +172,7 @@ def test_words_without_a_tokenizer_are_refused():
 )
 def test_the_nearest_part_is_found(needle, haystack, found):
     span = most_similar(needle, haystack, 2)
-    assert (span.of(haystack) if span else None) == found
+    assert (span.slice_of(haystack) if span else None) == found
 
 
 def test_the_last_literal_occurrence_wins():
@@ -187,4 +187,4 @@ def test_what_is_found_is_within_the_distance_and_nothing_nearer_was_missed(need
     if nearest is None or nearest > min(limit, len(needle) // 2):
         assert span is None
     else:
-        assert edit_distance(needle, span.of(haystack)) == nearest
+        assert edit_distance(needle, span.slice_of(haystack)) == nearest
