@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchbuilder.core.records.arrow.build_rows import same
-from benchbuilder.core.records.arrow.lazy_texts import Texts, taken
-from benchbuilder.core.records.arrow.row_index import Places
+from benchbuilder.core.records.arrow.build_rows import constant_column
+from benchbuilder.core.records.arrow.lazy_texts import LazyTexts, take_rows
+from benchbuilder.core.records.arrow.row_index import RowIndex
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.row import Row
 
@@ -35,7 +35,7 @@ def test_rows_are_where_a_dictionary_says(seed: int) -> None:
         ids += [*_TWINS, *_ODD]
         chance.shuffle(ids)
     cuts = sorted(chance.randrange(len(ids) + 1) for _ in range(seed % 4))
-    places = Places(_pieces(ids, cuts))
+    places = RowIndex(_pieces(ids, cuts))
     asked = [*ids, *_TWINS, *_ODD, "fact-" + "f" * 20, "other-" + "0" * 20, "fact-" + "F" * 20]
     known = {row: at for at, row in enumerate(ids)}
     assert places.find(asked) == [known.get(row) for row in asked]
@@ -47,16 +47,16 @@ def test_rows_are_where_a_dictionary_says(seed: int) -> None:
 
 def test_ids_whose_first_digits_are_the_same_are_told_apart() -> None:
     ids = [f"fact-0123456789abcdef{low:04x}" for low in (5, 3, 9)]
-    assert Places([pa.array(ids)]).find([*ids, "fact-0123456789abcdef0004"]) == [0, 1, 2, None]
+    assert RowIndex([pa.array(ids)]).find([*ids, "fact-0123456789abcdef0004"]) == [0, 1, 2, None]
 
 
 def test_no_ids_at_all() -> None:
-    assert Places([]).find(["fact-00112233445566778899"]) == [None]
+    assert RowIndex([]).find(["fact-00112233445566778899"]) == [None]
 
 
 def test_a_column_that_would_not_fit_is_refused() -> None:
     with pytest.raises(OverflowError, match="3000000 texts of 1000 bytes"):
-        same("x" * 1000, 3_000_000)
+        constant_column("x" * 1000, 3_000_000)
 
 
 def test_a_field_is_read_without_its_neighbours() -> None:
@@ -85,7 +85,7 @@ def column(*cuts):
 @pytest.mark.parametrize("places", [None, range(1, 5), np.array([0, 3, 4, 6]), range(0)])
 def test_a_sequence_like_a_list(cuts, places):
     wanted = WORDS if places is None else [WORDS[place] for place in places]
-    texts = Texts(column(*cuts), places)
+    texts = LazyTexts(column(*cuts), places)
     assert list(texts) == wanted
     assert len(texts) == len(wanted)
     assert [texts[at] for at in range(len(texts))] == wanted
@@ -101,5 +101,5 @@ def test_a_sequence_like_a_list(cuts, places):
 @pytest.mark.parametrize("places", [[], [6, 0, 0, 3], [2]])
 def test_lines_of_a_table_are_taken_in_the_order_given(cuts, places):
     table = pa.table({"text": column(*cuts), "number": list(range(len(WORDS)))})
-    found = taken(table, np.array(places, np.int64))
+    found = take_rows(table, np.array(places, np.int64))
     assert found.to_pydict() == {"text": [WORDS[place] for place in places], "number": places}

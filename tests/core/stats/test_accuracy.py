@@ -23,39 +23,39 @@ def both_sides(pairs):
 def test_all_equal_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
     said, true = predicted >= 0.5, target >= 0.5
-    assert accuracy.accuracy(predicted, target) == pytest.approx(metrics.accuracy_score(true, said))
+    assert accuracy.accuracy_score(predicted, target) == pytest.approx(metrics.accuracy_score(true, said))
     assert accuracy.balanced_accuracy(predicted, target) == pytest.approx(
         metrics.recall_score(true, said, average="macro")
     )
     assert accuracy.auroc(predicted, target) == pytest.approx(metrics.roc_auc_score(true, predicted))
-    found = accuracy.confusion(predicted, target)
+    found = accuracy.confusion_counts(predicted, target)
     cells = [found.true_negative, found.false_positive, found.false_negative, found.true_positive]
     assert cells == metrics.confusion_matrix(true, said, labels=[False, True]).ravel().tolist()
 
 
 def test_a_tie_with_the_threshold_is_positive():
-    assert accuracy.cast([0.49999, 0.5, 0.50001]).tolist() == [False, True, True]
-    assert accuracy.cast([0.3], threshold=0.3).tolist() == [True]
+    assert accuracy.apply_threshold([0.49999, 0.5, 0.50001]).tolist() == [False, True, True]
+    assert accuracy.apply_threshold([0.3], threshold=0.3).tolist() == [True]
 
 
 def test_rounding_does_not_decide_a_tie():
     mean = (0.1 + 0.2 + 1.2) / 3
     below = np.nextafter(0.5, 0)
-    assert accuracy.cast([mean, below]).tolist() == [True, True]
-    assert accuracy.cast([None, 0.5]).tolist() == [False, True]
+    assert accuracy.apply_threshold([mean, below]).tolist() == [True, True]
+    assert accuracy.apply_threshold([None, 0.5]).tolist() == [False, True]
 
 
 def test_a_shift_by_a_hair_moves_accuracy_and_is_announced_by_the_share_near():
     """A third of the targets sit on the threshold: predictions that are 0.02 lower get all of these wrong."""
     target = np.array([0.5, 0.5, 0.1, 0.9, 0.2, 0.8])
-    assert accuracy.accuracy(target, target) == 1
-    assert accuracy.accuracy(target - 0.02, target) == pytest.approx(4 / 6)
-    assert accuracy.share_near(target) == pytest.approx(2 / 6)
+    assert accuracy.accuracy_score(target, target) == 1
+    assert accuracy.accuracy_score(target - 0.02, target) == pytest.approx(4 / 6)
+    assert accuracy.proportion_near(target) == pytest.approx(2 / 6)
 
 
 def test_the_ends_of_the_near_region_belong_to_it():
-    assert accuracy.share_near([0.45, 0.55, 0.44, 0.56]) == 0.5
-    assert np.isnan(accuracy.share_near([None]))
+    assert accuracy.proportion_near([0.45, 0.55, 0.44, 0.56]) == 0.5
+    assert np.isnan(accuracy.proportion_near([None]))
 
 
 @pytest.mark.parametrize("name", ["balanced_accuracy", "auroc"])
@@ -65,7 +65,7 @@ def test_one_class_alone_is_undefined(name, target):
 
 
 def test_no_rows_have_no_accuracy():
-    assert np.isnan(accuracy.accuracy([], []))
+    assert np.isnan(accuracy.accuracy_score([], []))
 
 
 def test_auroc_counts_a_tie_as_half():
@@ -74,17 +74,17 @@ def test_auroc_counts_a_tie_as_half():
 
 
 def test_baselines_are_constants():
-    assert accuracy.majority([0.1, 0.2, 0.9]) == 0
-    assert accuracy.majority([0.1, 0.5]) == 1
-    assert accuracy.majority([None, 0.4]) == 0
-    assert accuracy.mean_predictor([0.1, None, 0.3]) == pytest.approx(0.2)
-    assert np.isnan(accuracy.majority([]))
-    assert np.isnan(accuracy.mean_predictor([]))
+    assert accuracy.majority_prediction([0.1, 0.2, 0.9]) == 0
+    assert accuracy.majority_prediction([0.1, 0.5]) == 1
+    assert accuracy.majority_prediction([None, 0.4]) == 0
+    assert accuracy.mean_prediction([0.1, None, 0.3]) == pytest.approx(0.2)
+    assert np.isnan(accuracy.majority_prediction([]))
+    assert np.isnan(accuracy.mean_prediction([]))
 
 
 def test_missing_values_leave_their_rows_out():
-    assert accuracy.accuracy([0.9, None, 0.1], [0.8, 0.8, None]) == 1
-    assert accuracy.confusion([0.9, None], [0.8, 0.8]).true_positive == 1
+    assert accuracy.accuracy_score([0.9, None, 0.1], [0.8, 0.8, None]) == 1
+    assert accuracy.confusion_counts([0.9, None], [0.8, 0.8]).true_positive == 1
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -95,13 +95,13 @@ def test_distances_equal_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
     assert errors.mae(predicted, target) == pytest.approx(metrics.mean_absolute_error(target, predicted))
     assert errors.rmse(predicted, target) == pytest.approx(metrics.root_mean_squared_error(target, predicted))
-    assert errors.bias(predicted, target) == pytest.approx(predicted.mean() - target.mean())
+    assert errors.mean_bias(predicted, target) == pytest.approx(predicted.mean() - target.mean())
 
 
 @given(rows)
 def test_kappa_equals_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
-    first, second = errors.binned(predicted), errors.binned(target)
+    first, second = errors.bin_numbers(predicted), errors.bin_numbers(target)
     found = errors.quadratic_weighted_kappa(predicted, target)
     if len({*first.tolist(), *second.tolist()}) == 1:
         assert np.isnan(found)
@@ -111,18 +111,18 @@ def test_kappa_equals_scikit_learn(pairs):
 
 def test_a_border_belongs_to_the_bin_above():
     steps = [step / 10 for step in range(11)]
-    assert errors.binned(steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
-    assert errors.binned([-0.1, 1.2]).tolist() == [0, 4]
-    assert errors.binned([np.nextafter(border, 0) for border in (0.2, 0.4, 0.6, 0.8)]).tolist() == [1, 2, 3, 4]
+    assert errors.bin_numbers(steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    assert errors.bin_numbers([-0.1, 1.2]).tolist() == [0, 4]
+    assert errors.bin_numbers([np.nextafter(border, 0) for border in (0.2, 0.4, 0.6, 0.8)]).tolist() == [1, 2, 3, 4]
 
 
 def test_a_missing_value_has_no_bin():
     with pytest.raises(ValueError, match="missing"):
-        errors.binned([0.1, None])
+        errors.bin_numbers([0.1, None])
 
 
 def test_a_lenient_judge_has_a_positive_bias():
-    assert errors.bias([0.9, 0.8, None], [0.6, 0.7, 0.1]) == pytest.approx(0.2)
+    assert errors.mean_bias([0.9, 0.8, None], [0.6, 0.7, 0.1]) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("name", ["mae", "rmse", "bias", "quadratic_weighted_kappa"])

@@ -79,13 +79,13 @@ def test_the_partial_correlation_is_that_of_residuals():
     third = random.normal(0, 1, 200)
     one, other = third + random.normal(0, 1, 200), -2 * third + random.normal(0, 1, 200)
     expected = stats.pearsonr(residuals(one, third), residuals(other, third))[0]
-    assert correlation.partial(one, other, third) == pytest.approx(expected)
+    assert correlation.partial_correlation(one, other, third) == pytest.approx(expected)
 
 
 def test_nothing_is_left_beyond_what_says_it_all():
     third = np.arange(10.0)
-    assert np.isnan(correlation.partial(2 * third, np.sin(third), third))
-    assert np.isnan(correlation.partial([1, 1, 1], [1, 2, 3], [3, 1, 2]))
+    assert np.isnan(correlation.partial_correlation(2 * third, np.sin(third), third))
+    assert np.isnan(correlation.partial_correlation([1, 1, 1], [1, 2, 3], [3, 1, 2]))
 
 
 @given(columns, st.data())
@@ -111,8 +111,8 @@ def test_partial_correlations_of_weighted_rows_are_those_of_repeated_ones():
     random = np.random.default_rng(6)
     table = random.random((3, 30))
     weights = random.integers(0, 3, 30)
-    found = correlation.of_partial(*table).of(weights[None, :].astype(float))[0]
-    assert found == pytest.approx(correlation.partial(*np.repeat(table, weights, axis=1)))
+    found = correlation.partial_correlation_statistic(*table).compute(weights[None, :].astype(float))[0]
+    assert found == pytest.approx(correlation.partial_correlation(*np.repeat(table, weights, axis=1)))
 
 
 # --- systems -------------------------------------------------------------------------------------------------------

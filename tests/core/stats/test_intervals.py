@@ -50,24 +50,24 @@ def test_a_table_that_is_too_large_to_keep_is_drawn_alike(monkeypatch):
 @pytest.mark.parametrize(
     ("weighted", "plain"),
     [
-        (correlation.of_pearson, correlation.pearson),
-        (correlation.of_spearman, correlation.spearman),
-        (correlation.of_kendall, correlation.kendall),
-        (correlation.of_r_squared, correlation.r_squared),
-        (accuracy.of_accuracy, accuracy.accuracy),
-        (accuracy.of_balanced_accuracy, accuracy.balanced_accuracy),
-        (accuracy.of_auroc, accuracy.auroc),
-        (calibration.of_brier, calibration.brier),
-        (errors.of_mae, errors.mae),
-        (errors.of_rmse, errors.rmse),
-        (errors.of_bias, errors.bias),
-        (errors.of_quadratic_weighted_kappa, errors.quadratic_weighted_kappa),
+        (correlation.pearson_statistic, correlation.pearson),
+        (correlation.spearman_statistic, correlation.spearman),
+        (correlation.kendall_statistic, correlation.kendall),
+        (correlation.r_squared_statistic, correlation.r_squared),
+        (accuracy.accuracy_statistic, accuracy.accuracy_score),
+        (accuracy.balanced_accuracy_statistic, accuracy.balanced_accuracy),
+        (accuracy.auroc_statistic, accuracy.auroc),
+        (calibration.brier_statistic, calibration.brier),
+        (errors.mae_statistic, errors.mae),
+        (errors.rmse_statistic, errors.rmse),
+        (errors.bias_statistic, errors.mean_bias),
+        (errors.quadratic_weighted_kappa_statistic, errors.quadratic_weighted_kappa),
     ],
 )
 def test_weights_do_what_repeating_rows_does(weighted, plain):
     predicted, target, clusters = world(120)
-    fast = intervals.estimate(weighted(predicted, target), clusters, **FAST)
-    slow = intervals.bootstrap(lambda rows: plain(predicted[rows], target[rows]), clusters, **FAST)
+    fast = intervals.bootstrap_estimate(weighted(predicted, target), clusters, **FAST)
+    slow = intervals.bootstrap_rows(lambda rows: plain(predicted[rows], target[rows]), clusters, **FAST)
     assert (fast.value, fast.low, fast.high) == pytest.approx((slow.value, slow.low, slow.high), abs=1e-9)
     assert (fast.n, fast.clusters, fast.why) == (120, 40, "")
 
@@ -104,41 +104,41 @@ def test_missing_values_leave_their_clusters_out():
 @pytest.mark.parametrize("values", [[], [None], [None, None]])
 def test_nothing_is_said_in_words(values):
     found = intervals.mean_estimate(values, ["q"] * len(values), **HOW)
-    assert found == intervals.Estimate(None, None, None, 0, 0, intervals.NOTHING)
+    assert found == intervals.Estimate(None, None, None, 0, 0, intervals.WHY_NO_VALUES)
 
 
 def test_one_cluster_has_a_value_and_no_interval():
     found = intervals.mean_estimate([0.0, 1.0], ["q", "q"], **HOW)
-    assert found == intervals.Estimate(0.5, None, None, 2, 1, intervals.ONE_CLUSTER)
-    assert intervals.paired_means([1.0], [0.0], ["q"], **HOW).p is None
+    assert found == intervals.Estimate(0.5, None, None, 2, 1, intervals.WHY_ONE_CLUSTER)
+    assert intervals.paired_mean_difference([1.0], [0.0], ["q"], **HOW).p is None
 
 
 def test_what_is_undefined_says_why():
-    found = intervals.estimate(correlation.of_pearson([1, 1, 1], [0, 1, 0]), ["a", "b", "c"], **HOW)
-    assert (found.value, found.low, found.why) == (None, None, correlation.WHY)
+    found = intervals.bootstrap_estimate(correlation.pearson_statistic([1, 1, 1], [0, 1, 0]), ["a", "b", "c"], **HOW)
+    assert (found.value, found.low, found.why) == (None, None, correlation.WHY_NO_CORRELATION)
 
 
 def test_mostly_undefined_samples_give_no_interval():
     """A given row of forty is missing from 36 % of samples: what needs it has an percentile_interval, what it spoils has none."""
     predicted, target = [0.0] * 40, [float(row % 2) for row in range(40)]
     predicted[0] = 1.0
-    some = intervals.estimate(correlation.of_pearson(predicted, target), [str(row) for row in range(40)], **HOW)
+    some = intervals.bootstrap_estimate(correlation.pearson_statistic(predicted, target), [str(row) for row in range(40)], **HOW)
     assert some.low is not None
     spoilt = Statistic(lambda weights: np.where(weights[:, 0] > 0, np.nan, 1.0), np.ones(40, bool), "row 0 spoils it")
     mended = Statistic(
-        lambda weights: np.where(weights[:, 0] == 1, 1.0, spoilt.of(weights)), spoilt.present, spoilt.why
+        lambda weights: np.where(weights[:, 0] == 1, 1.0, spoilt.compute(weights)), spoilt.present, spoilt.why
     )
     never = statistic_of_rows(lambda rows: np.nan if len(set(rows)) < 40 else 1.0, 40, "rows are missing")
-    found = intervals.estimates(
+    found = intervals.bootstrap_estimates(
         {"spoilt": spoilt, "mended": mended, "never": never}, [str(row) for row in range(40)], **HOW
     )
     assert (found["spoilt"].value, found["spoilt"].why) == (None, "row 0 spoils it")
     assert (found["mended"].low, found["mended"].high) == (1, 1)
     assert found["never"].why == "no percentile_interval: in 500 of 500 samples rows are missing"
     mostly = Statistic(
-        lambda weights: np.where(weights.min(1) == 1, 1.0, spoilt.of(weights)), spoilt.present, spoilt.why
+        lambda weights: np.where(weights.min(1) == 1, 1.0, spoilt.compute(weights)), spoilt.present, spoilt.why
     )
-    found = intervals.estimate(mostly, [str(row) for row in range(40)], **HOW)
+    found = intervals.bootstrap_estimate(mostly, [str(row) for row in range(40)], **HOW)
     assert (found.value, found.low, found.high) == (1.0, None, None)
     assert found.why.startswith("no percentile_interval: in 3")
     assert found.why.endswith(" of 500 samples row 0 spoils it")
@@ -148,22 +148,22 @@ def test_many_statistics_share_their_draws_and_keep_their_names():
     predicted, target, clusters = world()
     gappy = [None if row % 7 == 0 else value for row, value in enumerate(predicted)]
     statistics = {
-        "r": correlation.of_pearson(predicted, target),
-        "gappy": correlation.of_pearson(gappy, target),
-        "mae": errors.of_mae(predicted, target),
+        "r": correlation.pearson_statistic(predicted, target),
+        "gappy": correlation.pearson_statistic(gappy, target),
+        "mae": errors.mae_statistic(predicted, target),
     }
-    found = intervals.estimates(statistics, clusters, **HOW)
+    found = intervals.bootstrap_estimates(statistics, clusters, **HOW)
     assert list(found) == ["r", "gappy", "mae"]
     assert found["gappy"].n < found["r"].n
     for name, statistic in statistics.items():
-        assert found[name] == intervals.estimate(statistic, clusters, **HOW)
+        assert found[name] == intervals.bootstrap_estimate(statistic, clusters, **HOW)
 
 
 def test_a_paired_difference_is_sharper_than_two_intervals():
     predicted, target, clusters = world()
     better = np.clip(target + np.random.default_rng(2).normal(0, 0.12, 300), 0, 1)
-    first, second = errors.of_mae(predicted, target), errors.of_mae(better, target)
-    found = intervals.difference(first, second, clusters, **HOW)
+    first, second = errors.mae_statistic(predicted, target), errors.mae_statistic(better, target)
+    found = intervals.bootstrap_difference(first, second, clusters, **HOW)
     assert found.value == pytest.approx(first.value() - second.value())
     assert found.low > 0
     assert found.p == pytest.approx(2 / 501)
@@ -172,31 +172,31 @@ def test_a_paired_difference_is_sharper_than_two_intervals():
 def test_the_p_value_is_of_both_sides_and_never_zero():
     values = np.array([-0.1, 0.1] * 50)
     clusters = [str(row) for row in range(100)]
-    found = intervals.paired_means(values, np.zeros(100), clusters, **HOW)
+    found = intervals.paired_mean_difference(values, np.zeros(100), clusters, **HOW)
     assert 0.5 < found.p <= 1
-    assert intervals.paired_means(np.zeros(100), np.zeros(100), clusters, **HOW).p == 1
-    ahead = intervals.paired(lambda rows: float((values[rows] + 0.2).mean()), clusters, **HOW)
-    behind = intervals.paired(lambda rows: float((values[rows] - 0.2).mean()), clusters, **HOW)
+    assert intervals.paired_mean_difference(np.zeros(100), np.zeros(100), clusters, **HOW).p == 1
+    ahead = intervals.paired_bootstrap(lambda rows: float((values[rows] + 0.2).mean()), clusters, **HOW)
+    behind = intervals.paired_bootstrap(lambda rows: float((values[rows] - 0.2).mean()), clusters, **HOW)
     assert ahead.p == behind.p == pytest.approx(2 / 501)
 
 
 def test_p_values_of_no_difference_are_uniform():
     random = np.random.default_rng(5)
     clusters = [str(row) for row in range(80)]
-    p = [intervals.paired_means(*random.normal(0, 1, (2, 80)), clusters, samples=200, level=0.9, seed=2).p
+    p = [intervals.paired_mean_difference(*random.normal(0, 1, (2, 80)), clusters, samples=200, level=0.9, seed=2).p
          for _ in range(300)]  # fmt: skip
     assert 0.02 <= np.mean(np.array(p) <= 0.05) <= 0.09
     assert 0.43 <= np.mean(np.array(p) <= 0.5) <= 0.57
 
 
 def test_paired_means_take_rows_that_both_have():
-    found = intervals.paired_means([1, None, 1, 0], [0, 1, None, 0], ["a", "b", "c", "d"], **HOW)
+    found = intervals.paired_mean_difference([1, None, 1, 0], [0, 1, None, 0], ["a", "b", "c", "d"], **HOW)
     assert (found.value, found.n, found.clusters) == (0.5, 2, 2)
 
 
 def test_statistics_of_different_rows_are_not_paired():
     with pytest.raises(ValueError, match="different rows"):
-        intervals.difference(mean_statistic([1.0, None]), mean_statistic([1.0, 0.0]), ["a", "b"], **HOW)
+        intervals.bootstrap_difference(mean_statistic([1.0, None]), mean_statistic([1.0, 0.0]), ["a", "b"], **HOW)
 
 
 def test_every_row_needs_its_cluster():
@@ -210,9 +210,9 @@ def test_infinite_values_are_refused():
 
 
 def test_sd_is_of_a_sample():
-    assert intervals.sd([1.0, 2.0, None, 4.0]) == pytest.approx(np.std([1, 2, 4], ddof=1))
-    assert np.isnan(intervals.sd([1.0]))
-    assert np.isnan(intervals.sd([]))
+    assert intervals.sample_sd([1.0, 2.0, None, 4.0]) == pytest.approx(np.std([1, 2, 4], ddof=1))
+    assert np.isnan(intervals.sample_sd([1.0]))
+    assert np.isnan(intervals.sample_sd([]))
 
 
 @given(
@@ -248,11 +248,11 @@ def test_thirty_statistics_of_twenty_thousand_rows_take_seconds():
     statistics = {}
     for number in range(10):
         predicted = target + random.normal(0, 0.1 + number / 10, 20_000)
-        statistics[f"pearson {number}"] = correlation.of_pearson(predicted, target)
-        statistics[f"mae {number}"] = errors.of_mae(predicted, target)
-        statistics[f"accuracy {number}"] = accuracy.of_accuracy(predicted, target)
+        statistics[f"pearson {number}"] = correlation.pearson_statistic(predicted, target)
+        statistics[f"mae {number}"] = errors.mae_statistic(predicted, target)
+        statistics[f"accuracy {number}"] = accuracy.accuracy_statistic(predicted, target)
     start = time.process_time()
-    intervals.estimates(statistics, clusters, samples=1000, level=0.95, seed=1)
+    intervals.bootstrap_estimates(statistics, clusters, samples=1000, level=0.95, seed=1)
     assert time.process_time() - start < 20
 
 
@@ -301,11 +301,11 @@ FREEDOM = [1, 2, 3, 4, 5, 8, 29, 30, 99, 1000]
 @pytest.mark.parametrize("freedom", FREEDOM)
 def test_probabilities_equal_scipy(freedom):
     for t in (-40, -3.2, -1, -0.1, 0, 0.4, 2, 12):
-        assert student_t.below(t, freedom) == pytest.approx(stats.t.cdf(t, freedom), abs=1e-12)
-    assert student_t.below(np.inf, freedom) == 1
+        assert student_t.probability_below(t, freedom) == pytest.approx(stats.t.cdf(t, freedom), abs=1e-12)
+    assert student_t.probability_below(np.inf, freedom) == 1
 
 
 @pytest.mark.parametrize("freedom", FREEDOM)
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 0.95, 0.999])
 def test_quantiles_equal_scipy(freedom, level):
-    assert student_t.quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-9)
+    assert student_t.two_sided_quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-9)

@@ -70,7 +70,7 @@ CASING = Casing(["Crohn", "Staphylococcus"], [r"\p{L}+?[\p{Lu}\d]", r"\p{Lu}\W",
     ],
 )
 def test_inside_a_sentence(text, inside):
-    assert CASING.lowered(text) == inside
+    assert CASING.lower_first(text) == inside
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_inside_a_sentence(text, inside):
     ],
 )
 def test_at_the_beginning_of_a_sentence(text, first):
-    assert CASING.raised(text) == first
+    assert CASING.raise_first(text) == first
 
 
 def test_spans_stay_where_they_are():
     for text in ("İstanbul", "ßeta", "ŉa", "Iron"):
-        assert len(CASING.lowered(text)) == len(CASING.raised(text)) == len(text)
+        assert len(CASING.lower_first(text)) == len(CASING.raise_first(text)) == len(text)
 
 
 # --- sentences -----------------------------------------------------------------------------------------------------
@@ -120,5 +120,5 @@ def test_soft_stops_are_off_unless_named():
 @given(st.text(alphabet="甲1a.。 　", max_size=30))
 def test_nothing_but_white_space_is_lost(text):
     spans = sentence_spans(text, "。", ".")
-    assert "".join("".join(s.of(text) for s in spans).split()) == "".join(text.split())
+    assert "".join("".join(s.slice_of(text) for s in spans).split()) == "".join(text.split())
     assert all(left.end <= right.start for left, right in pairwise(spans))
