@@ -92,5 +92,5 @@ def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_kinds: None) -> 
     monkeypatch.chdir(made.folder)
     monkeypatch.setattr(search_path, "bundled_folder", lambda name: tmp_path / "nothing" / name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.delenv(search_path.ENV, raising=False)
+    monkeypatch.delenv(search_path.RECIPES_ENV, raising=False)
     return made

@@ -161,7 +161,7 @@ def _read(path: Path, root: RecipeRoot, data: bytes) -> RecipeFile:
         _walk(tree, (), file, set())
     elif tree is not None:
         file.report(
-            "a recipe file is a mapping of keys", 1, found=describe_value(tree), hint="write `key: value` lines"
+            "a recipe file is a mapping of keys", 1, actual=describe_value(tree), hint="write `key: value` lines"
         )
     if file.problems:
         raise RecipeError(file.problems)
@@ -207,7 +207,7 @@ def _header(text: str, file: RecipeFile) -> None:
         if match := re.match(r"#\s*@package\s+(\S+)", line):
             file.package = match.group(1)
             if file.package.removeprefix("_global_.").split(".")[0] == "hydra":
-                file.report("a recipe cannot configure Hydra itself", number, found=line)
+                file.report("a recipe cannot configure Hydra itself", number, actual=line)
 
 
 def _package(text: str, file: RecipeFile) -> None:
@@ -219,7 +219,7 @@ def _package(text: str, file: RecipeFile) -> None:
     lines = enumerate(text.splitlines(), start=1)
     number, found = next(((number, line) for number, line in lines if "@package" in line), (1, ""))
     file.report(
-        f"a file in `{group}/` must say in its first line where its keys go", number, found=found.strip(),
+        f"a file in `{group}/` must say in its first line where its keys go", number, actual=found.strip(),
         hint=f"write `# @package {wanted}` as the first line",
     )  # fmt: skip
 
@@ -262,7 +262,7 @@ def _walk(node: yaml.Node, key: KeyPath, file: RecipeFile, seen: set[int]) -> No
         return
     seen.add(id(node))
     if node.tag.startswith("!") or "python/" in node.tag:
-        file.report("YAML tags are not allowed", line, key, found=node.tag)
+        file.report("YAML tags are not allowed", line, key, actual=node.tag)
     if isinstance(node, yaml.ScalarNode):
         _scalar(node, key, file)
     elif isinstance(node, yaml.SequenceNode):
@@ -281,7 +281,7 @@ def _mapping(node: yaml.MappingNode, key: KeyPath, file: RecipeFile, seen: set[i
             continue
         path = (*key, name.value)
         if name.value in lines:
-            file.report("this key stands twice", line, path, found=f"first in line {lines[name.value]}")
+            file.report("this key stands twice", line, path, actual=f"first in line {lines[name.value]}")
             continue
         lines[name.value] = line
         if path == ("defaults",):
@@ -295,18 +295,18 @@ def _check_name(name: yaml.Node, key: KeyPath, file: RecipeFile) -> bool:
     line, text = name.start_mark.line + 1, str(name.value)
     path = (*key, text)
     if not isinstance(name, yaml.ScalarNode) or text == "<<":
-        file.report("a key must be a name", line, key, found=describe_value(name))
+        file.report("a key must be a name", line, key, actual=describe_value(name))
     elif name.tag != _STR and not text.isdecimal():
         file.report(f"YAML reads the key `{text}` as something else than text", line, path, hint=f'write "{text}":')
     elif _DUNDER.match(text):
-        file.report("a recipe cannot hold this key: it is data and names no code", line, path, found=f"{text}:")
+        file.report("a recipe cannot hold this key: it is data and names no code", line, path, actual=f"{text}:")
     elif path == ("hydra",):
         file.report("a recipe cannot configure Hydra itself", line, path, hint="take the key out")
     elif not text.isascii():
         hint = "the command line cannot name other keys; put the text into a value"
-        file.report("keys are ASCII", line, path, found=text, allowed="letters, digits, _ and -", hint=hint)
+        file.report("keys are ASCII", line, path, actual=text, allowed="letters, digits, _ and -", hint=hint)
     elif not _KEY.match(text):
-        file.report("this is no key", line, path, found=text, allowed="letters, digits, _ and -")
+        file.report("this is no key", line, path, actual=text, allowed="letters, digits, _ and -")
     else:
         return True
     return False
@@ -327,14 +327,14 @@ def _scalar(node: yaml.ScalarNode, key: KeyPath, file: RecipeFile) -> None:
 
 def _refuse_resolver(name: str, line: int, key: KeyPath, file: RecipeFile) -> None:
     file.report(
-        "a recipe cannot call functions in ${...}", line, key, found=f"${{{name}:...}}",
+        "a recipe cannot call functions in ${...}", line, key, actual=f"${{{name}:...}}",
         allowed="${another.key}", hint="give such values on the command line",
     )  # fmt: skip
 
 
 def _defaults(node: yaml.Node, file: RecipeFile) -> None:
     if not isinstance(node, yaml.SequenceNode):
-        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), found=describe_value(node))
+        file.report("`defaults` is a list", node.start_mark.line + 1, ("defaults",), actual=describe_value(node))
         return
     for item in node.value:
         line = item.start_mark.line + 1
@@ -367,8 +367,8 @@ def _check_choice(text: str, choice: DefaultsChoice, file: RecipeFile) -> None:
     """Refuse what leads out of the root, into Hydra, or calls a function."""
     group, _, package = text.rpartition(" ")[2].partition("@")
     if ".." in text:
-        file.report("`..` is not allowed in `defaults`", choice.line, ("defaults",), found=text)
+        file.report("`..` is not allowed in `defaults`", choice.line, ("defaults",), actual=text)
     elif "hydra" in (group.strip("/").split("/")[0], package.removeprefix("_global_.").split(".")[0]):
-        file.report("a recipe cannot configure Hydra itself", choice.line, ("defaults",), found=text)
+        file.report("a recipe cannot configure Hydra itself", choice.line, ("defaults",), actual=text)
     elif match := _RESOLVER.search(text):
         _refuse_resolver(match.group(1), choice.line, ("defaults",), file)

@@ -119,7 +119,7 @@ class Annotate(Gather):
         super().__init__(spec, context)
         if self.spec.votes is None:
             problem = Problem(
-                "the step has no votes", key=f"steps.{context.step}.votes", actual="null", hint="add annotation: files"
+                "the step has no votes", key=f"steps.{context.step}.votes", actual="null", hint="add annotation: sheets"
             )
             raise RecipeError([problem])
         self.backend: AnnotationBackend = create_from_spec("annotation", self.spec.votes)

@@ -125,7 +125,7 @@ def test_a_lenient_judge_has_a_positive_bias():
     assert errors.mean_bias([0.9, 0.8, None], [0.6, 0.7, 0.1]) == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("name", ["mae", "rmse", "bias", "quadratic_weighted_kappa"])
+@pytest.mark.parametrize("name", ["mae", "rmse", "mean_bias", "quadratic_weighted_kappa"])
 def test_nothing_has_no_error(name):
     assert np.isnan(getattr(errors, name)([], []))
     assert np.isnan(getattr(errors, name)([None], [0.2]))

@@ -43,7 +43,7 @@ def test_draws_depend_on_nothing_but_how_many_clusters_there_are():
 
 def test_a_table_that_is_too_large_to_keep_is_drawn_alike(monkeypatch):
     kept = np.concatenate(list(draw_rows(np.arange(40), 100, 5)))
-    monkeypatch.setattr("benchbuilder.core.stats.resampling._KEPT", 0)
+    monkeypatch.setattr("benchbuilder.core.stats.resampling._CACHED_CELLS", 0)
     assert np.array_equal(kept, np.concatenate(list(draw_rows(np.arange(40), 100, 5))))
 
 
@@ -119,7 +119,7 @@ def test_what_is_undefined_says_why():
 
 
 def test_mostly_undefined_samples_give_no_interval():
-    """A given row of forty is missing from 36 % of samples: what needs it has an percentile_interval, what it spoils has none."""
+    """A given row of forty is missing from 36 % of samples: what needs it has an interval, what it spoils has none."""
     predicted, target = [0.0] * 40, [float(row % 2) for row in range(40)]
     predicted[0] = 1.0
     some = intervals.bootstrap_estimate(correlation.pearson_statistic(predicted, target), [str(row) for row in range(40)], **HOW)
@@ -134,13 +134,13 @@ def test_mostly_undefined_samples_give_no_interval():
     )
     assert (found["spoilt"].value, found["spoilt"].why) == (None, "row 0 spoils it")
     assert (found["mended"].low, found["mended"].high) == (1, 1)
-    assert found["never"].why == "no percentile_interval: in 500 of 500 samples rows are missing"
+    assert found["never"].why == "no interval: in 500 of 500 samples rows are missing"
     mostly = Statistic(
         lambda weights: np.where(weights.min(1) == 1, 1.0, spoilt.compute(weights)), spoilt.present, spoilt.why
     )
     found = intervals.bootstrap_estimate(mostly, [str(row) for row in range(40)], **HOW)
     assert (found.value, found.low, found.high) == (1.0, None, None)
-    assert found.why.startswith("no percentile_interval: in 3")
+    assert found.why.startswith("no interval: in 3")
     assert found.why.endswith(" of 500 samples row 0 spoils it")
 
 

@@ -70,10 +70,10 @@ def forms(tmp_path):
 
 def test_columns_of_several_tables_are_known_together(forms):
     assert forms.columns() == {"base", "third", "past", "one", "many"}
-    assert forms.other("goes", "base") == "go"
-    assert forms.other("C++s", "one") == "C++"
-    assert forms.other("goes", "many") == ""
-    assert forms.other("runs", "base") == ""
+    assert forms.other_form("goes", "base") == "go"
+    assert forms.other_form("C++s", "one") == "C++"
+    assert forms.other_form("goes", "many") == ""
+    assert forms.other_form("runs", "base") == ""
 
 
 def test_forms_are_words_and_no_patterns(forms):
@@ -87,9 +87,9 @@ def test_an_unknown_name_stays_and_so_does_a_percentage(forms):
 
 
 def test_templates_are_filled_for_words_that_have_all_columns(forms):
-    assert list(forms.each(" %third%", " does not %base%")) == [(" goes", " does not go"), (" does", " does not do")]
-    assert list(forms.each(" is", " is not")) == [(" is", " is not")]
-    assert list(forms.each("%third%", "%many%")) == []
+    assert list(forms.fill_templates(" %third%", " does not %base%")) == [(" goes", " does not go"), (" does", " does not do")]
+    assert list(forms.fill_templates(" is", " is not")) == [(" is", " is not")]
+    assert list(forms.fill_templates("%third%", "%many%")) == []
 
 
 def test_parts_may_name_columns_and_earlier_parts():
