@@ -94,7 +94,7 @@ def test_the_schema_knows_kinds_and_their_keys(garden: Any) -> None:
     assert bm25["additionalProperties"] is False
     assert "required" not in bm25
     assert bm25["properties"]["tokenizer"] == {"$ref": "#/$defs/tokenizer"}
-    assert "from" in definitions["stage.topic"]["properties"]
+    assert "from" in definitions["step.topic"]["properties"]
     assert schema["properties"]["steps"]["additionalProperties"] == {"$ref": "#/$defs/stage"}
     assert {"defaults", "card", "paths", "schema"} <= set(schema["properties"])
     assert "$comment" in definitions["stage.broken"]

@@ -66,7 +66,7 @@ case(
     "list_for_steps", write("recipes/variant/garden/listed.yaml", "# @package _global_\nsteps: [a]\n"), "variant=listed"
 )
 case("scalar_for_list", swap('endings: [".", "!"]', "endings: 3"))
-case("mapping_for_path", swap("words: garden/words.txt", "words: {at: /etc/passwd}"))
+case("mapping_for_path", swap("words: garden/words.txt", "words: {resolved_path: /etc/passwd}"))
 case("missing_value", swap("licence: CC0-1.0", "licence: ???"))
 case("path_is_null", swap("plants: garden/plants.tsv", "plants: null"))
 case("dangling_reference", swap("${paths.plants}", "${paths.plantz}", "recipes/source/plants.yaml"))
