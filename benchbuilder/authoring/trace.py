@@ -48,7 +48,7 @@ class Inspector:
         if not self.manifests:
             raise DataError(
                 f"nothing is built in {store.folder}",
-                why="the store has no step of this recipe as it stands now",
+                why=store.former_layout_note() or "the store has no step of this recipe as it is now",
                 next="build it first, with the same arguments: benchbuild recipe=... key=value ...",
             )
 

@@ -2,6 +2,7 @@ from .file_refs import missing_file_problem as missing_file_problem
 from .json_schema import recipe_schema as recipe_schema
 from .load import LoadedRecipe as LoadedRecipe
 from .load import load_recipe as load_recipe
+from .load import read_kind_spec as read_kind_spec
 from .origins import ValueOrigin as ValueOrigin
 from .origins import parse_key as parse_key
 from .recipe_index import RecipeIndex as RecipeIndex

@@ -26,7 +26,7 @@ from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
 from benchbuilder.config.validation_errors import explain_validation
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
-from benchbuilder.core import InstallationError, Problem, RecipeError, kinds_of_slot
+from benchbuilder.core import InstallationError, Problem, RecipeError, find_kind, kinds_of_slot
 
 _SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
 """What other nodes inherit, in an order in which each may inherit from the ones before."""
@@ -105,6 +105,26 @@ def load_recipe(
     recipe = _without_illustrative(recipe, files, roots)
     found = (recipe, composed.origins, render_recipe(recipe), files, roots, prompts)
     return LoadedRecipe(*found, overrides=tuple(overrides), search_paths=tuple(recipes or ()))
+
+
+def read_kind_spec(slot: str, data: Mapping[str, Any]) -> Any:
+    """The spec of a kind from plain data, validated as in a recipe; kinds within it may be plain data too.
+
+    Args:
+        slot: The slot of the kind, for instance ``step``.
+        data: Its `kind` and the keys of that kind; specs that were read before are taken as they are.
+
+    Raises:
+        InstallationError: There is no such kind.
+        ValidationError: The data does not fit the kind.
+    """
+    cls: type[BaseModel] = find_kind(slot, data["kind"]).load().spec_class
+    nested = {
+        name: read_kind_spec(inner.slot, data[name])
+        for name, inner in _slots(cls).items()
+        if isinstance(data.get(name), Mapping) and "kind" in data[name]
+    }
+    return cls.model_validate({**data, **nested})
 
 
 def _with_open_choices(

@@ -82,6 +82,8 @@ def build_benchmark(
     outputs = OutputWriter(plan, store, recipe_yaml)
     started = datetime.now(UTC)
     with store.lock(), open_gateway(plan, store, watcher.note) as gateway:
+        if note := store.former_layout_note():
+            watcher.note(note)
         statuses = plan.statuses(store, refresh)
         runner = NodeRunner(
             store, create_executor(plan.recipe.run), ShardLimits.of_recipe(plan.recipe), watcher, gateway,

@@ -79,6 +79,11 @@ def _slot_prefixes(slot: str) -> tuple[str, ...]:
     return f"{slot}.", f"{slot}: ", f"file {slot}.", f"version of {slot} "
 
 
+def without_kind(key_inputs: Mapping[str, str], slot: str) -> dict[str, str]:
+    """The parts of a key without those of the kind in `slot` (a model, a retriever)."""
+    return {name: part for name, part in key_inputs.items() if not name.startswith(_slot_prefixes(slot))}
+
+
 def _kind_label(parts: Mapping[str, str], slot: str) -> str:
     """A kind within a spec as people call it: by its name, if it has one, and its kind."""
     kind, name = (json.loads(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))

@@ -16,9 +16,11 @@ from benchbuilder.pipeline.cache_key import (
     describe_key_changes,
     kind_key_inputs,
     spec_key_inputs,
+    without_kind,
 )
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
 from benchbuilder.pipeline.wiring import expand_wiring, flow_order, missing_source_problems
 from benchbuilder.sources import Source
 from benchbuilder.steps import PromptedMap, Step
@@ -178,6 +180,37 @@ def check_files_unchanged(node: Node, sha256_of: FileHasher) -> None:
             why="its rows would count as made of the file as it is now",
             next="give the same command again",
         )
+
+
+def recorded_changes(plan: Plan, name: str, store: Store, manifest: Manifest, *, any_model: bool = False) -> list[str]:
+    """What differs between a node of a plan and the run that `manifest` records, the steps before it included.
+
+    Args:
+        plan: The plan of the recipe as it is now.
+        name: The node.
+        store: The store that holds the manifest and those of the steps before it.
+        manifest: A manifest of the node under any key.
+        any_model: Whether steps that inherit the recipe's model may have been run with another one.
+    """
+    changes: list[str] = []
+    recorded, visited = {name: manifest}, set[str]()
+    while queue := [step for step in recorded if step not in visited]:
+        for step in queue:
+            visited.add(step)
+            node, key_inputs = plan.nodes[step], recorded[step].key_inputs
+            upstream = {up: store.manifest(up, key_inputs.get(f"input {up}", "")) for up in node.upstream()}
+            changes += [f"{up} changed" for up, found in upstream.items() if found is None]
+            recorded |= {up: found for up, found in upstream.items() if found is not None}
+            parts = [_without_inputs(key_inputs, upstream), _without_inputs(node.key_inputs, upstream)]
+            if any_model and getattr(node.producer.spec, "model", None) == plan.recipe.model:
+                parts = [without_kind(own, "model") for own in parts]
+            changes += [f"{step}: {change}" for change in describe_key_changes(*parts)]
+    return changes
+
+
+def _without_inputs(key_inputs: Mapping[str, str], upstream: Iterable[str]) -> dict[str, str]:
+    names = {f"input {name}" for name in upstream}
+    return {name: part for name, part in key_inputs.items() if name not in names}
 
 
 def unread_sources(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def test_what_is_misunderstood_is_told(here: Path, capsys: pytest.CaptureFixture
 
 def test_two_who_answer_cannot_have_one_name(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE, *model("echo", server)]) == 2
-    assert "two of those who answer are called 'echo'" in said(capsys)
+    assert "two models or baselines have the name 'echo'" in said(capsys)
 
 
 def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pytest.CaptureFixture[str]):

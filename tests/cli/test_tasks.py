@@ -128,7 +128,7 @@ def test_a_task_cannot_be_called_as_another_folder_of_a_build(here: Path) -> Non
 def test_a_scorer_cannot_be_called_as_a_phase_of_those_who_answer(here: Path, capsys: Any) -> None:
     word = "tasks.verdicts.evaluation.scorers.answer={kind: exact, aspect: x, announced: [], ignore: ''}"
     assert main(["evaluate", "recipe=two", "annotation=none", "--task", "verdicts", word]) == 2
-    assert "evaluation.scorers.answer: a phase of those who answer is called so" in capsys.readouterr().err
+    assert "evaluation.scorers.answer: a phase in which models answer has this name" in capsys.readouterr().err
 
 
 def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:

@@ -101,12 +101,30 @@ class Store:
         """The manifest of a step under a key, if it was sealed."""
         return self._read(self.step_folder(step, key) / "manifest.json")
 
+    def manifests(self, step: str) -> list[Manifest]:
+        """Every manifest of a step, under whichever key, the latest first."""
+        latest, paths = self.latest(step), sorted((self.steps / step).glob("*/manifest.json"))
+        found = [manifest for path in paths if (manifest := self._read(path)) is not None]
+        return sorted(found, key=lambda manifest: manifest != latest)
+
+    def former_layout_note(self) -> str:
+        """What to say of a folder that an earlier version of benchbuilder built; empty for other folders."""
+        paths = [latest.parent / latest.read_text(encoding="utf-8") for latest in self.steps.glob("*/latest")]
+        if not paths or not all(_is_former(path / "manifest.json") for path in paths):
+            return ""
+        return (
+            f"{self.folder} was built by an earlier version of benchbuilder, whose files have another layout: "
+            "building again makes every step anew; replies that were paid for stay in use"
+        )
+
     def _read(self, path: Path) -> Manifest | None:
         try:
             return Manifest.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return None
         except ValidationError as error:
+            if _is_former(path):
+                return None
             raise StoreError(
                 f"the manifest {path} is damaged",
                 why=str(error.errors()[0]["msg"]),
@@ -208,6 +226,14 @@ class StepDraft:
         for path in self.folder.iterdir():
             if path.name not in names | {_MARK}:
                 path.unlink()
+
+
+def _is_former(manifest: Path) -> bool:
+    """Whether a manifest is of the former layout, which had `asked` in the place of `key_inputs`."""
+    with suppress(OSError, ValueError):
+        data: Any = json.loads(manifest.read_text(encoding="utf-8"))
+        return isinstance(data, dict) and "asked" in data
+    return False
 
 
 def mark_latest(folder: Path) -> None:

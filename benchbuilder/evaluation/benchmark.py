@@ -1,0 +1,107 @@
+"""The benchmark that an evaluation is about: the items of the recipe's build, or those of another benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config import (
+    CardSpec,
+    EvaluationSpec,
+    FileRef,
+    KindSpec,
+    LoadedRecipe,
+    Recipe,
+    RecipeRoot,
+    display_path,
+    read_kind_spec,
+)
+from benchbuilder.core import DataError
+from benchbuilder.pipeline import Checksums, Manifest, Store, last_command_hint, make_plan, recorded_changes
+
+BENCHMARK = "benchmark"
+"""The source of the items in the plan of an evaluation."""
+_LISTED_CHANGES = 3
+"""How many changed settings an error names."""
+
+
+def benchmark_source(loaded: LoadedRecipe, spec: EvaluationSpec, built: Store) -> KindSpec:
+    """The source of the items.
+
+    Args:
+        loaded: The recipe.
+        spec: Its evaluation, which may name another benchmark.
+        built: The store of the recipe's build.
+
+    Raises:
+        DataError: There are no items yet, or they were built with other settings than the recipe has now.
+    """
+    if spec.benchmark is not None:
+        return spec.benchmark
+    items = loaded.recipe.items
+    manifest = _items_manifest(loaded, built)
+    if manifest is None or not manifest.rows:
+        state = "holds no items" if manifest is not None else "is not built yet"
+        if manifest is None and (built.folder / "recipe.yaml").exists():
+            state = f"has no {items} yet: the build waits, or was stopped"
+        raise DataError(
+            f"there is nothing to evaluate on: {display_path(built.folder)} {state}",
+            where=f"the step {items!r}",
+            why=built.former_layout_note(),
+            next="build the benchmark first (the same command without `evaluate`), or give --benchmark FILE",
+        )
+    parts = [FileRef(path=f"{items}/{part.name}", resolved_path=str(part.absolute())) for part in built.parts(manifest)]
+    return read_kind_spec("source", {"kind": "built_items", "parts": parts, "row": manifest.row})
+
+
+def _items_manifest(loaded: LoadedRecipe, built: Store) -> Manifest | None:
+    """The items that the build made with the recipe's settings; DataError if it has only those of other settings.
+
+    The model that is evaluated is not the one that builds: with ``model=...`` among the overrides, the items of any
+    model count.
+    """
+    recipe = loaded.recipe
+    try:
+        plan = make_plan(recipe, built, Checksums(built.checksums).sha256_of)
+    except (DataError, OSError):
+        return built.latest(recipe.items)  # the sources are gone: nobody can say what they would make
+    exact = built.manifest(recipe.items, plan.nodes[recipe.items].key)
+    recorded = built.manifests(recipe.items)
+    if exact is not None or not recorded:
+        return exact
+    any_model = any(override.startswith(("model=", "model.")) for override in loaded.overrides)
+    changes = [recorded_changes(plan, recipe.items, built, manifest, any_model=any_model) for manifest in recorded]
+    for manifest, changed in zip(recorded, changes, strict=True):
+        if not changed:
+            return manifest
+    former = last_command_hint(built, loaded.overrides, "")
+    raise DataError(
+        f"the items in {display_path(built.folder)} were built with other settings than the recipe has now",
+        where=f"the step {recipe.items!r}",
+        why="; ".join(changes[0][:_LISTED_CHANGES]) + (f" ({former})" if former else ""),
+        next="build first, with the arguments of this command (without `evaluate`), or give those of that build",
+    )
+
+
+def benchmark_card(recipe: Recipe, spec: EvaluationSpec) -> CardSpec:
+    """The card of the benchmark; that of another benchmark repeats nothing that is true of the recipe's own alone."""
+    if spec.benchmark is None:
+        return recipe.card
+    title = spec.benchmark.title or Path(spec.benchmark.path.path).name
+    licence = spec.benchmark.licence or "not stated"
+    return recipe.card.model_copy(update={"title": title, "summary": "", "licence": licence, "illustrative": False})
+
+
+def without_recipe_files(spec: EvaluationSpec, roots: Sequence[RecipeRoot]) -> EvaluationSpec:
+    """The evaluation without the files that came with the recipe: answers, ratings and figures of its own items."""
+
+    def belongs_to_recipe(ref: FileRef | None) -> bool:
+        return ref is not None and any(ref.file.is_relative_to(root.path) for root in roots)
+
+    def others(specs: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: kind for name, kind in specs.items() if not belongs_to_recipe(getattr(kind, "file", None))}
+
+    changes: dict[str, Any] = {"baselines": others(spec.baselines), "scorers": others(spec.scorers)}
+    changes |= {name: None for name in ("answers", "published") if belongs_to_recipe(getattr(spec, name))}
+    return spec.model_copy(update=changes)

@@ -1,0 +1,132 @@
+"""The steps of an evaluation, declared as a recipe declares its own: who answers, and who scores the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config import EvaluationSpec, KindSpec, Recipe, StepSpec, read_kind_spec
+from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, recipe_name
+from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
+from benchbuilder.evaluation.scorers.base import Scorer
+from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.evaluation.usable_judges import JudgeScorer
+
+
+class EvaluationFlow:
+    """Declares the steps of an evaluation.
+
+    Each step is plain data, as YAML would say it. The answers of NAME are the rows of the step ``answer.NAME``, and
+    their scores by SCORER those of ``SCORER.NAME``.
+    """
+
+    def __init__(self, recipe: Recipe, spec: EvaluationSpec, items: str) -> None:
+        """`items` is the reference to the items in `from`."""
+        self._recipe, self._spec, self._items = recipe, spec, items
+        self._steps: dict[str, Mapping[str, Any]] = {}
+        self._answerers: list[str] = []
+
+    def read_steps(self) -> dict[str, StepSpec]:
+        """The steps, each validated by the spec of its kind."""
+        return {name: read_kind_spec("step", step) for name, step in self._steps.items()}
+
+    def add_answer_steps(self, *, with_model: bool, rated_only: bool) -> None:
+        """Add the steps by which baselines, recorded answers and models answer.
+
+        Args:
+            with_model: Whether the recipe's own model answers too.
+            rated_only: Whether to leave out baselines.
+
+        Raises:
+            RecipeError: Nobody answers, two answerers have one name, or sampling is set for an unknown model.
+        """
+        spec = self._spec
+        for name, baseline in () if rated_only else spec.baselines.items():
+            self._add_baseline(name, baseline)
+        if spec.answers is not None:
+            for model in recorded_answer_models(spec.answers.file):
+                self._add_baseline(recipe_name(model), {"kind": "recorded", "file": spec.answers, "model": model})
+        models = dict(spec.models)
+        if with_model:
+            label: str = create_from_spec("model", self._recipe.model).label
+            models[recipe_name(label)] = self._recipe.model
+        for name, model in models.items():
+            self._add_model(name, model)
+        if unknown := sorted(set(spec.sampling_of) - set(models)):
+            raise RecipeError([Problem(
+                "no model of this name is asked", key=f"evaluation.sampling_of.{unknown[0]}", actual=unknown[0],
+                allowed=", ".join(models) or "none: evaluation.models is empty",
+            )])  # fmt: skip
+        if not self._answerers:
+            raise RecipeError([Problem(
+                "nobody answers: there are no models, baselines or recorded answers", key="evaluation.models",
+                hint="give model=openai model.name=NAME",
+            )])  # fmt: skip
+
+    def add_score_steps(self, judges: Iterable[JudgeScorer], *, rated_only: bool) -> None:
+        """Add a step for each scorer and answerer.
+
+        Args:
+            judges: The judges that can score, as scorers.
+            rated_only: Whether to add only the scorer that judges learn from.
+
+        Raises:
+            RecipeError: A scorer has the name of a phase in which models answer.
+        """
+        training, scorers = self._spec.training, dict(self._spec.scorers)
+        if rated_only:
+            wanted = training.scorer if training is not None else ""
+            scorers = {name: scorer for name, scorer in scorers.items() if name == wanted}
+        for name, scorer in scorers.items():
+            self._add_scorer(name, scorer, asks_model=self._asks_model(scorer))
+        for judge in judges:
+            self._add_scorer(judge.name, judge.scorer, asks_model=judge.asks_model)
+
+    def _add_baseline(self, name: str, baseline: KindSpec | Mapping[str, Any]) -> None:
+        step = {"kind": "answer_by_rule", "from": self._items, "name": name, "baseline": baseline}
+        self._add_answerer(name, step)
+
+    def _add_model(self, name: str, model: KindSpec) -> None:
+        """The steps by which a model answers, as the solver declares them."""
+        spec = self._spec
+        own = spec.sampling_of.get(name)
+        changes = {} if own is None else {field: getattr(own, field) for field in own.model_fields_set}
+        sampling = spec.sampling.model_copy(update=changes)
+        solver: Solver = create_from_spec("solver", spec.solver or KindSpec(kind="direct"))
+        phases = solver.steps(EvaluatedModel(name, model, spec.prompt, spec.system, sampling))
+        references = {ITEM: self._items, **{phase: f"{phase}.{name}" for phase in phases}}
+        for phase, step in phases.items():
+            ports = step["from"] if isinstance(step["from"], Mapping) else {"each": step["from"]}
+            wired = {**step, "from": {port: references[row] for port, row in ports.items()}}
+            if phase == ANSWER:
+                self._add_answerer(name, wired)
+            else:
+                self._steps[f"{phase}.{name}"] = wired
+
+    def _add_answerer(self, name: str, step: Mapping[str, Any]) -> None:
+        if name in self._answerers:
+            raise RecipeError([Problem(
+                f"two models or baselines have the name {name!r}", key=f"evaluation.models.{name}",
+                hint="give one of them another name",
+            )])  # fmt: skip
+        self._answerers.append(name)
+        self._steps[f"answer.{name}"] = step
+
+    def _add_scorer(self, name: str, scorer: KindSpec | Mapping[str, Any], *, asks_model: bool) -> None:
+        for answerer in self._answerers:
+            if f"{name}.{answerer}" in self._steps:
+                raise RecipeError([Problem(
+                    "a phase in which models answer has this name; choose another one",
+                    key=f"evaluation.scorers.{name}",
+                )])  # fmt: skip
+            ports = {"each": f"answer.{answerer}", "item": self._items}
+            kind = "score_by_model" if asks_model else "score"
+            self._steps[f"{name}.{answerer}"] = {"kind": kind, "from": ports, "name": name, "scorer": scorer}
+
+    def _asks_model(self, spec: KindSpec) -> bool:
+        """Whether a scorer asks a model about each answer."""
+        nowhere = Path()
+        context = StepContext(self._recipe.seed, self._recipe.language, "scorers", cache=nowhere, workplace=nowhere)
+        scorer: Scorer = create_from_spec("scorer", spec, context)
+        return scorer.model_spec is not None
