@@ -25,6 +25,9 @@ from benchbuilder.pipeline.wiring import expand_wiring, flow_order, missing_sour
 from benchbuilder.sources import Source
 from benchbuilder.steps import PromptedMap, Step
 
+_LISTED_CHANGES = 3
+"""How many changes of a key the status of a node names."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -98,9 +101,12 @@ class Plan:
         if manifest is None:
             latest = store.latest(node.name)
             if latest is None:
-                return NodeStatus(node, "run", "never built here")
-            told = describe_key_changes(latest.key_inputs, node.key_inputs)
-            return NodeStatus(node, "run", "; ".join(told[:3]) + (f"; {len(told) - 3} more" if len(told) > 3 else ""))
+                former = (store.steps / node.name / "latest").exists()
+                why = "built by an earlier version of benchbuilder" if former else "never built here"
+                return NodeStatus(node, "run", why)
+            changes = describe_key_changes(latest.key_inputs, node.key_inputs)
+            more = [f"{len(changes) - _LISTED_CHANGES} more"] if len(changes) > _LISTED_CHANGES else []
+            return NodeStatus(node, "run", "; ".join([*changes[:_LISTED_CHANGES], *more]))
         if again := [name for name in node.upstream() if found[name].state != "reused"]:
             return NodeStatus(node, "run", f"{', '.join(again)} run{'s' if len(again) == 1 else ''} first")
         for name in node.upstream():

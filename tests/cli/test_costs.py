@@ -164,7 +164,7 @@ def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys:
     assert "state_choice\tfailed\t" in Path("builds/again/ledger.tsv").read_text(encoding="utf-8")
     assert main(replay) == 0
     card = Path("builds/again/README.md").read_text(encoding="utf-8")
-    assert "gpt-4o-mini, by recorded replies of replies.jsonl" in card
+    assert "gpt-4o-mini, recorded replies from replies.jsonl" in card
 
 
 def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,7 +97,7 @@ def test_a_reviewed_card_says_how_people_agreed(tmp_path):
     assert "Unreviewed" not in text
     assert "| 该问题是否至多只有一个正确答案？ | 60 | 0.94 (0.89 – 0.98) | 0.31 (0.26 – 0.35) |" in text
     assert "both annotators always gave the same answer" in text
-    assert "Votes that come with the sample data are illustrative too" in text
+    assert "The votes that come with the sample data are illustrative too" in text
     assert "illustrative too" not in card(tmp_path, illustrative=False)
 
 
@@ -169,7 +169,7 @@ def test_models_are_named_with_all_that_shapes_their_replies(tmp_path):
     (line,) = (line for line in card(tmp_path, build=written_by_model()).splitlines() if line.startswith("| ask | gpt"))
     assert line == (
         r"| ask | gpt\|4 (openai) | the model where no rule can | 0 / 60 | temperature 0.0; max\_new\_tokens 128"
-        r" (not sent, as the model does not know it: top\_k) | zh/ask\_tf.j2, zh/pairs.yaml |"
+        r" (not sent, because the model does not accept it: top\_k) | zh/ask\_tf.j2, zh/pairs.yaml |"
     )
 
 
@@ -187,4 +187,4 @@ def test_a_card_does_not_depend_on_what_was_paid(tmp_path):
 def test_recorded_replies_are_told_as_what_they_are(tmp_path):
     (tmp_path / "r.jsonl").write_text('{"model": "gpt|4"}\n', encoding="utf-8")
     model = {"kind": "replay", "replies": {"path": "r.jsonl", "resolved_path": str(tmp_path / "r.jsonl")}}
-    assert r"| ask | gpt\|4, by recorded replies of r.jsonl |" in card(tmp_path, build=written_by_model(model=model))
+    assert r"| ask | gpt\|4, recorded replies from r.jsonl |" in card(tmp_path, build=written_by_model(model=model))

@@ -80,9 +80,9 @@ def test_words_that_never_hit_are_named(tmp_path):
     words = tmp_path / "words.txt"
     words.write_text("\n".join((*WORDS, *SILENT)), encoding="utf-8")
     text = Page(report(tmp_path, word_list=words)).text["words"]
-    assert f"{len(SILENT)} words were never found" in text
+    assert f"{len(SILENT)} words matched no row" in text
     assert all(word in text for word in SILENT)
-    assert "never found" not in Page(report(tmp_path)).text["words"]
+    assert "matched no row" not in Page(report(tmp_path)).text["words"]
 
 
 def test_judgements(tmp_path):
@@ -125,7 +125,7 @@ def test_while_votes_are_missing_candidates_are_shown_and_what_to_do(tmp_path):
     assert "412 judgements are missing" in page.text[""]
     assert sum(name.startswith("candidate-") for name in page.ids) == 20
     assert "20 random candidates" in page.text["examples"]
-    assert "Nobody has judged them yet" in page.text["evidence"]
+    assert "nobody has judged them yet" in page.text["evidence"]
 
 
 def test_banners(tmp_path):
@@ -138,7 +138,7 @@ def test_banners(tmp_path):
 
 def test_losses_and_rows_that_a_branch_does_not_concern_are_apart(tmp_path):
     text = squeezed(Page(report(tmp_path)).text["losses"])
-    dropped, aside = text.split("Not concerned", 1)
+    dropped, aside = text.split("Not applicable", 1)
     assert "off_topic" in dropped
     assert "other_branch" not in dropped
     assert "other_branch" in aside
@@ -175,7 +175,7 @@ def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):
 
 def test_what_is_not_known_of_costs_is_said(tmp_path):
     told = Page(report(tmp_path, replace(finished(), receipts=RECEIPTS))).text["models"]
-    assert "for 4 replies the service named no tokens" in told
+    assert "the service named no tokens for 4 replies" in told
     assert "3 attempts got no answer but may be billed" in told
     assert "truncated 5" in told
     told = Page(report(tmp_path, replace(finished(), receipts=(*RECEIPTS, NO_PRICE)))).text["models"]

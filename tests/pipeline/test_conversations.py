@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ from engine_bench import Bench
 
 from benchbuilder.authoring.dry_run.run import nodes_up_to_prompts, nodes_without_prompts
 from benchbuilder.core import registry
-from benchbuilder.core.errors import InstallationError, ServiceError, TooManyFailures
+from benchbuilder.core.errors import DataError, InstallationError, ServiceError, TooManyFailures
 from benchbuilder.models.base import Model
+from benchbuilder.pipeline.plan import recorded_changes
 from benchbuilder.pipeline.run_node import NodeRunner
+from benchbuilder.pipeline.store.folder import Store
 
 LINES = ["cat", "mute dog", "come later", "ox", "zebra", "cat again", "late night"]
 
@@ -188,3 +192,62 @@ def test_the_stand_in_is_a_model(tmp_path: Path) -> None:
     model: Model = registry.create_from_spec("model", LoudSpec(kind="t_loud", log=str(tmp_path / "log.txt")))
     assert isinstance(model, Loud)
     assert model.sent_settings({"temperature": 0, "top_k": 3}) == {"temperature": 0}
+
+
+def _change_to_former_layout(store: Store) -> None:
+    """Rename files and fields of a built folder to what they were called before."""
+    for file in store.steps.glob("*/*/outcomes-*.parquet"):
+        file.rename(file.with_name(file.name.replace("outcomes", "fates")))
+    for path in store.steps.glob("*/*/manifest.json"):
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        former = {"key_inputs": "asked", "outcomes": "fates", "external_inputs": "observed"}
+        manifest = {former.get(name, name): value for name, value in manifest.items()} | {"state": "sealed"}
+        path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_a_folder_of_the_former_layout_is_built_anew_and_asks_nothing_again(tmp_path: Path) -> None:
+    made = bench(tmp_path)
+    made.build()
+    digests, items, before = made.digests(), made.outputs()["items.txt"], asked(tmp_path / "log.txt")
+    _change_to_former_layout(made.store)
+    elsewhere = made.store.steps / "gone" / "0123"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "fates-00000.parquet").touch()
+
+    assert set(made.why().values()) == {"run: built by an earlier version of benchbuilder"}
+    with pytest.raises(DataError, match="nothing is built") as error:
+        made.inspector()
+    assert "was built by an earlier version of benchbuilder" in error.value.why
+    assert "building again makes every step anew" in error.value.why
+
+    report = made.build()
+    assert report.built_steps == ["left", "short", "loud", "again", "unique"]
+    notes = [text for step, text in made.watcher.said if not step]
+    assert len(notes) == 1
+    assert "earlier version" in notes[0]
+    assert asked(tmp_path / "log.txt") == before
+    assert (made.digests(), made.outputs()["items.txt"]) == (digests, items)
+    assert (elsewhere / "fates-00000.parquet").exists()
+    assert made.build().built_steps == []
+    assert not [text for step, text in made.watcher.said if not step]
+
+
+def test_what_was_built_is_compared_with_the_recipe_as_it_is(tmp_path: Path) -> None:
+    """Steps before the one in question count; a model that steps inherit may be left out of the comparison."""
+    made = bench(tmp_path)
+    made.build()
+    manifest = made.inspector().manifests["unique"]
+
+    def changes(now: Bench, *, own_model: bool = True) -> list[str]:
+        plan = now.plan()
+        if not own_model:
+            model = now.steps["loud"]["model"]
+            plan = replace(plan, recipe=plan.recipe.model_copy(update={"model": model}))
+        return recorded_changes(plan, "unique", made.store, manifest, any_model=True)
+
+    assert changes(made) == []
+    other = bench(tmp_path, name="other")
+    assert changes(other) == [f'{step}: model.name: "loud" -> "other"' for step in ("again", "loud")]
+    assert changes(other, own_model=False) == []
+    made.steps["short"]["at_most"] = 5
+    assert changes(made) == ["short: at_most: 40 -> 5"]

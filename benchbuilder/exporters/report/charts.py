@@ -115,8 +115,8 @@ def threshold_columns(
         layers = [Series(t("report.all_sources"), "all", [row.kept for row in rows])]
     marked = next((index for index, row in enumerate(rows) if row.chosen), -1)
     labels = [f"≥ {row.threshold}" for row in rows]
-    title = t("report.survivors_chart")
-    return column_chart(labels, layers, title, axis=t("report.survivors_axis"), totals=True, marked=marked)
+    title = t("report.thresholds_chart")
+    return column_chart(labels, layers, title, axis=t("report.thresholds_axis"), totals=True, marked=marked)
 
 
 def funnel_ribbon(outcomes: OutcomeCounts, branch: SourceFunnel, colours: ChartColours, title: str) -> Markup:

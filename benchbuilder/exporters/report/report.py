@@ -107,7 +107,9 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[
         "lengths": _lengths(shown, sources, types, colours, t),
         "words": funnel.word_matches(finished),
         "judged": judged,
-        "survivors": {step: _threshold_charts(one, sources, colours, t) for step, one in judged.items()},
+        "threshold_charts": {
+            step: _threshold_charts(annotation, sources, colours, t) for step, annotation in judged.items()
+        },
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
         "examples": drawn,
         "ancestry": entry_ancestors(finished, drawn),

@@ -14,6 +14,7 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from benchbuilder.config import display_path
 from benchbuilder.core import Row, StoreError, Table, row_class, schema_of
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.shards.files import (
@@ -113,7 +114,7 @@ class Store:
         if not paths or not all(_is_former(path / "manifest.json") for path in paths):
             return ""
         return (
-            f"{self.folder} was built by an earlier version of benchbuilder, whose files have another layout: "
+            f"{display_path(self.folder)} was built by an earlier version of benchbuilder, whose files have another layout: "
             "building again makes every step anew; replies that were paid for stay in use"
         )
 
