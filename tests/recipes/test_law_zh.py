@@ -113,7 +113,7 @@ def test_the_form_of_a_question_says_how_its_options_are_stated(question, form, 
     found = [
         (name, fill_template(one.text, {**named, "option": "甲"})[0])
         for name, one in spec.forms.items()
-        if one is not None and (named := match_groups(spec.filled(one.when), question)) is not None
+        if one is not None and (named := match_groups(spec.expand_parts(one.when), question)) is not None
     ]
     assert found[:1] == ([(form, text)] if form else [])
 
@@ -121,7 +121,7 @@ def test_the_form_of_a_question_says_how_its_options_are_stated(question, form, 
 @pytest.mark.parametrize("option", ["独立于审判机关", "探索建立征询机制", "裁定再审", "侵犯了乙的著作权"])
 def test_what_has_no_subject_is_no_claim(option):
     spec = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.steps["options"]
-    claim = spec.filled(spec.forms["claims"].option)
+    claim = spec.expand_parts(spec.forms["claims"].option)
     assert find_all(claim, "买受人可以解除合同")
     assert not find_all(claim, option)
 
