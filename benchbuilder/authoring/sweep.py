@@ -203,7 +203,7 @@ def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, A
     """The figures over all items of every own line of the tables of means and metrics in a results file."""
     data: Any = json.loads(file.read_text(encoding="utf-8"))
     found: list[tuple[str, str, str, str, Any, Any, Any]] = []
-    for sheet in data.get("sheets", ()):
+    for sheet in data.get("tables", ()):
         if not str(sheet["name"]).startswith(_TABLES):
             continue
         keys = [column["key"] for column in sheet["columns"]]

@@ -292,7 +292,7 @@ def _trained_validation_run(session: _JudgeSession, name: str, spec: JudgeSpec, 
         return load_validation_run(session.folder, name, spec=spec)
     except BenchbuilderError as error:
         why = f" ({error.why})" if error.why else ""
-        say(f"note: {name} cannot be asked, so it gets no bias card: {error.what}{why}")
+        say(f"note: {name} cannot be asked, so it gets no robustness card: {error.what}{why}")
         return closed
 
 

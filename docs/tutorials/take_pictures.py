@@ -129,8 +129,8 @@ def evaluation(browser: Browser) -> None:
         picture(page, "judges", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1370})
         card = page.get_by_role("heading", name="Correctness: Bias card").bounding_box()
         if card is None:
-            raise SystemExit("the judge report has no bias card")
-        picture(page, "bias", full_page=True, clip={"x": 0, "y": card["y"] - 20, "width": 1100, "height": 1050})
+            raise SystemExit("the judge report has no robustness card")
+        picture(page, "robustness", full_page=True, clip={"x": 0, "y": card["y"] - 20, "width": 1100, "height": 1050})
 
 
 def main() -> None:

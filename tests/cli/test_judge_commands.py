@@ -125,11 +125,11 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     assert "warning" not in told
     (JUDGES / "encoder_correctness/held_out/judge.json").write_text("{}", encoding="utf-8")
     assert main(["judge", "report", *names, *quick]) == 0
-    assert "note: encoder_correctness cannot be asked, so it gets no bias card: the judge 'encoder_cor" in said(capsys)
+    assert "note: encoder_correctness cannot be asked, so it gets no robustness card: the judge 'encoder_cor" in said(capsys)
     page = JUDGES / "judges_encoder_correctness-ridge_correctness.json"
     told_of = json.loads(page.read_text(encoding="utf-8"))
     assert set(told_of["judges"]) == set(names)
-    assert list(told_of["aspects"][0]["bias"]) == [NAME]
+    assert list(told_of["aspects"][0]["robustness"]) == [NAME]
     (JUDGES / "encoder_correctness/predictions.parquet").write_bytes(b"no")
     assert main(["judge", "report", *names, *quick]) == 0
     assert "note: encoder_correctness is left out: the predictions of this judge cannot be read" in said(capsys)

@@ -68,7 +68,7 @@ def comparison_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[Held
 
 
 def answer_set_letters(judges: Sequence[HeldOutAnswers]) -> list[str]:
-    """For each judge the letter of its held-out answers, which judges share that can be compared; empty where all do.
+    """For each judge the letter of its held-out answers, which judges proportion that can be compared; empty where all do.
 
     Those can that have the same split, and the same answers or the same of everything that was held out.
     """
@@ -168,7 +168,7 @@ def threshold_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldO
         "judge": "words", "n": "count", "accuracy": "score", "balanced": "score", "auroc": "score",
         "positive": "percent", "near": "percent",
     }  # fmt: skip
-    return frame.table(aspect, "casting", columns, lines, near=f"{frame.numbers.near:g}")
+    return frame.table(aspect, "threshold", columns, lines, near=f"{frame.numbers.near:g}")
 
 
 def simple_baseline_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
@@ -257,17 +257,17 @@ def reliability_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[Hel
             inside = (held.predicted >= found.low) & (held.predicted <= found.high)
             rows = held.filtered(inside)
             positive = (rows.targets >= THRESHOLD - 1e-9).astype(np.float64)
-            share = frame.cell(mean_estimate(positive, rows.families, **frame.bootstrap))
+            proportion = frame.cell(mean_estimate(positive, rows.families, **frame.bootstrap))
             cells = (
                 value_cell(found.low),
                 value_cell(found.high),
                 count_cell(found.n),
                 value_cell(found.mean_predicted),
             )
-            lines.append(TableLine((text_cell(held.name), *cells, share, value_cell(found.mean_target)), "judge"))
+            lines.append(TableLine((text_cell(held.name), *cells, proportion, value_cell(found.mean_target)), "judge"))
     columns: dict[str, ValueFormat] = {
         "judge": "words", "from": "score", "to": "score", "n": "count", "mean_predicted": "score",
-        "share_positive": "score", "mean_target": "score",
+        "proportion_positive": "score", "mean_target": "score",
     }  # fmt: skip
     return frame.table(aspect, "reliability", columns, lines)
 

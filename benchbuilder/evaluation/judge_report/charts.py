@@ -8,8 +8,8 @@ from math import ceil, floor
 
 from markupsafe import Markup
 
-from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers
+from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding
 from benchbuilder.exporters import CHART_WIDTH, ReportTexts, ResultTable, format_value, shorten_label, svg_element
 
 _SIDE, _LEFT, _TOP = 320.0, 48.0, 8.0
@@ -44,21 +44,23 @@ def judge_scatter(answers: HeldOutAnswers, title: str, t: ReportTexts) -> Markup
 
 
 def reliability_chart(table: ResultTable, judge: str, title: str, t: ReportTexts) -> Markup:
-    """The bins of one judge: share of good answers, with its interval, over the mean score."""
+    """The bins of one judge: proportion of good answers, with its interval, over the mean score."""
     keys = [column.key for column in table.columns]
-    at = {name: keys.index(name) for name in ("n", "mean_predicted", "share_positive")}
+    at = {name: keys.index(name) for name in ("n", "mean_predicted", "proportion_positive")}
     bins = [line for line in table.lines if line.cells[0].words == judge]
     most = max((line.cells[at["n"]].value or 0 for line in bins), default=1) or 1
-    drawn = _square(t("judges.axis.judge"), t("judges.axis.share"), threshold=False)
+    drawn = _square(t("judges.axis.judge"), t("judges.axis.proportion"), threshold=False)
     path: list[str] = []
     for line in bins:
-        count, mean, share = (line.cells[at[name]] for name in ("n", "mean_predicted", "share_positive"))
-        if mean.value is None or share.value is None:
+        count, mean, proportion = (line.cells[at[name]] for name in ("n", "mean_predicted", "proportion_positive"))
+        if mean.value is None or proportion.value is None:
             continue
-        x, y = _x(mean.value), _y(share.value)
+        x, y = _x(mean.value), _y(proportion.value)
         path.append(f"{x:.1f},{y:.1f}")
-        if share.low is not None and share.high is not None:
-            drawn.append(svg_element("line", x1=x, x2=x, y1=_y(share.low), y2=_y(share.high), class_="c0 whisker"))
+        if proportion.low is not None and proportion.high is not None:
+            drawn.append(
+                svg_element("line", x1=x, x2=x, y1=_y(proportion.low), y2=_y(proportion.high), class_="c0 whisker")
+            )
         radius = 2.5 + 4 * ((count.value or 0) / most) ** 0.5
         drawn.append(svg_element("circle", cx=x, cy=y, r=radius, class_="c0"))
     drawn.insert(-1, svg_element("polyline", points=" ".join(path), class_="c0 trend"))

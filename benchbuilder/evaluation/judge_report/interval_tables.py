@@ -21,7 +21,7 @@ from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueForma
 _HALVINGS = 20
 _COLUMNS: dict[str, ValueFormat] = {
     "judge": "words", "model": "words", "labelled": "count", "unlabelled": "count", "known": "score",
-    "judge_alone": "score", "human_only": "score", "powered": "score", "narrower": "percent", "tuning": "score",
+    "judge_alone": "score", "human_only": "score", "prediction_powered": "score", "narrower": "percent", "tuning": "score",
 }  # fmt: skip
 
 
@@ -33,8 +33,8 @@ def prediction_powered_table(
     A share of the families counts as rated, the others as judged alone; the mean of all ratings is known here.
     """
     lines = [line for held in judges for line in _simulated_lines(frame, held)]
-    share = f"{frame.numbers.labelled * 100:g} %"
-    return frame.table(aspect, "powered", _COLUMNS, lines, keys=2, share=share) if lines else None
+    proportion = f"{frame.numbers.labelled * 100:g} %"
+    return frame.table(aspect, "prediction_powered", _COLUMNS, lines, keys=2, proportion=proportion) if lines else None
 
 
 def _simulated_lines(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine]:
@@ -44,13 +44,13 @@ def _simulated_lines(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[T
     lines: list[TableLine] = []
     for model, rows in group_answers(answers, lambda row: row.example.model):
         known = np.array([family in rated for family in rows.families])
-        found = _powered(rows.filtered(known), rows.filtered(~known), frame.bootstrap["level"])
+        found = _estimate(rows.filtered(known), rows.filtered(~known), frame.bootstrap["level"])
         if found is not None:
             lines.append(_line(answers.name, model, found, TableCell(float(rows.targets.mean()))))
     return lines
 
 
-def _powered(rated: HeldOutAnswers, unrated: HeldOutAnswers, level: float) -> PredictionPowered | None:
+def _estimate(rated: HeldOutAnswers, unrated: HeldOutAnswers, level: float) -> PredictionPowered | None:
     if len(set(rated.families)) < 2 or len(unrated) < 2:
         return None
     found = clustered_prediction_powered_mean(

@@ -14,8 +14,6 @@ from benchbuilder.evaluation.judge_report import PACKAGES
 from benchbuilder.evaluation.judge_report import agreement_tables as measures
 from benchbuilder.evaluation.judge_report import interval_tables as intervals
 from benchbuilder.evaluation.judge_report import validity_tables as validity
-from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding, probe_findings, verdict_counts
-from benchbuilder.evaluation.judge_report.bias_tables import probe_label, robustness_table
 from benchbuilder.evaluation.judge_report.charts import (
     correlation_chart,
     forest_chart,
@@ -32,6 +30,8 @@ from benchbuilder.evaluation.judge_report.held_out import (
 )
 from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec, load_probes
 from benchbuilder.evaluation.judge_report.published import load_published_judges
+from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, probe_findings, verdict_counts
+from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, robustness_table
 from benchbuilder.evaluation.judge_report.section import AspectSection, JudgePlots, RobustnessCard
 from benchbuilder.evaluation.judge_report.write import JUDGE_REPORT_STEM, write_judge_report_files
 from benchbuilder.evaluation.judge_training.model_card import FEW
@@ -101,7 +101,10 @@ def _section(
         aspect=aspect,
         label=frame.t.get(f"results.aspect.{aspect}", aspect),
         judges=judges,
-        alarms=[*(alarm for held in judges if (alarm := _alarm(frame, held))), *_general(frame, rated, runs)],
+        warnings=[
+            *(warning for held in judges if (warning := _constant_predictor_warning(frame, held))),
+            *_general_warnings(frame, rated, runs),
+        ],
         remarks=_remarks(frame, judges),
         overview=correlation_chart(sheets[0], frame.t("judges.plot.overview")) if sheets else None,
         plots=[_plots(frame, held, sheets) for held in rated],
@@ -170,17 +173,19 @@ def _familiarity_table(frame: JudgeReportFrame, aspect: str, runs: Sequence[Vali
     return measures.group_table(frame, aspect, "side", both, named) if both else None
 
 
-def _alarm(frame: JudgeReportFrame, answers: HeldOutAnswers) -> str:
+def _constant_predictor_warning(frame: JudgeReportFrame, answers: HeldOutAnswers) -> str:
     if not len(answers):
-        return frame.t("judges.alarm.unrated", judge=answers.name)
-    alarm = check_constant_predictor(answers.predicted, answers.targets)
-    if alarm is None:
+        return frame.t("judges.warning.unrated", judge=answers.name)
+    warning = check_constant_predictor(answers.predicted, answers.targets)
+    if warning is None:
         return ""
     flat = answers.predicted.std() < 0.02
-    return frame.t("judges.alarm.flat" if flat else "judges.alarm.targets", judge=answers.name, sd=f"{alarm.sd:.4f}")
+    return frame.t(
+        "judges.warning.flat" if flat else "judges.warning.targets", judge=answers.name, sd=f"{warning.sd:.4f}"
+    )
 
 
-def _general(
+def _general_warnings(
     frame: JudgeReportFrame, rated_answers: Sequence[HeldOutAnswers], runs: Sequence[ValidationRun]
 ) -> list[str]:
     """That judges were not tried on the same answers, and which of them nobody tried to fool."""
@@ -189,9 +194,9 @@ def _general(
     for held, letter in zip(rated_answers, letters, strict=True):
         sets.setdefault(letter, []).append(held.name)
     told = "; ".join(f"{letter}: {', '.join(names)}" for letter, names in sets.items())
-    found = [frame.t("judges.alarm.apart", sets=told)] if any(letters) else []
+    found = [frame.t("judges.warning.apart", sets=told)] if any(letters) else []
     asking = [trial.name for trial in runs if trial.judge is None and _asks_model(trial)]
-    return found + ([frame.t("judges.alarm.unprobed", judges=", ".join(asking))] if asking else [])
+    return found + ([frame.t("judges.warning.unprobed", judges=", ".join(asking))] if asking else [])
 
 
 def _asks_model(run: ValidationRun) -> bool:
@@ -238,7 +243,7 @@ def _cards(
             continue
         told = [row.example for row in trial.predictions]
         findings = probe_findings(trial.judge, told, file, spec.bootstrap, threshold=THRESHOLD, statements=statements)
-        title = frame.t("judges.plot.bias", judge=trial.name)
+        title = frame.t("judges.plot.robustness", judge=trial.name)
         cards.append(RobustnessCard(trial.name, findings, verdict_counts(findings), _forest(frame, findings, title)))
     return cards
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding, ProbeVerdict
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers
+from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, ProbeVerdict
 from benchbuilder.exporters import ResultTable
 
 
@@ -34,7 +34,7 @@ class RobustnessCard:
 
 @dataclass(frozen=True)
 class AspectSection:
-    """All about the judges of one aspect. `alarms` say in words what must be known before anything else is read.
+    """All about the judges of one aspect. `warnings` say in words what must be known before anything else is read.
 
     Tables that are `folded` stand behind a fold of the page. `unprobed` are the judges that have no bias card.
     """
@@ -42,7 +42,7 @@ class AspectSection:
     aspect: str
     label: str
     judges: Sequence[HeldOutAnswers]
-    alarms: Sequence[str]
+    warnings: Sequence[str]
     remarks: Sequence[str]
     overview: Markup | None
     plots: Sequence[JudgePlots]

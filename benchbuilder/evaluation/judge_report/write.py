@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from benchbuilder.core import write_atomically
 from benchbuilder.evaluation.judge_report import PACKAGES
-from benchbuilder.evaluation.judge_report.bias_tables import probe_label, probe_meaning
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, JudgeReportFrame
+from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, probe_meaning
 from benchbuilder.evaluation.judge_report.section import AspectSection, finding_data
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.exporters import (
@@ -78,7 +78,7 @@ def _written_before(folder: Path, stem: str) -> set[str]:
     """The tables that the last report of this name wrote, as its data say."""
     try:
         data: Any = json.loads((folder / f"{stem}.json").read_bytes())
-        names = [str(sheet["name"]) for aspect in data["aspects"] for sheet in aspect["sheets"]]
+        names = [str(sheet["name"]) for aspect in data["aspects"] for sheet in aspect["tables"]]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
     kept = [name for name in names if _TABLE.fullmatch(name)]
@@ -110,9 +110,11 @@ def _data(
         "aspects": [
             {
                 "aspect": chapter.aspect,
-                "alarms": list(chapter.alarms),
-                "sheets": [table_as_data(sheet) for sheet in chapter.all_tables()],
-                "bias": {card.judge: [finding_data(finding) for finding in card.findings] for card in chapter.cards},
+                "warnings": list(chapter.warnings),
+                "tables": [table_as_data(sheet) for sheet in chapter.all_tables()],
+                "robustness": {
+                    card.judge: [finding_data(finding) for finding in card.findings] for card in chapter.cards
+                },
             }
             for chapter in chapters
         ],

@@ -157,7 +157,7 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
         introduction=t("results.costs_lead"),
         columns=(
             TableColumn("model", t("common.model"), "words"),
-            TableColumn("asked", t("results.asked_model"), "words"),
+            TableColumn("answering_model", t("results.answering_model"), "words"),
             TableColumn("replies", t("report.models_replies"), "count"),
             TableColumn("tokens_in", t("report.models_in"), "count"),
             TableColumn("tokens_out", t("report.models_out"), "count"),

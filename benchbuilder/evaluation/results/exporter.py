@@ -187,7 +187,7 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
         "benchmark": run.benchmark,
         "recipe": run.recipe,
         "bootstrap": dict(frame.bootstrap),
-        "contenders": {one.name: one.group for one in run.systems},
+        "systems": {one.name: one.group for one in run.systems},
         "items": [[e.row.id, run.facts[e.row.id], e.source, e.type, e.expected] for e in run.entries],
         "scores": [
             {
@@ -202,7 +202,7 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
             }
             for measure in run.measures
         ],
-        "sheets": [table_as_data(sheet) for sheet in findings.all_tables() if sheet.name != "difficulty"],
+        "tables": [table_as_data(sheet) for sheet in findings.all_tables() if sheet.name != "difficulty"],
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 

@@ -34,9 +34,9 @@ def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: Scor
         if _has_overlap(frame, one, human_measure, judge_measure)
     ]
     return ResultTable(
-        name=f"powered_{human_measure.slug}_{judge_measure.slug}",
+        name=f"prediction_powered_{human_measure.slug}_{judge_measure.slug}",
         title=t(
-            "results.powered_of",
+            "results.prediction_powered_of",
             aspect=frame.aspect_label(human_measure.aspect),
             people=human_measure.scorer,
             judge=judge_measure.scorer.removeprefix("judge_"),
@@ -46,12 +46,12 @@ def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: Scor
             TableColumn("rated", t("results.rated"), "count"),
             TableColumn("unrated", t("results.unrated"), "count"),
             TableColumn("people", t("results.people_alone")),
-            TableColumn("powered", t("results.people_and_judge")),
+            TableColumn("prediction_powered", t("results.people_and_judge")),
             TableColumn("judge", t("results.judge_alone")),
             TableColumn("narrower", t("results.narrower"), "percent"),
         ),
         lines=tuple(lines),
-        notes=(t("results.powered_learned", judge=judge_measure.scorer.removeprefix("judge_"), n=learned),)
+        notes=(t("results.prediction_powered_learned", judge=judge_measure.scorer.removeprefix("judge_"), n=learned),)
         if learned
         else (),
     )

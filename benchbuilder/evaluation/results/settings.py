@@ -22,15 +22,15 @@ def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
     if not lines:
         return None
     return ResultTable(
-        name="asked",
-        title=t("results.asked"),
-        introduction=t("results.asked_lead"),
+        name="settings",
+        title=t("results.settings"),
+        introduction=t("results.settings_lead"),
         columns=(
             TableColumn("step", t("common.step"), "words"),
             TableColumn("model", t("common.model"), "words"),
             TableColumn("prompts", t("card.models_prompts"), "words"),
             TableColumn("settings", t("card.models_sampling"), "words"),
-            TableColumn("omitted", t("results.asked_omitted"), "words"),
+            TableColumn("omitted", t("results.settings_omitted"), "words"),
         ),
         lines=tuple(lines),
     )

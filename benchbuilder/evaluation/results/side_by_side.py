@@ -56,7 +56,7 @@ def write_side_by_side(
         "t": t,
         "language": language,
         "title": first["title"] if first["title"] == second["title"]
-        else t("beside.title", left=first["title"], right=second["title"]),
+        else t("side_by_side.title", left=first["title"], right=second["title"]),
         "notes": _notes(first, second, t),
         "runs": runs,
         "scores": scores,
@@ -66,8 +66,8 @@ def write_side_by_side(
         "as_markdown": _marked,
     }  # fmt: skip
     files = {
-        f"{file}.html": render_html("results_beside.html.j2", PACKAGES, **context),
-        f"{file}.md": render_markdown("results_beside.md.j2", PACKAGES, **context),
+        f"{file}.html": render_html("side_by_side.html.j2", PACKAGES, **context),
+        f"{file}.md": render_markdown("side_by_side.md.j2", PACKAGES, **context),
         f"{file}.csv": _csv(scores, chain.from_iterable(changes.values())),
     }
     return [write_atomically(folder / name, text) for name, text in files.items()]
@@ -97,28 +97,28 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) 
     """What to know before reading, and whether it is a warning."""
     same = first["benchmark"] == second["benchmark"]
     shared = {row[0] for row in first["items"]} & {row[0] for row in second["items"]}
-    notes = [(t("beside.same_benchmark"), False) if same else (t("beside.other_benchmark"), True)]
+    notes = [(t("side_by_side.same_benchmark"), False) if same else (t("side_by_side.other_benchmark"), True)]
     if not shared:
-        notes = [(t("beside.nothing_shared"), True)]
+        notes = [(t("side_by_side.nothing_shared"), True)]
     equal = first["recipe"] == second["recipe"]
-    return [*notes, (t("beside.recipe_same" if equal else "beside.recipe_differs"), False)]
+    return [*notes, (t("side_by_side.recipe_same" if equal else "side_by_side.recipe_differs"), False)]
 
 
 def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> ResultTable:
     return ResultTable(
         name="runs",
-        title=t("beside.kicker"),
+        title=t("side_by_side.kicker"),
         columns=(
-            TableColumn("run", t("beside.run"), "words"),
-            TableColumn("title", t("beside.what"), "words"),
-            TableColumn("recipe", t("beside.recipe"), "words"),
-            TableColumn("benchmark", t("beside.benchmark"), "words"),
-            TableColumn("items", t("beside.items"), "count"),
+            TableColumn("run", t("side_by_side.run"), "words"),
+            TableColumn("title", t("side_by_side.what"), "words"),
+            TableColumn("recipe", t("side_by_side.recipe"), "words"),
+            TableColumn("benchmark", t("side_by_side.benchmark"), "words"),
+            TableColumn("items", t("side_by_side.items"), "count"),
             TableColumn("models", t("results.models"), "words"),
         ),
         lines=tuple(
-            TableLine((text_cell(t(f"beside.{side}")), text_cell(run["title"]), text_cell(run["recipe"]), text_cell(run["benchmark"]),
-                  count_cell(len(run["items"])), text_cell(t("report.list_comma").join(run["contenders"]))))
+            TableLine((text_cell(t(f"side_by_side.{side}")), text_cell(run["title"]), text_cell(run["recipe"]), text_cell(run["benchmark"]),
+                  count_cell(len(run["items"])), text_cell(t("report.list_comma").join(run["systems"]))))
             for side, run in (("left", first), ("right", second))
         ),
     )  # fmt: skip
@@ -149,11 +149,11 @@ def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts)
                 title=(one.get(key) or other[key])["title"],
                 columns=(
                     TableColumn("model", t("common.model"), "words"),
-                    TableColumn("first", t("beside.left")),
-                    TableColumn("second", t("beside.right")),
+                    TableColumn("first", t("side_by_side.left")),
+                    TableColumn("second", t("side_by_side.right")),
                     TableColumn("difference", t("results.difference"), "signed"),
                     TableColumn("p", "p"),
-                    TableColumn("n", t("beside.common"), "count"),
+                    TableColumn("n", t("side_by_side.common"), "count"),
                 ),
                 lines=tuple(lines),
             )
@@ -172,7 +172,7 @@ def _comparison_line(
 ) -> TableLine:  # fmt: skip
     common = [item for item in first if item in second]
     if not common:
-        tag = t("beside.only_left") if first else t("beside.only_right")
+        tag = t("side_by_side.only_left") if first else t("side_by_side.only_right")
         cells = [
             TableCell(fmean(values.values()), n=len(values)) if values else TableCell() for values in (first, second)
         ]
@@ -209,8 +209,8 @@ class ValueChange(NamedTuple):
 
 def _other_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[ValueChange]]:
     """What changed in the other tables, by the title of the table."""
-    known = {sheet["name"]: sheet for sheet in second["sheets"]}
-    pairs = [(sheet, known[sheet["name"]]) for sheet in first["sheets"] if sheet["name"] in known]
+    known = {sheet["name"]: sheet for sheet in second["tables"]}
+    pairs = [(sheet, known[sheet["name"]]) for sheet in first["tables"] if sheet["name"] in known]
     found = {one["title"]: _changes(one, other) for one, other in pairs if one["name"].startswith(_COMPARED)}
     return {title: changes for title, changes in found.items() if changes}
 
@@ -243,10 +243,10 @@ def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> Result
         name=changes[0].table,
         title=title,
         columns=(
-            TableColumn("line", t("beside.line"), "words"),
-            TableColumn("column", t("beside.column"), "words"),
-            TableColumn("first", t("beside.left"), "words"),
-            TableColumn("second", t("beside.right"), "words"),
+            TableColumn("line", t("side_by_side.line"), "words"),
+            TableColumn("column", t("side_by_side.column"), "words"),
+            TableColumn("first", t("side_by_side.left"), "words"),
+            TableColumn("second", t("side_by_side.right"), "words"),
         ),
         lines=tuple(
             TableLine(

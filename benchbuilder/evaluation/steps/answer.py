@@ -1,19 +1,84 @@
-"""Asking a model under evaluation: each item once, the question alone unless a prompt says otherwise."""
+"""Steps that put items to a model under evaluation: `answer` asks once, `follow_up` asks again about an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Generator, Mapping
+from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config import StepSpec
-from benchbuilder.core import Item, Kept
-from benchbuilder.evaluation.steps.ask_model import AskModelStep, AskModelStepSpec
-from benchbuilder.models import Conversation
-from benchbuilder.steps import Port
+from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.core import Answer, AnswerOutcome, Item, Kept, Row, SpecIssue, Table, strip_reasoning
+from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.models import Conversation, Message, Reply, Request, read_prompt, render_prompt
+from benchbuilder.steps import Port, PromptedMap, model_identity, sampling_issues
+
+
+class AskModelStepSpec(StepSpec):
+    """The model to ask, the `name` of its answers, and how it is asked."""
+
+    name: str
+    model: Annotated[KindSpec | None, Slot("model")] = None
+    prompt: PromptRef | None = None
+    system: PromptRef | None = None
+    sampling: Sampling = Sampling()
+
+
+class AskModelStep(PromptedMap):
+    """Puts a prompt to the model under evaluation and keeps the reply as an answer, whatever it is.
+
+    Refusals, empty replies and truncated replies are answers too, distinguished by their outcome. Reasoning before the
+    answer is removed; a reply that ends within its reasoning is ``truncated`` and empty. Prompts see only the fields
+    that the item's payload releases (`Payload.prompt_fields`).
+    """
+
+    output: ClassVar[type[Row] | None] = Answer
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        "question": "the question with its context",
+        "type": "the type of the item (tf, oe), empty where items have none",
+    }
+
+    spec: AskModelStepSpec
+
+    @property
+    def model_spec(self) -> KindSpec | None:
+        """The model under evaluation."""
+        return self.spec.model
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
+        """Sampling settings that the model requires or does not support."""
+        return [] if self.spec.model is None else sampling_issues(self.spec.model, self.spec.sampling)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The identity of the model itself, where the spec does not hold it."""
+        return {} if self.spec.model is None else model_identity(self.spec.model)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the prompts."""
+        self._system, self._prompt = (
+            None if ref is None else read_prompt(ref.path, ref.file) for ref in (self.spec.system, self.spec.prompt)
+        )
+
+    def ask(self, row: Row, item: Item[Any], **variables: str) -> Generator[Request, Reply, Answer]:
+        """Ask about `item` and return the answer as a child of `row`; the prompt also sees `variables`."""
+        case = make_case(item, "")
+        values = {**item.payload.prompt_fields(), **variables}
+        user = str(values["question"]) if self._prompt is None else render_prompt(self._prompt, values)
+        messages = (Message("user", user),)
+        if self._system is not None:
+            messages = (Message("system", render_prompt(self._system, values)), *messages)
+        reply = yield Request(
+            messages, self.spec.sampling.explicit_settings(), expected=case.right + "".join(case.evidence[:2])
+        )
+        text = strip_reasoning(reply.text)
+        outcome: AnswerOutcome = reply.outcome if text is not None else "truncated"
+        if outcome == "complete" and not (text or "").strip():
+            outcome = "empty"
+        return Answer.child(
+            row, produced_by=self.produced_by(), model=self.spec.name, text=(text or "").strip(), outcome=outcome
+        )
 
 
 class AnswerItems(AskModelStep):
-    """Puts each item to a model, zero-shot and in a single turn; one answer an item."""
+    """Puts each item to a model, zero-shot and in a single turn; one answer per item."""
 
     kind: ClassVar[str] = "answer"
     spec_class: ClassVar[type[StepSpec]] = AskModelStepSpec
@@ -22,4 +87,39 @@ class AnswerItems(AskModelStep):
     def converse(self, row: Item[Any], parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
         """One question, one answer."""
         answer = yield from self.ask(row, row)
+        return [Kept(answer)]
+
+
+class FollowUp(AskModelStep):
+    """Puts an item to a model again, with an earlier answer, which the prompt sees as `earlier`; one answer each.
+
+    If the earlier answer has no text (the model refused, or its reply was empty), nothing is asked and the earlier
+    outcome is kept.
+    """
+
+    kind: ClassVar[str] = "follow_up"
+    spec_class: ClassVar[type[StepSpec]] = AskModelStepSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="parent")}
+    prompt_variables: ClassVar[Mapping[str, str]] = {
+        **AskModelStep.prompt_variables,
+        "earlier": "the earlier answer",
+    }
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
+        """Problems with the sampling settings, and a missing prompt."""
+        issues = super().validate_inputs(rows)
+        if self.spec.prompt is None:
+            issues.append(SpecIssue("prompt", "a follow-up needs a prompt that uses `earlier`", "null", ()))
+        return issues
+
+    def converse(self, row: Answer, parents: Mapping[str, Any]) -> Conversation:
+        """One more question, one more answer."""
+        if not row.text:
+            outcome = row.outcome if row.outcome not in ("complete", "truncated") else "empty"
+            unasked = Answer.child(
+                row, produced_by=self.produced_by("unasked"), model=self.spec.name, text="", outcome=outcome
+            )
+            return [Kept(unasked)]
+        item: Item[Any] = parents["item"]
+        answer = yield from self.ask(row, item, earlier=row.text)
         return [Kept(answer)]

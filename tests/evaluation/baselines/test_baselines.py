@@ -10,9 +10,8 @@ from rated_world import full, item, jsonl
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.registry import kinds_of_slot
 from benchbuilder.evaluation.baselines.best_evidence import BestEvidenceBaseline, BestEvidenceSpec
-from benchbuilder.evaluation.baselines.constant import ConstantBaseline, ConstantSpec
-from benchbuilder.evaluation.baselines.echo import EchoBaseline, EchoSpec
 from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, recorded_answer_models
+from benchbuilder.evaluation.baselines.rules import ConstantBaseline, ConstantSpec, EchoBaseline, EchoSpec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
 

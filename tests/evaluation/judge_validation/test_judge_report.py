@@ -34,7 +34,7 @@ class Written:
         self.page = (folder / "judges.html").read_text(encoding="utf-8")
 
     def names(self):
-        return {sheet["name"] for chapter in self.data["aspects"] for sheet in chapter["sheets"]}
+        return {sheet["name"] for chapter in self.data["aspects"] for sheet in chapter["tables"]}
 
     def rows(self, name):
         with (self.folder / "judges_tables" / f"{name}.csv").open(encoding="utf-8") as stream:
@@ -78,11 +78,11 @@ def test_agreement_equals_scipy(noisy):
     assert float(row["pearson_low"]) < float(row["pearson"]) < float(row["pearson_high"])
 
 
-def test_casting_and_calibration_equal_scikit_learn(noisy):
+def test_threshold_and_calibration_equal_scikit_learn(noisy):
     tested, written = noisy
     said, true = columns(tested)
     good = true >= 0.5
-    row = written.row("correctness_casting", judge="judge_a")
+    row = written.row("correctness_threshold", judge="judge_a")
     close(row["accuracy"], metrics.accuracy_score(good, said >= 0.5))
     close(row["balanced"], metrics.balanced_accuracy_score(good, said >= 0.5))
     close(row["auroc"], metrics.roc_auc_score(good, said))
@@ -93,7 +93,7 @@ def test_casting_and_calibration_equal_scikit_learn(noisy):
 def test_a_score_on_the_threshold_is_good(tmp_path):
     made = [replace(example, target=0.5 if place % 2 else 0.0) for place, example in enumerate(MADE)]
     written = one(tmp_path, FakeJudge(lambda case: 0.5), made)
-    assert float(written.row("correctness_casting")["accuracy"]) == 0.5
+    assert float(written.row("correctness_threshold")["accuracy"]) == 0.5
     assert "A score of exactly 0.5 counts as good" in written.page
 
 
@@ -225,15 +225,15 @@ def test_the_order_of_models_equals_scipy_in_every_draw():
 
 def test_a_constant_judge_sets_off_the_alarm(tmp_path):
     written = one(tmp_path, FakeJudge(lambda case: 0.7), name="stuck")
-    (alarm,) = written.data["aspects"][0]["alarms"]
-    assert "stuck gives nearly every answer the same score" in alarm
-    assert alarm in written.page
-    assert alarm in (tmp_path / "judges.md").read_text(encoding="utf-8")
+    (warning,) = written.data["aspects"][0]["warnings"]
+    assert "stuck gives nearly every answer the same score" in warning
+    assert warning in written.page
+    assert warning in (tmp_path / "judges.md").read_text(encoding="utf-8")
     assert written.row("correctness_agreement")["pearson"] == ""
 
 
 def test_a_sound_judge_sets_off_none(noisy):
-    assert noisy[1].data["aspects"][0]["alarms"] == []
+    assert noisy[1].data["aspects"][0]["warnings"] == []
     assert "Alarm" not in noisy[1].page
 
 
@@ -278,12 +278,12 @@ def test_judges_of_different_answers_are_told_apart(tmp_path):
     unscored = replace(again, name="unscored", predictions=again.predictions[3:])
     alike = Written(tmp_path / "alike", [first, again, unscored])
     assert "note" not in alike.rows("correctness_comparison")[0]
-    assert alike.data["aspects"][0]["alarms"] == []
+    assert alike.data["aspects"][0]["warnings"] == []
     mixed = Written(tmp_path / "mixed", [first, other, again, fewer])
     notes = {row["judge"]: row["note"] for row in mixed.rows("correctness_comparison")}
     assert notes == {"first": "answers A", "other": "answers B", "again": "answers A", "fewer": "answers C"}
-    (alarm,) = mixed.data["aspects"][0]["alarms"]
-    assert "(A: first, again; B: other; C: fewer)" in alarm
+    (warning,) = mixed.data["aspects"][0]["warnings"]
+    assert "(A: first, again; B: other; C: fewer)" in warning
 
 
 def test_a_judge_that_asks_is_said_to_be_unprobed(tmp_path):
@@ -291,9 +291,9 @@ def test_a_judge_that_asks_is_said_to_be_unprobed(tmp_path):
     asking = replace(tested, card={**tested.card, "kind": "prompted"}, judge=None)
     closed = replace(tested, name="closed", card={**tested.card, "kind": "tfidf_ridge"}, judge=None)
     written = Written(tmp_path, [asking, closed], probes=PROBES)
-    (alarm,) = written.data["aspects"][0]["alarms"]
-    assert alarm.startswith("asking: nobody tried to fool it")
-    assert "No bias card for closed:" in written.page
+    (warning,) = written.data["aspects"][0]["warnings"]
+    assert warning.startswith("asking: nobody tried to fool it")
+    assert "No robustness card for closed:" in written.page
 
 
 def test_tables_of_an_earlier_report_go_and_files_of_others_stay(tmp_path):
@@ -337,12 +337,16 @@ def test_published_figures_are_those_of_the_papers():
 def test_few_ratings_with_a_good_judge_narrow_the_interval(tmp_path):
     made = examples(120)
     tested = trial("judge_a", FakeJudge(sound), made)
-    rows = Written(tmp_path, [tested]).rows("correctness_powered")
+    rows = Written(tmp_path, [tested]).rows("correctness_prediction_powered")
     assert len(rows) == 4
     for row in rows:
         assert float(row["labelled"]) == 30
         assert float(row["narrower"]) > 0.2
-        assert float(row["powered_low"]) - 0.05 < float(row["known"]) < float(row["powered_high"]) + 0.05
+        assert (
+            float(row["prediction_powered_low"]) - 0.05
+            < float(row["known"])
+            < float(row["prediction_powered_high"]) + 0.05
+        )
 
 
 def test_intervals_of_single_scores_cover_what_they_should(tmp_path):
@@ -362,7 +366,7 @@ def test_a_judge_as_good_as_the_people_passes_the_alternative_annotator_test(tmp
     assert all(row["outcome"] == "judge does not win" for row in blind.rows("correctness_opponents"))
 
 
-def test_the_bias_card_is_on_the_page_and_in_the_data(tmp_path):
+def test_the_robustness_card_is_on_the_page_and_in_the_data(tmp_path):
     judges = [
         trial("loves_length", FakeJudge(lambda case: min(1.0, len(case.answer) / 60)), MADE),
         trial("is_sound", FakeJudge(sound), MADE),
@@ -370,23 +374,23 @@ def test_the_bias_card_is_on_the_page_and_in_the_data(tmp_path):
     written = Written(tmp_path, judges, probes=PROBES)
     found = {
         judge: {finding["probe"]: finding["verdict"] for finding in card}
-        for judge, card in written.data["aspects"][0]["bias"].items()
+        for judge, card in written.data["aspects"][0]["robustness"].items()
     }
     assert found["loves_length"]["padding"] == "fail"
     assert set(found["is_sound"].values()) == {"pass"}
     assert written.page.count('<span class="verdict fail">fail</span>') >= 1
-    row = written.row("correctness_bias", judge="loves_length", probe="Neutral padding")
+    row = written.row("correctness_robustness", judge="loves_length", probe="Neutral padding")
     assert row["verdict"] == "fail"
     assert float(row["delta_low"]) > 0.1
-    rows = written.rows("correctness_bias")
+    rows = written.rows("correctness_robustness")
     assert len(rows) == 2 * len(found["is_sound"])
 
 
-def test_a_judge_that_is_not_at_hand_has_no_bias_card(tmp_path):
+def test_a_judge_that_is_not_at_hand_has_no_robustness_card(tmp_path):
     tested = replace(trial("judge_a", FakeJudge(sound), MADE), judge=None)
     written = Written(tmp_path, [tested], probes=PROBES)
-    assert "No bias card for judge_a" in written.page
-    assert "correctness_bias" not in written.names()
+    assert "No robustness card for judge_a" in written.page
+    assert "correctness_robustness" not in written.names()
 
 
 def test_nothing_rated_is_said_and_no_crash(tmp_path):
@@ -394,7 +398,7 @@ def test_nothing_rated_is_said_and_no_crash(tmp_path):
     none = replace(tested, predictions=())
     written = Written(tmp_path, [none], probes=PROBES, published=PUBLISHED)
     assert "was tried on no answer that people rated" in written.page
-    assert written.names() == {"correctness_bias"}
+    assert written.names() == {"correctness_robustness"}
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 8])

@@ -110,10 +110,10 @@ def test_a_judge_that_scores_all_alike_sets_off_an_alarm(made: World, tmp_path: 
 
 
 def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    settled: list[Any] = []
-    monkeypatch.setattr(TfidfRidgeJudge, "apply_choices", lambda self, facts: settled.append(facts))
+    applied: list[Any] = []
+    monkeypatch.setattr(TfidfRidgeJudge, "apply_choices", lambda self, facts: applied.append(facts))
     card = train(tmp_path, made, trained_on(ablations=ABLATIONS)).card
-    assert settled == [card["facts"]["held_out"]]
+    assert applied == [card["facts"]["held_out"]]
 
 
 def test_few_held_out_answers_and_shared_paragraphs_are_warned_of(made: World, tmp_path: Path):

@@ -202,14 +202,14 @@ def test_few_ratings_and_many_judge_scores(tmp_path):
             truth[row.id] = value + (0.05 if n % 3 else 0)
             made.score("people_rate", "correctness", "glad", row, None, ratings={"安": truth[row.id]})
     files = write(tmp_path, made.finished())
-    glad = lines(files, "powered_correctness_people_rate_correctness_judge_correctness_judge")["glad"]
+    glad = lines(files, "prediction_powered_correctness_people_rate_correctness_judge_correctness_judge")["glad"]
     mine, rest = [row.id for row in rows[:16]], [row.id for row in rows[16:]]
     found = clustered_prediction_powered_mean(
         [truth[i] for i in mine], [said[i] for i in mine], [f"fact-{n // 2}" for n in range(16)],
         [said[i] for i in rest], [f"fact-{n // 2}" for n in range(16, 40)], 0.95,
     )  # fmt: skip
-    assert near(glad["powered"], found.value)
-    assert near(glad["powered_low"], found.low)
+    assert near(glad["prediction_powered"], found.value)
+    assert near(glad["prediction_powered_low"], found.low)
     assert near(glad["people"], fmean(truth.values()))
     assert near(glad["people_high"], found.human_only.high)
     assert near(glad["judge"], fmean(said.values()))
@@ -227,7 +227,7 @@ def test_ratings_that_a_judge_learned_from_are_left_out_of_what_it_corrects(tmp_
         if n < 16:
             made.score("people_rate", "correctness", "glad", row, None, ratings={"安": value if n < 6 else value + 0.1})
     files = write(tmp_path, made.finished())
-    glad = lines(files, "powered_correctness_people_rate_correctness_judge_correctness_judge")["glad"]
+    glad = lines(files, "prediction_powered_correctness_people_rate_correctness_judge_correctness_judge")["glad"]
     assert (glad["rated"], glad["unrated"]) == ("10", "24")
     says = "Left out: 6 ratings that correctness_judge learned from"
     assert says in files["results.html"].read_text(encoding="utf-8")
@@ -274,7 +274,7 @@ def test_an_answer_that_was_never_given_stands_in_no_mean(tmp_path, exact):
 def test_costs_by_model(tmp_path):
     rows = lines(write(tmp_path, large(20)), "costs")
     glad, calm = rows["glad"], rows["calm"]
-    assert (glad["asked"], glad["replies"], glad["tokens_out"]) == ("glad-7b", "40", "8000")
+    assert (glad["answering_model"], glad["replies"], glad["tokens_out"]) == ("glad-7b", "40", "8000")
     assert (glad["usd_answers"], glad["usd_scores"], glad["usd"]) == ("0.02", "0.03", "0.05")
     assert near(glad["usd_per_100"], 0.05)
     assert (calm["usd_answers"], calm["usd_answers_why"]) == ("", "no price known")
@@ -470,7 +470,7 @@ def test_a_recorded_model_is_shown_by_its_own_name(tmp_path, exact):
     build.recipe["steps"] = {"answer.glad": {"baseline": {"kind": "recorded", "model": "文心一言"}}}
     files = write(tmp_path, build)
     assert "文心一言" in lines(files, "means_correctness_people_rate")
-    assert "glad" in json.loads(files["results.json"].read_text(encoding="utf-8"))["contenders"]
+    assert "glad" in json.loads(files["results.json"].read_text(encoding="utf-8"))["systems"]
 
 
 def test_nothing_in_an_answer_steers_the_page(tmp_path, exact):
@@ -486,8 +486,8 @@ def test_nothing_in_an_answer_steers_the_page(tmp_path, exact):
 def test_rows_of_the_benchmark_that_were_not_used_are_told(tmp_path, exact):
     build = exact.finished()
     units = {("b.jsonl", "kept", ""): 2, ("b.jsonl", "dropped", "missing_field"): 3, ("b.jsonl", "dropped", "odd"): 1}
-    first = replace(build.accounts[0], units=units, reasons={"missing_field": "A field is empty."})
-    build = replace(build, accounts=(first, *build.accounts[1:]))
+    first = replace(build.step_counts[0], units=units, reasons={"missing_field": "A field is empty."})
+    build = replace(build, step_counts=(first, *build.step_counts[1:]))
     files = write(tmp_path, build)
     says = "4 of 6 rows of the benchmark were not used: A field is empty (3); odd (1)."
     assert says in files["results.html"].read_text(encoding="utf-8")

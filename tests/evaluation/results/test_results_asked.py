@@ -22,7 +22,7 @@ def finished(**model):
     }  # fmt: skip
     steps = {"answer.small": step, "verdict.small": {"kind": "score", "scorer": {"kind": "verdict"}}}
     accounts = [StepCounts(name, "answer", "answer", 2, {}, {}, {}, {}, {}, {}) for name in steps]
-    return replace(done, recipe={**done.recipe, "steps": steps}, accounts=[*done.step_counts, *accounts])
+    return replace(done, recipe={**done.recipe, "steps": steps}, step_counts=[*done.step_counts, *accounts])
 
 
 def asked(folder, done):
@@ -51,4 +51,4 @@ def test_what_a_server_understands_is_sent(tmp_path):
 
 def test_an_evaluation_that_asks_no_model_has_no_such_table(tmp_path):
     done = finished()
-    assert asked(tmp_path, replace(done, accounts=done.step_counts[:1])) == []
+    assert asked(tmp_path, replace(done, step_counts=done.step_counts[:1])) == []

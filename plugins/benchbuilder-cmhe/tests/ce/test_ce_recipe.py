@@ -117,7 +117,7 @@ def test_a_setting_that_a_backend_does_not_know_is_an_error_or_left_out(build: P
 
 def sheets(build: Path) -> dict[str, Any]:
     data = json.loads((build / "evaluation" / "results.json").read_text("utf-8"))
-    return {sheet["name"]: sheet for sheet in data["sheets"]}
+    return {sheet["name"]: sheet for sheet in data["tables"]}
 
 
 def metric(build: Path, name: str) -> dict[str, float]:

@@ -178,7 +178,7 @@ def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     wanted(tmp_path)
     program = (
         f"import sys\nfrom pathlib import Path\nsys.path[:0] = [{str(Path(__file__).parent)!r}]\n"
-        "import test_tuning_jobs as t\nfrom benchbuilder.testing import FakeOpenAI\n"
+        "import test_finetune_jobs as t\nfrom benchbuilder.testing import FakeOpenAI\n"
         f"folder = Path({str(tmp_path)!r})\n"
         f"t.desk_of(FakeOpenAI({server.port}, None), folder).submit(t.wanted(folder))\n"
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchbuilder.evaluation.judge_report.bias_card import ProbeFinding
 from benchbuilder.evaluation.judge_report.held_out import JudgeReportFrame
 from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits
+from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding
 from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
 
 
@@ -17,7 +17,7 @@ def robustness_table(frame: JudgeReportFrame, aspect: str, cards: Mapping[str, S
         "delta": "signed", "flips": "percent", "limits": "words",
     }  # fmt: skip
     lines = [_line(frame, judge, finding) for judge, findings in cards.items() for finding in findings]
-    return frame.table(aspect, "bias", columns, lines, keys=3)
+    return frame.table(aspect, "robustness", columns, lines, keys=3)
 
 
 def _line(frame: JudgeReportFrame, judge: str, finding: ProbeFinding) -> TableLine:

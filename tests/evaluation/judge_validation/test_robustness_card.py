@@ -7,8 +7,8 @@ from fake_judges import BOOTSTRAP, FakeJudge, examples, sound
 
 from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.core.stats.intervals import Estimate
-from benchbuilder.evaluation.judge_report.bias_card import probe_findings, probe_verdict, verdict_counts
 from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits, load_probes
+from benchbuilder.evaluation.judge_report.robustness_card import probe_findings, probe_verdict, verdict_counts
 
 FILE = load_probes(Path(__file__).parents[3] / "recipes" / "probes" / "zh.yaml")
 DRAWN = BootstrapSpec.model_validate(BOOTSTRAP)

@@ -1,0 +1,105 @@
+"""The metric kinds `mean`, `cluster_mean` and `micro_f1`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from benchbuilder.core import DataError, Statistic, float_array, mean_statistic, safe_ratio, statistic_of_sums
+from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric, MetricSpec
+
+_NO_SCORE = "no answer has a score"
+
+
+class MeanSpec(MetricSpec):
+    """How an answer without a value (refused or unreadable) counts: as ``zero``, or not at all (``left_out``)."""
+
+    missing: Literal["zero", "left_out"]
+
+
+class MeanMetric(Metric):
+    """The mean, with equal weight for every answer; for scores of 0 and 1 this is the accuracy."""
+
+    kind: ClassVar[str] = "mean"
+    spec_class: ClassVar[type[MetricSpec]] = MeanSpec
+    figures: ClassVar[tuple[str, ...]] = ("mean",)
+
+    spec: MeanSpec
+
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
+        """The mean of all scores."""
+        return {"mean": mean_statistic(_score_values(scores, self.spec), _NO_SCORE)}
+
+
+class ClusterMeanMetric(Metric):
+    """The mean over facts of the mean score per fact: every fact has equal weight, however many items ask about it."""
+
+    kind: ClassVar[str] = "cluster_mean"
+    spec_class: ClassVar[type[MetricSpec]] = MeanSpec
+    figures: ClassVar[tuple[str, ...]] = ("mean",)
+
+    spec: MeanSpec
+
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
+        """The mean of the means per fact."""
+        values = float_array(_score_values(scores, self.spec))
+        present = ~np.isnan(values)
+        facts = [score.fact for score, has_value in zip(scores, present, strict=True) if has_value]
+        sizes = Counter(facts)
+        weights = np.array([1 / sizes[fact] for fact in facts], np.float64)
+        return {
+            "mean": statistic_of_sums(
+                [weights, weights * values[present]], lambda sums: safe_ratio(sums[:, 1], sums[:, 0]), present,
+                _NO_SCORE,
+            )
+        }  # fmt: skip
+
+
+def _score_values(scores: Sequence[ClusteredScore], spec: MeanSpec) -> list[float | None]:
+    """The values of the scores; a missing value is 0 or None, as the spec says."""
+    default = 0.0 if spec.missing == "zero" else None
+    return [default if row.score.value is None else row.score.value for row in scores]
+
+
+class MicroF1Metric(Metric):
+    """Precision, recall and F1 over all items together (micro-averaged).
+
+    Each score has three `counts`: correct, predicted and expected. The metric sums them over all answers and divides
+    the sums. A scorer must give counts to every answer, refusals included: without counts, the number of expected
+    labels would be unknown.
+    """
+
+    kind: ClassVar[str] = "micro_f1"
+    spec_class: ClassVar[type[MetricSpec]] = MetricSpec
+    figures: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
+
+    def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
+        """The three figures.
+
+        Raises:
+            DataError: A score does not have three counts.
+        """
+        for row in scores:
+            if len(row.score.counts) != 3:
+                raise DataError(
+                    f"a score of the aspect {self.spec.aspect!r} has no counts", where=row.score.id,
+                    why="micro_f1 sums how many are both given and wanted, given, and wanted",
+                    next="use a scorer that counts, or another metric: evaluation.metrics",
+                )  # fmt: skip
+        present = np.ones(len(scores), np.bool_)
+        columns = [np.array([row.score.counts[place] for row in scores], np.float64) for place in range(3)]
+
+        def statistic(numerator: int, *denominators: int) -> Statistic:
+            return statistic_of_sums(
+                columns,
+                lambda sums: safe_ratio(
+                    len(denominators) * sums[:, numerator], sums[:, list(denominators)].sum(axis=1)
+                ),
+                present,
+                "nothing is given or wanted",
+            )
+
+        return {"precision": statistic(0, 1), "recall": statistic(0, 2), "f1": statistic(0, 1, 2)}
