@@ -27,7 +27,7 @@ class Written:
     """What a report wrote, by table."""
 
     def __init__(self, folder, trials, **changes):
-        given = {"language": "zh", "probes": None, "published": None, "words": "en"}
+        given = {"language": "zh", "probes": None, "published": None, "texts": "en"}
         self.folder = folder
         self.paths = write_judge_report(trials, evaluation(), folder, **{**given, **changes})
         self.data = json.loads((folder / "judges.json").read_text(encoding="utf-8"))
@@ -184,14 +184,14 @@ def test_every_model_counts_for_the_order_and_what_is_new_alone_for_all_else(tmp
         assert written.rows(name) == alone.rows(name), name
 
 
-@pytest.mark.parametrize("words", ["en", "zh"])
-def test_shared_paragraphs_and_few_answers_are_said(tmp_path, words):
+@pytest.mark.parametrize("texts", ["en", "zh"])
+def test_shared_paragraphs_and_few_answers_are_said(tmp_path, texts):
     tested = trial("judge_a", FakeJudge(sound), MADE[:20])
     held = {**tested.card["held_out"], "shared_paragraphs": {"answers": 20, "some": 17, "all": 6}}
-    written = Written(tmp_path, [replace(tested, card={**tested.card, "held_out": held})], words=words)
-    assert ("17 share at least one paragraph" if words == "en" else "17 条至少有一个段落") in written.page
-    assert ("Below 30 answers" if words == "en" else "不足 30 条回答") in written.page
-    assert ("answers to one question hang together" if words == "en" else "同一问题的回答相互关联") in " ".join(
+    written = Written(tmp_path, [replace(tested, card={**tested.card, "held_out": held})], texts=texts)
+    assert ("17 share at least one paragraph" if texts == "en" else "17 条至少有一个段落") in written.page
+    assert ("Below 30 answers" if texts == "en" else "不足 30 条回答") in written.page
+    assert ("answers to one question hang together" if texts == "en" else "同一问题的回答相互关联") in " ".join(
         (tmp_path / "judges.md").read_text("utf-8").split()
     )
 
@@ -430,14 +430,14 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("words", ["en", "zh"])
-def test_the_page_nests_is_self_contained_and_escapes(tmp_path, words):
+@pytest.mark.parametrize("texts", ["en", "zh"])
+def test_the_page_nests_is_self_contained_and_escapes(tmp_path, texts):
     made = [replace(example, model=f"<b>{example.model}", source="a & b") for example in MADE]
     trials = [
         trial("judge_a", FakeJudge(sound), made, noise=0.1),
         trial("readable", FakeJudge(sound), made, aspect="interpretability", noise=0.1),
     ]
-    written = Written(tmp_path, trials, words=words, probes=PROBES, illustrative=True)
+    written = Written(tmp_path, trials, texts=texts, probes=PROBES, illustrative=True)
     page = Page(written.page)
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
@@ -445,7 +445,7 @@ def test_the_page_nests_is_self_contained_and_escapes(tmp_path, words):
     assert "<b>甲模型" not in written.page
     assert not re.search(r"@import|url\(|https?://", written.page)
     assert "{" not in re.sub(r"<(style|script)>.*?</\1>", "", written.page, flags=re.S)
-    if words == "zh":
+    if texts == "zh":
         text = re.sub(r"<(style|script|title)>.*?</\1>|<[^>]+>", " ", written.page, flags=re.S)
         assert "The " not in text
         assert "judge is" not in text

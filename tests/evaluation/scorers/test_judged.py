@@ -172,7 +172,9 @@ class Curious(AskingJudge):
 @pytest.fixture
 def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
     made = {"counting": Counting, "curious": Curious}
-    monkeypatch.setattr("benchbuilder.evaluation.scorers.judged.create", lambda slot, spec: made[spec.kind](spec))
+    monkeypatch.setattr(
+        "benchbuilder.evaluation.scorers.judged.create_from_spec", lambda slot, spec: made[spec.kind](spec)
+    )
 
 
 def other(kind: str, **fields: Any) -> JudgedScorer:

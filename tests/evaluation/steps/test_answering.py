@@ -1,4 +1,4 @@
-"""Stages that do nothing without a model: asking it the items, and asking one about answers."""
+"""Steps that ask a model: about items, about earlier answers, and about scores."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from benchbuilder.pipeline.accounting.shard import check_outcomes
 PROMPTS = Path(__file__).parents[3] / "prompts" / "zh"
 CONTEXT = StepContext(1, "zh", "step", Path("cache"), Path("people"))
 MADE = ProducedBy(rule="test")
+MODEL = find_kind("model", "openai").load().spec_class(kind="openai", name="some-model")
 
 
 def item() -> Item[Claim]:
@@ -32,28 +33,27 @@ def item() -> Item[Claim]:
     )  # fmt: skip
 
 
-def made(kind: str, **spec: Any) -> Any:
+def step_of(kind: str, **spec: Any) -> Any:
     cls = find_kind("step", kind).load()
-    stage = cls(cls.spec_class.model_validate({"kind": kind, "from": "sources.benchmark", **spec}), CONTEXT)
-    stage.open({})
-    return stage
+    step = cls(cls.spec_class.model_validate({"kind": kind, "from": "sources.benchmark", **spec}), CONTEXT)
+    step.open({})
+    return step
 
 
-def driven(stage: Any, row: Any, *replies: Reply, **parents: Any) -> tuple[list[Any], list[Request]]:
-    talk, asked, waiting = stage.converse(row, parents), [], list(replies)
+def driven(step: Any, row: Any, *replies: Reply, **parents: Any) -> tuple[list[Any], list[Request]]:
+    talk, asked, waiting = step.converse(row, parents), [], list(replies)
     try:
         request = next(talk)
         while True:
             asked.append(request)
             request = talk.send(waiting.pop(0))
     except StopIteration as end:
-        check_outcomes(stage, row.id, end.value, stage.output)
+        check_outcomes(step, row.id, end.value, step.output)
         return end.value, asked
 
 
 def answers(**spec: Any) -> Any:
-    model = find_kind("model", "openai").load().spec_class(kind="openai", name="some-model")
-    return made("answer", name="tried", model=model, **spec)
+    return step_of("answer", name="tried", model=MODEL, **spec)
 
 
 def test_the_question_alone_is_asked_with_its_context_and_nothing_else():
@@ -91,9 +91,9 @@ def test_every_item_gets_an_answer_whatever_becomes_of_the_request(reply, text, 
     assert (row_outcome.row.text, row_outcome.row.outcome) == (text, outcome)
 
 
-def test_settings_that_a_model_does_not_know_are_told():
-    stage = answers(sampling={"temperature": 0.0, "no_repeat_ngram_size": 3})
-    assert [complaint.key for complaint in stage.complaints({})] == ["sampling.no_repeat_ngram_size"]
+def test_unsupported_sampling_settings_are_reported():
+    step = answers(sampling={"temperature": 0.0, "no_repeat_ngram_size": 3})
+    assert [issue.key for issue in step.validate_inputs({})] == ["sampling.no_repeat_ngram_size"]
 
 
 def judged() -> Any:
@@ -104,7 +104,7 @@ def judged() -> Any:
     }  # fmt: skip
     spec = find_kind("judge", "prompted").load().spec_class.model_validate(judge)
     scorer = find_kind("scorer", "judged").load().spec_class(kind="judged", judge=spec, language="zh")
-    return made("score_by_model", name="judge_prompted", scorer=scorer)
+    return step_of("score_by_model", name="judge_prompted", scorer=scorer)
 
 
 def answer(text: str, outcome: Any = "complete") -> Answer:
@@ -128,3 +128,37 @@ def test_what_a_judge_cannot_say_is_dropped_with_its_reason():
 def test_an_answer_without_text_scores_nothing_and_asks_nothing():
     (outcome,), asked = driven(judged(), answer("", "refused"), item=item())
     assert (outcome.row.value, outcome.row.label, asked) == (0.0, "refused", [])
+
+
+def follow_up(folder: Path, text="{{ question }} 之前：{{ earlier }}"):
+    (folder / "again.j2").write_text(text, encoding="utf-8")
+    prompt = {"path": "again.j2", "resolved_path": str(folder / "again.j2")}
+    return step_of("follow_up", name="tried", model=MODEL, prompt=prompt)
+
+
+def earlier(text, outcome="complete"):
+    return Answer.child(item(), produced_by=MADE, model="tried", text=text, outcome=outcome)
+
+
+def test_the_prompt_sees_the_item_and_the_earlier_answer(tmp_path):
+    first = earlier("应补充。")
+    (outcome,), (request,) = driven(follow_up(tmp_path), first, Reply("确实。", "complete"), item=item())
+    assert request.messages[0].content == "孕妇，28岁。应补充叶酸吗？ 之前：应补充。"
+    assert (outcome.row.text, outcome.row.of, outcome.row.parents[:2]) == ("确实。", first.id, (first.id, item().id))
+    assert outcome.row.find_item({item().id: item()}) == item()
+
+
+def test_nothing_is_asked_about_an_answer_without_text(tmp_path):
+    for outcome, then in (("refused", "refused"), ("truncated", "empty"), ("missing", "missing")):
+        (row_outcome,), asked = driven(follow_up(tmp_path), earlier("", outcome), item=item())
+        assert not asked
+        assert (row_outcome.row.text, row_outcome.row.outcome) == ("", then)
+
+
+def test_a_follow_up_without_a_prompt_is_an_issue():
+    step_class = find_kind("step", "follow_up").load()
+    spec = step_class.spec_class.model_validate(
+        {"kind": "follow_up", "from": "answer", "name": "tried", "model": MODEL}
+    )
+    (issue,) = step_class(spec, CONTEXT).validate_inputs({})
+    assert (issue.key, issue.actual) == ("prompt", "null")

@@ -1,10 +1,13 @@
-"""Tables of metrics in results, with figures that others published beside them."""
+"""Tables of a results page that only some evaluations have: metrics of the recipe, and settings of models."""
 
 import json
 from dataclasses import replace
 
 from finished_evaluation import Evaluation, item
 from test_results import lines, near, write
+
+from benchbuilder.evaluation.results.exporter import ResultsExporter, ResultsSpec
+from benchbuilder.exporters import StepCounts
 
 PUBLISHED = """
 title: Some paper
@@ -35,7 +38,7 @@ def evaluation(tmp_path, **metrics):
     return replace(build, recipe=recipe)
 
 
-def test_figures_in_all_and_by_source_with_those_that_were_published(tmp_path):
+def test_metric_over_all_items_and_by_source_beside_published_figures(tmp_path):
     build = evaluation(tmp_path, codes={"kind": "micro_f1", "aspect": "level_0"})
     files = write(tmp_path, build)
     table = lines(files, "metric_codes")
@@ -58,7 +61,7 @@ def test_figures_in_all_and_by_source_with_those_that_were_published(tmp_path):
     assert 'id="s-types"' not in page, "there is one type of question"
 
 
-def test_each_fact_weighs_the_same_where_the_recipe_says_so(tmp_path):
+def test_cluster_mean_gives_every_fact_the_same_weight(tmp_path):
     build = evaluation(
         tmp_path,
         by_question={"kind": "mean", "aspect": "level_0", "missing": "zero"},
@@ -69,5 +72,50 @@ def test_each_fact_weighs_the_same_where_the_recipe_says_so(tmp_path):
     assert near(lines(files, "metric_by_question")["glad"]["all"], (0.5 + 0 + 1 + 0.5) / 4)
     assert near(lines(files, "metric_by_fact")["glad"]["all"], (0.25 + 0.75) / 2)
     assert "results_tables/metric_of_nobody.csv" not in files
-    names = [sheet["name"] for sheet in json.loads(files["results.json"].read_text(encoding="utf-8"))["sheets"]]
+    names = [table["name"] for table in json.loads(files["results.json"].read_text(encoding="utf-8"))["tables"]]
     assert names[:2] == ["metric_by_question", "metric_by_fact"], "metrics come first"
+
+
+def evaluation_with_settings(**model):
+    made = Evaluation([item(0), item(1)])
+    for row in made.items:
+        made.answer("small", row)
+        made.verdict("small", row, "yes")
+    done = made.finished()
+    step = {
+        "kind": "answer", "name": "small", "prompt": {"path": "en/short.j2"}, "system": None,
+        "sampling": {"temperature": 0.5, "top_k": 200, "top_p": None},
+        "model": {"kind": "openai", "name": "small-1", "base_url": "http://127.0.0.1:9/v1", **model},
+    }  # fmt: skip
+    steps = {"answer.small": step, "verdict.small": {"kind": "score", "scorer": {"kind": "verdict"}}}
+    accounts = [StepCounts(name, "answer", "answer", 2, {}, {}, {}, {}, {}, {}) for name in steps]
+    return replace(done, recipe={**done.recipe, "steps": steps}, step_counts=[*done.step_counts, *accounts])
+
+
+def settings_rows(folder, done):
+    spec = ResultsSpec(
+        kind="results", file="results", language="en", aspects=("correctness",), worst=0, power=0.8, effect=0.05,
+        class_imbalance=0.65,
+    )  # fmt: skip
+    ResultsExporter(spec).write(done, folder)
+    tables = json.loads((folder / "results.json").read_text("utf-8"))["tables"]
+    settings = [table for table in tables if table["name"] == "settings"]
+    return [[cell.get("words", "") for cell in line["cells"]] for table in settings for line in table["lines"]]
+
+
+def test_the_page_lists_settings_that_were_sent_and_omitted(tmp_path):
+    rows = settings_rows(tmp_path, evaluation_with_settings(unsupported="omit"))
+    assert rows == [["answer.small", "small-1", "en/short.j2", "temperature 0.5", "top_k"]]
+    page = (tmp_path / "results.html").read_text("utf-8")
+    assert "How models were asked" in page
+    assert "top_k" in (tmp_path / "results_tables" / "settings.csv").read_text("utf-8")
+
+
+def test_settings_that_the_server_understands_are_sent(tmp_path):
+    rows = settings_rows(tmp_path, evaluation_with_settings(understands=["top_k"]))
+    assert rows == [["answer.small", "small-1", "en/short.j2", "temperature 0.5; top_k 200", ""]]
+
+
+def test_no_settings_table_without_a_model(tmp_path):
+    done = evaluation_with_settings()
+    assert settings_rows(tmp_path, replace(done, step_counts=done.step_counts[:1])) == []
