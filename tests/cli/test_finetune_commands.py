@@ -109,7 +109,7 @@ def test_check_finds_what_a_service_would_refuse(words: list[str], capsys: pytes
     assert finetune("submit", words, *BUDGET) == 3
     path.write_bytes((FILES / "valid.jsonl").read_bytes())
     assert finetune("check", words) == 3
-    assert "held-out cases are learned from too" in said(capsys)
+    assert "held-out cases are in the training file too" in said(capsys)
     path.unlink()
     assert finetune("check", words) == 3
     assert "finetune export writes it" in said(capsys)

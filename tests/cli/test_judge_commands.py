@@ -35,11 +35,11 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_training_says_what_it_did_and_does_nothing_twice(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["judge", "train", NAME, *RECIPE]) == 0
-    assert f"{NAME}: trained before, by the same settings on the same ratings" in said(capsys)
+    assert f"{NAME}: already trained, with the same settings and ratings" in said(capsys)
     before = (here / "builds/care_mi/judges" / NAME / "card.json").read_bytes()
     assert main(["judge", "train", NAME, "--again", *RECIPE]) == 0
     told = said(capsys)
-    assert f"{NAME} (tfidf_ridge, correctness): learns from " in told
+    assert f"{NAME} (tfidf_ridge, correctness): trained on " in told
     assert "held out: Pearson 0." in told
     assert "The bundled ratings are illustrative" in told
     assert (here / "builds/care_mi/judges" / NAME / "card.json").read_bytes() == before
@@ -125,7 +125,9 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     assert "warning" not in told
     (JUDGES / "encoder_correctness/held_out/judge.json").write_text("{}", encoding="utf-8")
     assert main(["judge", "report", *names, *quick]) == 0
-    assert "note: encoder_correctness cannot be asked, so it gets no robustness card: the judge 'encoder_cor" in said(capsys)
+    assert "note: encoder_correctness cannot be asked, so it gets no robustness card: the judge 'encoder_cor" in said(
+        capsys
+    )
     page = JUDGES / "judges_encoder_correctness-ridge_correctness.json"
     told_of = json.loads(page.read_text(encoding="utf-8"))
     assert set(told_of["judges"]) == set(names)

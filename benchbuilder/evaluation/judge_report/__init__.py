@@ -1,4 +1,4 @@
-"""The judge report: how far a judge agrees with people, and where it is weak."""
+"""The judge report: how well a judge agrees with human raters, and how robust it is."""
 
 PACKAGES = ("benchbuilder.evaluation.judge_report", "benchbuilder.evaluation.results")
-"""Where the templates and strings of this page are; it shares some with the results."""
+"""Packages with the templates and strings of this page; some are shared with the results page."""

@@ -1,4 +1,4 @@
-"""Tables of how well judges say what people say: agreement, casting, baselines, calibration, ablation, groups."""
+"""Tables of agreement with human scores: correlations, thresholding, baselines, calibration, ablation, groups."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueForma
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 10
-"""Answers of a group that a correlation is given of."""
+"""Smallest group for which a correlation is given."""
 
 
 def majority_predictions(answers: HeldOutAnswers) -> Floats:
-    """What the majority baseline says of each row: the side of most of these very rows."""
+    """The predictions of the majority baseline: every row gets the side that most of these rows have."""
     positive = float((answers.targets >= THRESHOLD - 1e-9).mean() >= 0.5) if len(answers) else 0.0
     return np.full(len(answers), positive)
 
 
 def comparison_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
-    """One line for each judge, and what others published where their split is ours."""
+    """One line per judge, and published figures if they use the same split."""
     others = answer_set_letters(judges)
     lines = [_compared(frame, held, others[place]) for place, held in enumerate(judges)]
     shown = _published(frame, aspect, judges)
@@ -68,9 +68,9 @@ def comparison_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[Held
 
 
 def answer_set_letters(judges: Sequence[HeldOutAnswers]) -> list[str]:
-    """For each judge the letter of its held-out answers, which judges proportion that can be compared; empty where all do.
+    """A letter for the held-out answers of each judge; all letters are empty if all judges can be compared.
 
-    Those can that have the same split, and the same answers or the same of everything that was held out.
+    Judges with the same letter have the same split, and the same answers or the same data and held-out side.
     """
     kinds: list[HeldOutAnswers] = []
     found: list[int] = []
@@ -125,20 +125,37 @@ def _published(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAns
     majority, tag = frame.published.majority.get(aspect), frame.t("judges.published")
     return [
         TableLine(
-            (text_cell(name), text_cell(""), TableCell(), value_cell(figures.pearson), TableCell(), value_cell(figures.accuracy),
-             value_cell(majority), TableCell(), TableCell(), text_cell(figures.note.get(frame.language, ""))),
-            "published", tag, "published",
+            (
+                text_cell(name),
+                text_cell(""),
+                TableCell(),
+                value_cell(figures.pearson),
+                TableCell(),
+                value_cell(figures.accuracy),
+                value_cell(majority),
+                TableCell(),
+                TableCell(),
+                text_cell(figures.note.get(frame.language, "")),
+            ),
+            "published",
+            tag,
+            "published",
         )
         for name, figures in frame.published.figures_for(aspect, frame.published.split).items()
-    ]  # fmt: skip
+    ]
 
 
 def agreement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Correlations and errors."""
     made: dict[str, Callable[[Floats, Floats], Statistic]] = {
-        "pearson": pearson_statistic, "spearman": spearman_statistic, "kendall": kendall_statistic, "mae": mae_statistic, "rmse": rmse_statistic,
-        "bias": bias_statistic, "kappa": quadratic_weighted_kappa_statistic,
-    }  # fmt: skip
+        "pearson": pearson_statistic,
+        "spearman": spearman_statistic,
+        "kendall": kendall_statistic,
+        "mae": mae_statistic,
+        "rmse": rmse_statistic,
+        "bias": bias_statistic,
+        "kappa": quadratic_weighted_kappa_statistic,
+    }
     lines: list[TableLine] = []
     for held in judges:
         found = frame.cells(held, {name: of(held.predicted, held.targets) for name, of in made.items()})
@@ -150,7 +167,7 @@ def agreement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldO
 
 
 def threshold_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
-    """Scores cast into yes and no at the threshold."""
+    """Scores divided into good and bad at the threshold."""
     lines: list[TableLine] = []
     for held in judges:
         found = frame.cells(
@@ -219,7 +236,7 @@ def _versus(frame: JudgeReportFrame, answers: HeldOutAnswers, name: str, baselin
 
 
 def _better(frame: JudgeReportFrame, difference: TableCell, measure: str) -> str:
-    """Which one is better, if the interval of the difference tells."""
+    """Which of the two is better, if the interval of the difference excludes zero."""
     if difference.low is None or difference.high is None:
         return ""
     low, high = (difference.low, difference.high) if measure != "mae" else (-difference.high, -difference.low)
@@ -227,7 +244,7 @@ def _better(frame: JudgeReportFrame, difference: TableCell, measure: str) -> str
 
 
 def calibration_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
-    """How far scores can be read as probabilities."""
+    """How well scores match probabilities."""
     lines: list[TableLine] = []
     for held in judges:
         found = frame.cells(
@@ -273,7 +290,7 @@ def reliability_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[Hel
 
 
 def ablation_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
-    """The same kind of judge with and without paragraphs; ``None`` where nobody tried."""
+    """The same kind of judge with and without paragraphs; ``None`` if no judge was tried without."""
     tried = [held.filtered(~np.isnan(held.without_evidence)) for held in judges]
     lines = [
         _ablated(frame, held, measure) for held in tried if len(held) for measure in ("pearson", "accuracy", "mae")
@@ -328,7 +345,7 @@ def group_table(
 
 
 def statement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
-    """True and false statements that were held out, apart from what people rated; ``None`` where there are none."""
+    """Scores of held-out true and false statements; ``None`` if there are none."""
     lines: list[TableLine] = []
     for held in judges:
         if not len(held):

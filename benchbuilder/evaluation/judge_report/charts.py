@@ -1,4 +1,4 @@
-"""Plots of the judge report as inline SVG: scores against human scores, reliability, and what each probe did."""
+"""Plots of the judge report as inline SVG: scores against human scores, reliability, and the effect of each probe."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def _y(value: float) -> float:
 
 
 def judge_scatter(answers: HeldOutAnswers, title: str, t: ReportTexts) -> Markup:
-    """Each answer's score by the judge over its score by people; a sample of the answers where there are very many.
+    """The judge's score of each answer over its human score; a sample of the answers if there are very many.
 
-    Lines mark the threshold, and where both would say the same.
+    Lines mark the threshold and equal scores.
     """
     points = list(zip(answers.names(), answers.targets, answers.predicted, strict=True))
     if len(points) > _POINTS:
@@ -89,7 +89,7 @@ def _square(x_label: str, y_label: str, *, threshold: bool) -> list[Markup]:
 
 
 def correlation_chart(table: ResultTable, title: str) -> Markup:
-    """Pearson's correlation of each line with its interval; what others published as hollow dots."""
+    """Pearson's correlation of each line with its interval; published figures are hollow dots."""
     at = [column.key for column in table.columns].index("pearson")
     rows = [(line, line.cells[at]) for line in table.lines if line.cells[at].value is not None]
     least = min((edge for _, cell in rows for edge in (cell.value, cell.low) if edge is not None), default=0.0)
@@ -129,7 +129,7 @@ def correlation_chart(table: ResultTable, title: str) -> Markup:
 
 
 def forest_chart(findings: Sequence[ProbeFinding], label: Callable[[ProbeFinding], str], title: str) -> Markup:
-    """The mean change that each probe made, with its interval, around zero; coloured by verdict."""
+    """The mean change under each probe, with its interval, around zero; coloured by verdict."""
     shown = [finding for finding in findings if finding.delta.value is not None]
     reach = max(
         [_LEAST_SPAN, *(abs(edge) for f in shown for edge in (f.delta.value, f.delta.low, f.delta.high) if edge)]

@@ -1,4 +1,4 @@
-"""The held-out answers of a judge as columns, and what every table of the report is made with."""
+"""The held-out answers of a judge as arrays, and the context that all tables of the report share."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ SIDES = get_args(Side)
 
 @dataclass(frozen=True)
 class HeldOutAnswers:
-    """Held-out answers that one judge scored, by row: what people said in the mean, what the judge said, and of what.
+    """Held-out answers that one judge scored, one row per answer.
 
-    `without_evidence` is the score without paragraphs, and `baselines` what simpler predictors said; nan where that was not tried.
+    `targets` holds the mean human scores and `predicted` the scores of the judge. `without_evidence` holds its scores
+    without paragraphs, `baselines` those of simpler predictors; both are nan where that was not tried.
     """
 
     name: str
@@ -40,48 +41,48 @@ class HeldOutAnswers:
 
     @property
     def split(self) -> str:
-        """The name of the split by which the answers were held out."""
+        """The name of the split."""
         return str(self.card.get("split", ""))
 
     @property
     def shared_paragraphs(self) -> Mapping[str, int]:
-        """How many ``answers`` have paragraphs of which ``some`` or ``all`` were learned from; empty if not counted."""
+        """How many ``answers`` have paragraphs and share ``some`` or ``all`` of them with the training data."""
         found: Mapping[str, Any] = self.card.get("held_out") or {}
         return found.get("shared_paragraphs", {})
 
     @property
     def families(self) -> list[str]:
-        """The family of each row: questions that hang together."""
+        """The item family of each row; rows of one family are not independent."""
         return [row.example.family for row in self.rows]
 
     @property
     def models(self) -> list[str]:
-        """Who wrote the answer of each row."""
+        """The model that wrote the answer of each row."""
         return [row.example.model for row in self.rows]
 
     @property
     def ratings(self) -> list[dict[str, float]]:
-        """What each person said of each row."""
+        """The ratings of each row, by rater."""
         return [dict(row.example.ratings) for row in self.rows]
 
     def names(self) -> list[str]:
-        """A name for each row that the same answer has at every judge."""
+        """A name for each row; the same answer has the same name for every judge."""
         return [f"{row.example.item}/{row.example.model}" for row in self.rows]
 
     def filtered(self, keep: Sequence[bool] | NDArray[np.bool_]) -> HeldOutAnswers:
-        """The rows that `keep` marks."""
+        """The rows for which `keep` is true."""
         return _answers_of(self.name, self.card, [row for row, kept in zip(self.rows, keep, strict=True) if kept])
 
 
 def held_out_answers(run: ValidationRun, *, synthetic: bool, sides: Collection[Side] = ("held_out",)) -> HeldOutAnswers:
-    """The synthetic rows of a trial, or those that people rated, of the `sides`; in an order of their own."""
+    """The synthetic or the rated rows of a validation run on the given `sides`, in a fixed order."""
     every = (*run.predictions, *run.left_out)
     rows = [row for row in every if row.example.synthetic == synthetic and row.side in sides]
     return _answers_of(run.name, run.card, sorted(rows, key=_order))
 
 
 def held_out_questions(run: ValidationRun) -> HeldOutAnswers:
-    """The rated answers to held-out questions, by held-out models and by those that were learned from."""
+    """The rated answers to held-out questions, by held-out models and by training models."""
     return held_out_answers(run, synthetic=False, sides=("held_out", "known_model"))
 
 
@@ -109,7 +110,7 @@ def _column(values: Any) -> Floats:
 
 @dataclass(frozen=True)
 class JudgeReportFrame:
-    """The words of the report, how intervals are drawn, its numbers, and what others published."""
+    """What all tables of a report share: texts, bootstrap settings, validity settings and published figures."""
 
     t: ReportTexts
     language: Language
@@ -123,12 +124,12 @@ class JudgeReportFrame:
         return {name: self.cell(value) for name, value in found.items()}
 
     def cell(self, estimate: Estimate) -> TableCell:
-        """An estimate as a cell; what is the matter in words of the report where it has some."""
+        """An estimate as a cell; the reason for a missing value is translated."""
         cell = estimate_cell(estimate)
         return TableCell(cell.value, low=cell.low, high=cell.high, n=cell.n, why=self.why(cell.why))
 
     def why(self, reason: str) -> str:
-        """What is the matter, in the language of the report where that is known."""
+        """The reason in the language of the report, if there is a translation."""
         return self.t.get(f"judges.why.{reason}", reason)
 
     def comparison_cells(
@@ -142,7 +143,7 @@ class JudgeReportFrame:
         self, aspect: str, name: str, columns: Mapping[str, ValueFormat], lines: Sequence[TableLine], *, keys: int = 1,
         notes: Sequence[str] = (), **values: object,
     ) -> ResultTable:  # fmt: skip
-        """A table: its title, lead and headings are looked up by their names."""
+        """A table; its title, introduction and headings are looked up by `name` and the keys of `columns`."""
         return ResultTable(
             name=f"{aspect}_{name}" if aspect else name,
             title=self.t(f"judges.{name}.title"),
@@ -160,7 +161,7 @@ def p_value_cell(difference: DifferenceEstimate) -> TableCell:
 
 
 def value_cell(value: float | None, why: str = "") -> TableCell:
-    """A number without an interval as a cell; nan counts as none."""
+    """A number without an interval as a cell; nan counts as missing."""
     return TableCell(None if value is None or np.isnan(value) else float(value), why=why)
 
 

@@ -20,17 +20,26 @@ from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueForma
 
 _HALVINGS = 20
 _COLUMNS: dict[str, ValueFormat] = {
-    "judge": "words", "model": "words", "labelled": "count", "unlabelled": "count", "known": "score",
-    "judge_alone": "score", "human_only": "score", "prediction_powered": "score", "narrower": "percent", "tuning": "score",
-}  # fmt: skip
+    "judge": "words",
+    "model": "words",
+    "labelled": "count",
+    "unlabelled": "count",
+    "known": "score",
+    "judge_alone": "score",
+    "human_only": "score",
+    "prediction_powered": "score",
+    "narrower": "percent",
+    "tuning": "score",
+}
 
 
 def prediction_powered_table(
     frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]
 ) -> ResultTable | None:
-    """A rehearsal of prediction-powered intervals: what few human scores, with the judge's, say of each model's mean.
+    """A simulation of prediction-powered intervals for the mean of each model; ``None`` if there is too little data.
 
-    A share of the families counts as rated, the others as judged alone; the mean of all ratings is known here.
+    A proportion of the families counts as rated, the others as scored by the judge only. The mean of all ratings is
+    known here, so the intervals can be checked.
     """
     lines = [line for held in judges for line in _simulated_lines(frame, held)]
     proportion = f"{frame.numbers.labelled * 100:g} %"
@@ -76,10 +85,10 @@ def _line(judge: str, model: str, estimate: PredictionPowered, full_mean: TableC
 
 
 def conformal_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
-    """How wide an interval around a single score must be, and whether such intervals hold what people say.
+    """The width of conformal intervals for single scores, and how often they contain the human score.
 
-    The half width is that of all held-out rows; coverage is checked on halves of the families with the half width of
-    the other half, many times.
+    The half width comes from all held-out rows. Coverage is checked many times on one half of the families, with the
+    half width of the other half.
     """
     lines: list[TableLine] = []
     for held in judges:
@@ -103,7 +112,7 @@ def _mean_width(predicted: Floats, half: float) -> float:
 
 
 def _covered(answers: HeldOutAnswers, level: float, seed: int) -> Floats:
-    """How often each row's human score lay in its interval, over the halvings in which it was not calibrated on."""
+    """How often each row's human score was inside its interval, over the halvings that did not calibrate on it."""
     families = np.array(answers.families, dtype=object)
     names = sorted(set(answers.families))
     inside, tried = np.zeros(len(answers)), np.zeros(len(answers))

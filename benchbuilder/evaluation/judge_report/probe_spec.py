@@ -1,4 +1,4 @@
-"""What a file of probes says: how answers are changed, what a judge should make of that, and the limits."""
+"""The YAML of a file of probes: changes to answers, the expected effect on a judge, and limits."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pydantic import Field, model_validator
 
 from benchbuilder.config import Name, Spec
 from benchbuilder.core import Conversion, Regex
-from benchbuilder.evaluation.judge_report.read_spec import read_yaml_spec
+from benchbuilder.evaluation.judge_report.published import read_yaml_spec
 from benchbuilder.exporters import Language
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class AppendChange(Spec):
-    """One of `texts`, drawn by the case, is put behind the answer; ``{answer}`` in it is the answer itself."""
+    """Appends one of `texts` to the answer; the case decides which. ``{answer}`` stands for the answer itself."""
 
     change: Literal["append"]
     texts: Texts
 
 
 class PrependChange(Spec):
-    """One of `texts`, drawn by the case, is put before the answer."""
+    """Puts one of `texts` before the answer; the case decides which."""
 
     change: Literal["prepend"]
     texts: Texts
 
 
 class WrapChange(Spec):
-    """The answer stands inside one of `texts`, at ``{answer}``."""
+    """Inserts the answer into one of `texts`, at ``{answer}``."""
 
     change: Literal["wrap"]
     texts: Texts
@@ -38,12 +38,12 @@ class WrapChange(Spec):
     @model_validator(mode="after")
     def _holds(self) -> WrapChange:
         if any("{answer}" not in text for text in self.texts):
-            raise ValueError("texts: each must hold {answer}")
+            raise ValueError("texts: each must contain {answer}")
         return self
 
 
 class LinesChange(Spec):
-    """Every sentence of the answer, cut behind each of `ends`, becomes a line that begins with `bullet`."""
+    """Makes every sentence of the answer a line that begins with `bullet`; a sentence ends after one of `ends`."""
 
     change: Literal["lines"]
     ends: Annotated[str, Field(min_length=1)]
@@ -51,31 +51,31 @@ class LinesChange(Spec):
 
 
 class WordsChange(Spec):
-    """Every word that `words` holds becomes the word beside it; answers with none of them are left out."""
+    """Replaces every word that is a key of `words` by its value; answers without such a word are left out."""
 
     change: Literal["words"]
     words: Annotated[dict[str, str], Field(min_length=1)]
 
 
 class WidthChange(Spec):
-    """Letters, digits and marks of ASCII become full-width ones."""
+    """Converts ASCII letters, digits and punctuation to full width."""
 
     change: Literal["wide"]
 
 
 class ScriptChange(Spec):
-    """The answer is converted to another script."""
+    """Converts the answer to another script."""
 
     change: Literal["script"]
     conversion: Conversion
 
 
 class FalseStatementChange(Spec):
-    """The item's right statement as the answer becomes its wrong one.
+    """Replaces the item's right statement, given as the answer, by its wrong one.
 
-    `by` picks the items: those whose two statements differ by a ``negation`` (they are an odd number of the file's
-    `negations` apart, and without these at most `negation_edits` characters), or by something else (``swap``: the
-    entity). Two statements that stand in several items are asked about once.
+    `by` picks the items. With ``negation``, the numbers of the file's `negations` in the two statements differ by an
+    odd number, and otherwise the statements differ by at most `negation_edits` characters. ``swap`` picks all others
+    (another entity). A pair of statements that occurs in several items is used once.
     """
 
     change: Literal["false_statement"]
@@ -83,20 +83,20 @@ class FalseStatementChange(Spec):
 
 
 class EvidenceChange(Spec):
-    """What is known: ``evidence_dropped``, ``evidence_swapped`` for that of another fact, ``evidence_shuffled``."""
+    """Changes the evidence: drops it, swaps it for that of another fact, or shuffles it."""
 
     change: Literal["evidence_dropped", "evidence_swapped", "evidence_shuffled"]
 
 
 class RepeatChange(Spec):
-    """Nothing changes: the case is scored again, alone, `runs` times; the delta is the largest difference."""
+    """Changes nothing: the case is scored alone `runs` more times, and the delta is the largest difference."""
 
     change: Literal["repeat"]
     runs: Annotated[int, Field(ge=1, le=20)]
 
 
 class LengthPartialChange(Spec):
-    """Nothing changes: the delta is the partial correlation of score and length of the answer, given human scores."""
+    """Changes nothing: the delta is the partial correlation of score and answer length, given the human scores."""
 
     change: Literal["length_partial"]
 
@@ -120,7 +120,7 @@ ProbeChange = Annotated[
 class ProbeLimits(Spec):
     """Limits of a mean change. A judge passes up to `warn` and fails beyond `fail` (``null``: it never fails).
 
-    For ``fall`` it is the other way round: it passes from `warn` on, and fails below `fail`.
+    For ``fall`` the limits are reversed: it passes from `warn` upwards, and fails below `fail`.
     """
 
     warn: Annotated[float, Field(ge=0, le=1)]
@@ -128,12 +128,12 @@ class ProbeLimits(Spec):
 
 
 class Probe(Spec):
-    """A change of answers, and what a sound judge makes of it.
+    """A change to answers, and its expected effect on the score of a sound judge.
 
-    `of` picks the answers: ``all``, ``good`` ones (human score on or above the threshold, or a true statement) or
-    ``bad`` ones. `expect`: ``same`` (the score stays), ``no_rise`` (it may fall), ``fall`` (it must).
-    `delta` limits the mean change, `flip` the share of answers that change sides of the threshold (for ``fall``: of
-    those above it). `label` and `meaning` are texts by language of the report.
+    `of` picks the answers: ``all``, ``good`` ones (human score at or above the threshold, or a true statement) or
+    ``bad`` ones. `expect` is ``same`` (the score must not change), ``no_rise`` (it may fall) or ``fall`` (it must).
+    `delta` limits the mean change, `flip` the proportion of answers that cross the threshold (for ``fall``: of those
+    above it). `label` and `meaning` are texts by language of the report.
     """
 
     group: Name
@@ -152,17 +152,16 @@ class Probe(Spec):
                 continue
             if (limits.fail > limits.warn) == (self.expect == "fall"):
                 order = "below" if self.expect == "fall" else "above"
-                raise ValueError(f"{name}: with expect: {self.expect}, fail must lie {order} warn")
+                raise ValueError(f"{name}: with expect: {self.expect}, fail must be {order} warn")
         return self
 
 
 class ValiditySpec(Spec):
-    """Numbers of the report that are a matter of judgement.
+    """Settings of the report that are a matter of judgement.
 
-    `epsilon` and `q`: advantage that a human annotator is given in the alternative-annotator test, and its false
-    discovery rate. `labelled` is the share of the human scores that the rehearsal of prediction-powered intervals
-    pretends to have; `bins` the number of bins of reliability plots; `near` how close to the threshold a human score
-    counts as close.
+    `epsilon` is the advantage of a human annotator in the alternative-annotator test, and `q` its false discovery rate.
+    `labelled` is the proportion of human scores that the simulation of prediction-powered intervals uses. `bins` is the
+    number of bins in reliability plots. A human score within `near` of the threshold counts as close to it.
     """
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1
@@ -175,9 +174,9 @@ class ValiditySpec(Spec):
 class ProbesSpec(Spec):
     """A file of probes for answers in one language.
 
-    At most `cases` answers are put to each probe, and fewer than `min_cases` decide nothing. `negations` and
-    `harmless` are patterns that find negations, and words that only look like one; `negation_edits` is how many
-    characters a statement and its negation may differ by besides: more, and another word was put in.
+    Each probe is applied to at most `cases` answers; with fewer than `min_cases` there is no verdict. `negations` are
+    patterns of negations, `harmless` patterns of words that only look like one. Apart from the negation, a statement
+    and its negation may differ by `negation_edits` characters; with more, they count as an exchanged entity.
     """
 
     language: str
@@ -191,5 +190,9 @@ class ProbesSpec(Spec):
 
 
 def load_probes(path: Path) -> ProbesSpec:
-    """The probes of the YAML file `path`; DataError if it is missing, no YAML, or says what it may not."""
+    """Read the probes in the YAML file `path`.
+
+    Raises:
+        DataError: The file is missing, is not YAML, or is invalid.
+    """
     return read_yaml_spec(path, ProbesSpec, "file of probes")

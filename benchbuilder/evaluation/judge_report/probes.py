@@ -1,4 +1,4 @@
-"""Probes: the same case with one thing changed, so that a judge's answer to the change shows."""
+"""Probes: pairs of cases that differ in one thing, to measure how a judge reacts to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 
 @dataclass(frozen=True, slots=True)
 class ProbePair:
-    """A case before and after; pairs of one `family` belong together in intervals."""
+    """A case before and after the change; pairs of one `family` form a cluster in intervals."""
 
     before: Case
     after: Case
@@ -29,10 +29,10 @@ class ProbePair:
 def probe_pairs(
     probe: spec.Probe, held_out: Sequence[Example], file: spec.ProbesSpec, threshold: float, seed: int
 ) -> list[ProbePair]:
-    """What the probe makes of the held-out examples: at most `file.cases` pairs, the same for the same seed.
+    """Apply a probe to the held-out examples: at most `file.cases` pairs, the same for the same seed.
 
-    Cases that the change does not touch, and answers without text, are left out. A change of nothing (``repeat``,
-    ``length_partial``) gives pairs of equal cases.
+    Answers without text are left out, and so are cases that the change does not affect. Changes that leave the case as
+    it is (``repeat``, ``length_partial``) give pairs of equal cases.
     """
     found: list[ProbePair] = []
     for example in _eligible_examples(probe, held_out, threshold, seed):
@@ -46,8 +46,10 @@ def probe_pairs(
 
 
 def _eligible_examples(probe: spec.Probe, held_out: Sequence[Example], threshold: float, seed: int) -> list[Example]:
-    """The examples that the probe is for, each case once (of false statements: each pair of statements), in an order
-    that depends on the seed alone."""
+    """The examples that the probe applies to, in an order that depends on the seed alone.
+
+    Each case occurs once; for false statements, each pair of statements occurs once.
+    """
     by_statements = isinstance(probe.by, spec.FalseStatementChange)
     unique: dict[object, Example] = {}
     for example in sorted(held_out, key=lambda e: _rank(f"{seed}:{e.item}:{e.model}:{e.case.answer}")):
@@ -87,7 +89,7 @@ def _false_statement(change: spec.FalseStatementChange, example: Example, file: 
 
 
 def _negated(case: Case, file: spec.ProbesSpec) -> bool:
-    """Whether one statement negates the other: an odd number of negations apart, and nearly equal without them."""
+    """Whether one statement negates the other: an odd difference in negations, and nearly equal otherwise."""
     counts = [count_negations(text, file.negations, file.harmless) for text in (case.right, case.wrong)]
     if (counts[0] - counts[1]) % 2 == 0:
         return False
@@ -98,7 +100,7 @@ def _negated(case: Case, file: spec.ProbesSpec) -> bool:
 def _evidence(
     change: spec.EvidenceChange, example: Example, held_out: Sequence[Example], rng: random.Random
 ) -> tuple[str, ...] | None:  # fmt: skip
-    """The paragraphs after the change; ``None`` where there is nothing to change."""
+    """The paragraphs after the change; ``None`` if there is nothing to change."""
     known = example.case.evidence
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""The judge report: how well judges score as people do, what their scores may be used for, and how they are fooled."""
+"""The judge report: agreement with human scores, valid uses of the scores, and robustness to probes."""
 
 from __future__ import annotations
 
@@ -45,12 +45,24 @@ def write_judge_report(
     runs: Sequence[ValidationRun], spec: EvaluationSpec, folder: Path, *, language: str, probes: Path | None,
     published: Path | None, texts: Language, illustrative: bool = False, stem: str = JUDGE_REPORT_STEM,
 ) -> list[Path]:  # fmt: skip
-    """Write ``judges.html``, ``.md``, ``.json`` and every table as CSV and LaTeX into `folder`; gives their paths.
+    """Write ``judges.html``, ``.md``, ``.json`` and every table as CSV and LaTeX.
 
-    `language` is that of the benchmark, which the file of `probes` must be for; without one there are no bias cards.
-    `texts` is the language of the report. `illustrative` says that the ratings are sample data. `stem` is what
-    the names of its files begin with; what an earlier report of this name left there is cleared away. DataError if
-    there is no judge, or a file is wrong.
+    Args:
+        runs: The validation runs to report on.
+        spec: The evaluation settings of the recipe.
+        folder: Where the files are written. Tables of an earlier report with the same `stem` are removed.
+        language: The language of the benchmark, which the probes must be for.
+        probes: The file of probes; without one there are no robustness cards.
+        published: The file of published figures.
+        texts: The language of the report.
+        illustrative: Whether the ratings are sample data.
+        stem: The first part of the file names.
+
+    Returns:
+        The paths of all files.
+
+    Raises:
+        DataError: There is no judge, or a file is invalid or for another language.
     """
     if not runs:
         raise DataError("there is no judge to report on", next="train one first: `benchbuild judge train`")
@@ -58,7 +70,7 @@ def write_judge_report(
     if file is not None and file.language != language:
         raise DataError(
             f"these probes are for answers in {file.language!r}, and the benchmark is in {language!r}",
-            where=str(probes), next=f"take the probes for {language!r}, or go without",
+            where=str(probes), next=f"use probes for {language!r}, or none",
         )  # fmt: skip
     drawn: BootstrapSettings = {**spec.bootstrap.model_dump()}  # pyright: ignore[reportAssignmentType]
     numbers = file.validity if file is not None else ValiditySpec()
@@ -82,7 +94,7 @@ def write_judge_report(
 
 @dataclass(frozen=True)
 class _ReportOptions:
-    """What the report is made of besides trials."""
+    """Settings of a report, apart from the validation runs."""
 
     spec: EvaluationSpec
     file: ProbesSpec | None
@@ -125,7 +137,7 @@ def _tables(
     rated_answers: Sequence[HeldOutAnswers],
     statements: Sequence[HeldOutAnswers],
 ) -> tuple[list[ResultTable], frozenset[str]]:
-    """The tables in their order, and the names of those behind a fold."""
+    """The tables in order, and the names of those that are folded."""
     if not rated_answers:
         return [], frozenset()
     bins = measures.reliability_table(frame, aspect, rated_answers)
@@ -164,7 +176,7 @@ def _tables(
 
 
 def _familiarity_table(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> ResultTable | None:
-    """What is new to the judge in both ways against what is half known; ``None`` where nothing is left out."""
+    """Unseen answers against partly seen ones; ``None`` if there are no partly seen answers."""
     both = [held_out_answers(trial, synthetic=False, sides=SIDES) for trial in runs if trial.left_out]
 
     def named(row: Prediction) -> str:
@@ -188,7 +200,7 @@ def _constant_predictor_warning(frame: JudgeReportFrame, answers: HeldOutAnswers
 def _general_warnings(
     frame: JudgeReportFrame, rated_answers: Sequence[HeldOutAnswers], runs: Sequence[ValidationRun]
 ) -> list[str]:
-    """That judges were not tried on the same answers, and which of them nobody tried to fool."""
+    """Warnings about all judges: different held-out answers, and judges without probes."""
     letters = measures.answer_set_letters(rated_answers)
     sets: dict[str, list[str]] = {}
     for held, letter in zip(rated_answers, letters, strict=True):
@@ -200,13 +212,13 @@ def _general_warnings(
 
 
 def _asks_model(run: ValidationRun) -> bool:
-    """Whether the judge is of a kind that asks a model, and so is not probed in passing."""
+    """Whether the judge asks a model, so that probing it would cost requests."""
     kind = str(run.card.get("kind", ""))
     return kind in kinds_of_slot("judge") and issubclass(find_kind("judge", kind).load(), AskingJudge)
 
 
 def _remarks(frame: JudgeReportFrame, judges: Sequence[HeldOutAnswers]) -> list[str]:
-    """What was held out, in words; judges of the same split and data share a line."""
+    """A sentence about the held-out answers; judges with the same split and data share a line."""
     found: dict[str, list[str]] = {}
     for held in judges:
         said = frame.t(

@@ -1,4 +1,4 @@
-"""The bias card of a judge: what each probe did to its scores, and whether that is sound."""
+"""The robustness card of a judge: the effect of each probe on its scores, and a verdict."""
 
 from __future__ import annotations
 
@@ -37,13 +37,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ProbeFinding:
-    """What a probe found. `why` says why a verdict is ``open``: there is no case that it applies to (``none``), there
-    are too ``few``, the judge is given no paragraphs (``unread``), its aspect hangs on no truth (``aspect``), the
-    change is ``undefined`` (scores that do not vary have no correlation), or the judge is ``constant``: it gives nearly
-    every answer the same score, and what need not change its score says nothing of it.
+    """The result of a probe.
 
-    `delta` is the mean of the score after less the score before, `flips` the share of cases whose score changed sides
-    of the threshold: for ``no_rise`` upward only, for ``fall`` downward, of those that stood above.
+    `delta` is the mean of the score after the change minus the score before. `flips` is the proportion of cases whose
+    score crossed the threshold: for ``no_rise`` only upwards, for ``fall`` only downwards and of those above it.
+
+    `why` explains an ``open`` verdict:
+
+    - ``none``: the probe applies to no case
+    - ``few``: it applies to too few cases
+    - ``unread``: the judge receives no paragraphs
+    - ``aspect``: the aspect does not depend on truth
+    - ``undefined``: scores that do not vary have no correlation
+    - ``constant``: the judge gives nearly every answer the same score, so an unchanged score proves nothing
     """
 
     name: str
@@ -58,11 +64,16 @@ def probe_findings(
     judge: ScoringJudge, held_out: Sequence[Example], file: ProbesSpec, bootstrap: BootstrapSpec, *,
     threshold: float, statements: bool,
 ) -> list[ProbeFinding]:  # fmt: skip
-    """The finding of each probe of `file`, in its order. `judge` is open and has not seen the examples.
+    """Apply each probe of `file` to a judge. The order of the examples makes no difference.
 
-    `statements` says whether the aspect hangs on the truth: then the items' true and false statements are put to the
-    probes as good and bad answers, too, and only then those that make a statement false apply. The same judge and
-    examples give the same card, in whatever order the examples stand.
+    Args:
+        judge: An open judge that was not trained on the examples.
+        held_out: The examples to change.
+        file: The probes.
+        bootstrap: How intervals are drawn.
+        threshold: Scores at or above it count as good.
+        statements: Whether the aspect depends on truth. If so, the items' true and false statements are probed too, as
+            good and bad answers; otherwise probes that make a statement false do not apply.
     """
     told = [example for example in held_out if not example.synthetic]
     known = sorted(told, key=lambda e: (e.item, e.model, e.case.answer))
@@ -73,7 +84,7 @@ def probe_findings(
 
 
 def _statements(examples: Sequence[Example]) -> list[Example]:
-    """The right and the wrong statement of each item as answers to it."""
+    """The right and the wrong statement of each item, as answers to it."""
     items = {example.item: example for example in examples}
     made: list[Example] = []
     for example in items.values():
@@ -84,20 +95,20 @@ def _statements(examples: Sequence[Example]) -> list[Example]:
 
 
 def _constant(memory: _CachingJudge, examples: Sequence[Example]) -> bool:
-    """Whether the judge gives nearly all of the answers the same score (not: whether people did)."""
+    """Whether the judge (not the people) gives nearly all answers the same score."""
     scores = memory.score([example.case for example in examples])
-    alarm = check_constant_predictor(scores, [example.target for example in examples])
-    return alarm is not None and alarm.sd < LEAST_SD
+    warning = check_constant_predictor(scores, [example.target for example in examples])
+    return warning is not None and warning.sd < LEAST_SD
 
 
 def verdict_counts(findings: Sequence[ProbeFinding]) -> dict[ProbeVerdict, int]:
-    """How many probes ended how."""
+    """The number of probes per verdict."""
     order: tuple[ProbeVerdict, ...] = ("pass", "warn", "fail", "open")
     return {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in order}
 
 
 class _CachingJudge:
-    """A judge that scores the cases that stand before every change once."""
+    """A judge that scores each unchanged case only once."""
 
     def __init__(self, judge: ScoringJudge) -> None:
         self.judge = judge
@@ -117,7 +128,7 @@ class _CachingJudge:
 
 @dataclass(frozen=True)
 class _ProbeRun:
-    """A judge with what it is asked and how the outcome is weighed."""
+    """A judge, the examples, and how its scores are assessed."""
 
     judge: _CachingJudge
     examples: Sequence[Example]
@@ -153,7 +164,7 @@ def _finding(name: str, probe: Probe, run: _ProbeRun) -> ProbeFinding:
 
 
 def _depends_on_truth(probe: Probe) -> bool:
-    """Whether the probe makes something false, or takes away what supports it: nothing where truth does not count."""
+    """Whether the probe makes a statement false or removes its support, which matters only if truth does."""
     return isinstance(probe.by, FalseStatementChange) or (
         isinstance(probe.by, EvidenceChange) and probe.by.change == "evidence_swapped"
     )
@@ -173,7 +184,7 @@ def _change(probe: Probe, judge: _CachingJudge, pairs: Sequence[ProbePair]) -> t
 
 
 def _flipped(probe: Probe, before: Floats, after: Floats, threshold: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """Whether each case changed sides (in the direction that matters), and which cases could."""
+    """Whether each case crossed the threshold (in the direction that matters), and which cases could."""
     was, became = before >= threshold, after >= threshold
     if probe.expect == "no_rise":
         return (~was & became).astype(np.float64), ~was
@@ -201,11 +212,11 @@ def _verdict(probe: Probe, delta: Estimate, flips: Estimate) -> ProbeVerdict:
 
 
 def probe_verdict(probe: Probe, estimate: Estimate, limits: ProbeLimits, *, flip_rate: bool = False) -> ProbeVerdict:
-    """Pass, warn or fail of a mean change, or of a `flip_rate` of flips, with regard to its interval.
+    """The verdict on a mean change, or on a rate of flips (`flip_rate`), that takes its interval into account.
 
-    It passes if the value keeps within `warn` and the interval within `fail`; it fails if the value lies beyond
-    `fail` and the interval beyond `warn`: then no luck of the draw explains it. All else is a warning. Without a limit
-    `fail` nothing fails, and the interval of what must fall must keep off zero.
+    It is ``pass`` if the value is within `warn` and the interval within `fail`, and ``fail`` if the value is beyond
+    `fail` and the whole interval beyond `warn`: chance cannot explain that. Everything else is ``warn``. Without a
+    limit `fail` nothing fails; then, if the score must fall, the interval must exclude zero for a pass.
     """
     assert estimate.value is not None
     low = estimate.value if estimate.low is None else estimate.low

@@ -1,4 +1,4 @@
-"""Bias cards as tables."""
+"""Robustness cards as tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueForma
 
 
 def robustness_table(frame: JudgeReportFrame, aspect: str, cards: Mapping[str, Sequence[ProbeFinding]]) -> ResultTable:
-    """Every probe of every judge: the mean change, the flips, what was expected, and the verdict."""
+    """Every probe of every judge: mean change, flips, expected effect, and verdict."""
     columns: dict[str, ValueFormat] = {
         "judge": "words", "group": "words", "probe": "words", "verdict": "words", "expected": "words", "n": "count",
         "delta": "signed", "flips": "percent", "limits": "words",
@@ -40,13 +40,13 @@ def _line(frame: JudgeReportFrame, judge: str, finding: ProbeFinding) -> TableLi
 
 
 def probe_label(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
-    """What a probe is called in the language of the report, else in any, else by its name."""
+    """The label of a probe in the language of the report, else in any language, else its name."""
     said = finding.probe.label
     return said.get(frame.language) or next(iter(said.values()), finding.name)
 
 
 def probe_meaning(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
-    """What a probe does, in the language of the report or any other."""
+    """The description of a probe in the language of the report, or any other."""
     said = finding.probe.meaning
     return said.get(frame.language) or next(iter(said.values()), "")
 

@@ -1,4 +1,4 @@
-"""What the judge report says of one aspect, before it is written down."""
+"""The parts of the judge report about one aspect, before they are rendered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JudgePlots:
 
 @dataclass(frozen=True)
 class RobustnessCard:
-    """The bias card of one judge, with how many probes ended how."""
+    """The robustness card of one judge, with the number of probes per verdict."""
 
     judge: str
     findings: Sequence[ProbeFinding]
@@ -34,9 +34,10 @@ class RobustnessCard:
 
 @dataclass(frozen=True)
 class AspectSection:
-    """All about the judges of one aspect. `warnings` say in words what must be known before anything else is read.
+    """Everything about the judges of one aspect.
 
-    Tables that are `folded` stand behind a fold of the page. `unprobed` are the judges that have no bias card.
+    `warnings` are sentences that a reader must know first. `folded` names the tables that the page hides until they are
+    opened. `unprobed` are the judges without a robustness card.
     """
 
     aspect: str
@@ -53,7 +54,7 @@ class AspectSection:
     unprobed: Sequence[str]
 
     def all_tables(self) -> list[ResultTable]:
-        """All tables, the bias cards last."""
+        """All tables, the robustness cards last."""
         return [*self.tables, *([self.robustness] if self.robustness is not None else [])]
 
 

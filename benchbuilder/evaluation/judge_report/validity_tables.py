@@ -1,4 +1,4 @@
-"""Tables of what a judge's scores may be used for: against people, in place of people, and beside few people."""
+"""Tables of valid uses of a judge's scores: human ceiling, alternative-annotator test, ranking of models."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueForma
 
 
 def multi_rater_answers(judges: Sequence[HeldOutAnswers]) -> list[HeldOutAnswers]:
-    """The judges with the rows that at least two people rated, where there are any."""
+    """The judges that have rows with at least two raters, restricted to these rows."""
     kept = [held.filtered([len(rating) > 1 for rating in held.ratings]) for held in judges]
     return [held for held in kept if len(held)]
 
 
 def human_ceiling_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
-    """The judge against each person's agreement with the others; ``None`` where nobody's ratings stand apart."""
+    """The judge against each person's agreement with the others; ``None`` if no row has two raters."""
     lines: list[TableLine] = []
     for held in multi_rater_answers(judges):
         found = frame.cells(
@@ -76,7 +76,7 @@ def _alpha(frame: JudgeReportFrame, answers: HeldOutAnswers, *, with_judge: bool
 
 
 def rater_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
-    """How well each person predicts the others, on the rows of the judge that has most of them."""
+    """How well each person predicts the others, on the rows of the judge with the most rows."""
     held = max(multi_rater_answers(judges), key=len, default=None)
     if held is None:
         return None
@@ -92,7 +92,10 @@ def rater_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAn
 def alternative_annotator_table(
     frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]
 ) -> list[ResultTable]:
-    """The alternative-annotator test of each judge, and how it fared against each person."""
+    """The alternative-annotator test of each judge, and its result against each person.
+
+    The test is that of Calderon, Reichart and Dror (2025).
+    """
     outcomes: list[TableLine] = []
     single: list[TableLine] = []
     notes: set[str] = set()
@@ -146,7 +149,7 @@ def _tested(frame: JudgeReportFrame, answers: HeldOutAnswers) -> AlternativeTest
 
 
 def system_ranking_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> list[ResultTable]:
-    """The mean of each model by people and by the judge, and how far the two agree in the order of models."""
+    """The mean of each model by people and by the judge, and how well the two rankings agree."""
     lines = [line for held in judges for line in _systems(frame, held)]
     orders = [_order(frame, held) for held in judges if len(held)]
     columns: dict[str, ValueFormat] = {
@@ -199,9 +202,9 @@ def _order(frame: JudgeReportFrame, answers: HeldOutAnswers) -> TableLine:
 
 
 def rank_correlation(answers: HeldOutAnswers, which: Literal["spearman", "kendall"]) -> Statistic:
-    """The correlation of the means by model, of weighted rows: as many draws at once as are asked for.
+    """The rank correlation of the models' means, as a statistic of weighted rows that handles many draws at once.
 
-    Centred ranks are the row sums of the signs of all differences. A model without rows in a draw counts for nothing.
+    Centred ranks are the row sums of the signs of all differences. A model without rows in a draw has no influence.
     """
     models = sorted(set(answers.models))
     inside = np.array([[model == name for name in models] for model in answers.models], np.float64)
@@ -220,7 +223,7 @@ def rank_correlation(answers: HeldOutAnswers, which: Literal["spearman", "kendal
 
 
 def _signs(sums: Floats, counts: Floats) -> Floats:
-    """For each draw, which of two models has the higher mean; 0 for equal ones, and where one has no rows."""
+    """For each draw, which of two models has the higher mean; 0 if they are equal or one has no rows."""
     there = counts > 0
     means = np.round(np.divide(sums, counts, out=np.zeros_like(sums), where=there), 12)
     both = there[:, :, None] & there[:, None, :]

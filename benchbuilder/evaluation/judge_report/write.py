@@ -1,4 +1,4 @@
-"""Writing the judge report down: a page, Markdown, data, and every table as CSV and LaTeX."""
+"""Writes the judge report as a page, Markdown and data, and every table as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -31,18 +31,25 @@ from benchbuilder.exporters import (
 )
 
 JUDGE_REPORT_SCHEMA = 1
-"""The version of what stands in the data file."""
+"""Version of the data file."""
 JUDGE_REPORT_STEM = "judges"
-"""What the names of the files of a whole report begin with."""
+"""First part of the file names of a full report."""
 _TABLE = re.compile(r"[a-z0-9_]+")
 _OF_JUDGE = ("kind", "aspect", "language", "evidence", "split", "data_sha256", "rubric_sha256", "artefact_sha256")
 
 
 def write_judge_report_files(
-    folder: Path, frame: JudgeReportFrame, sections: Sequence[AspectSection], runs: Sequence[ValidationRun], *, language: str,
-    illustrative: bool, stem: str = JUDGE_REPORT_STEM,
-) -> list[Path]:  # fmt: skip
-    """Write all files of the report and give their paths; tables that only an earlier report of this `stem` had go."""
+    folder: Path,
+    frame: JudgeReportFrame,
+    sections: Sequence[AspectSection],
+    runs: Sequence[ValidationRun],
+    *,
+    language: str,
+    illustrative: bool,
+    stem: str = JUDGE_REPORT_STEM,
+) -> list[Path]:
+    """Write all files of the report and return their paths; tables that only an earlier report of this `stem` had are
+    removed."""
     context = {
         "t": frame.t,
         "frame": frame,
@@ -75,7 +82,7 @@ def write_judge_report_files(
 
 
 def _written_before(folder: Path, stem: str) -> set[str]:
-    """The tables that the last report of this name wrote, as its data say."""
+    """The tables that the last report with this stem wrote, according to its data file."""
     try:
         data: Any = json.loads((folder / f"{stem}.json").read_bytes())
         names = [str(sheet["name"]) for aspect in data["aspects"] for sheet in aspect["tables"]]
@@ -90,7 +97,7 @@ def _markdown(sheet: ResultTable) -> Markup:
 
 
 def _stamp(chapter: AspectSection) -> dict[str, str]:
-    """What every line of a table says of where it comes from."""
+    """The provenance that every line of a table names."""
     splits = dict.fromkeys(held.split for held in chapter.judges)
     data = dict.fromkeys(str(held.card.get("data_sha256", ""))[:12] for held in chapter.judges)
     return {"split": " ".join(splits), "data": " ".join(data).strip()}

@@ -1,4 +1,4 @@
-"""Examples: what judges learn from, made of items, answers and their ratings."""
+"""Makes the examples that judges are trained on from items, answers and ratings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchbuilder.evaluation.judges.base import Case, Example, make_case
 
 
 class EvaluationTables(Protocol):
-    """Items, answers to them, and what these scored: the tables of an evaluation."""
+    """The tables of an evaluation: items, answers and scores."""
 
     @property
     def items(self) -> Iterable[Item[Any]]:
@@ -40,10 +40,12 @@ def make_examples(
     aspect: str,
     training: TrainingSpec,
 ) -> list[Example]:
-    """Every answer with a score in `aspect` by the scorer that `training` names, and the synthetic examples.
+    """Make an example of every answer that the training scorer scored in `aspect`, and the synthetic examples.
 
-    The same rows in any order give the same examples in the same order. A score that has no value, and an answer whose
-    item is not there, make none. DataError if nothing is rated.
+    The order of rows makes no difference. Scores without a value, and answers to unknown items, are left out.
+
+    Raises:
+        DataError: No answer is rated in this aspect.
     """
     known = {item.id: item for item in items}
     texts = {answer.id: answer for answer in answers}
@@ -81,7 +83,7 @@ def _example(
 
 
 def _statements(item: Item[Any], families: dict[str, str], weight: float) -> Iterable[Example]:
-    """The true statement as a right answer, and the false one as a wrong one."""
+    """The true statement as a right answer, and the false statement as a wrong answer."""
     case = make_case(item, "")
     for text, target in ((case.right, 1.0), (case.wrong, 0.0)):
         if text:
@@ -89,7 +91,7 @@ def _statements(item: Item[Any], families: dict[str, str], weight: float) -> Ite
 
 
 def drop_some_evidence(examples: Sequence[Example], proportion: float, seed: int) -> list[Example]:
-    """The examples, of which about a `proportion` lost their paragraphs; which ones hangs on each example and the seed."""
+    """Remove the paragraphs of about a `proportion` of the examples; the example and the seed decide which."""
     return [
         replace(example, case=example.case.without_evidence()) if _draw(example, seed) < proportion else example
         for example in examples
@@ -102,7 +104,7 @@ def _draw(example: Example, seed: int) -> float:
 
 
 def examples_digest(examples: Iterable[Example]) -> str:
-    """SHA-256 of everything that a judge can learn from the examples, in any order."""
+    """SHA-256 of everything that a judge can learn from the examples; their order makes no difference."""
     lines = sorted(
         json.dumps(
             [e.case.question, e.case.answer, e.case.evidence, e.case.right, e.case.wrong, e.case.type, e.target,

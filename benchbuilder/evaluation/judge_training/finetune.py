@@ -1,4 +1,4 @@
-"""Fine-tuned judges: from ratings to the files of a job, and from a job that is through to a judge with a card."""
+"""Fine-tuned judges: from ratings to the files of a job, and from a finished job to a judge with a card."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from benchbuilder.evaluation.judge_training.model_card import (
     card_data,
     card_identity,
     card_metrics,
+    card_text,
     constant_predictor_warning,
     held_out_predictions,
     metrics_line,
     split_warnings,
 )
-from benchbuilder.evaluation.judge_training.model_card import card_text as words_of_card
 from benchbuilder.evaluation.judge_training.prompted_judge import GatewayJudge
 from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judge_training.storage import (
@@ -64,13 +64,13 @@ from benchbuilder.models import Gateway, TokenCounter
 
 Note = Callable[[str], None]
 HELD_OUT_PART, ALL_PART = "trial", "everything"
-"""The job whose model is held to account, and one on all examples."""
+"""The job whose model is validated, and the job on all examples."""
 _EXPORT = "export.json"
 
 
 @dataclass(frozen=True)
 class FineTuning:
-    """A judge that is to be fine-tuned: what it learns from, and what it is held to account on."""
+    """A judge to fine-tune, with its training examples and its split."""
 
     name: str
     spec: OpenAIFinetunedSpec
@@ -84,7 +84,7 @@ class FineTuning:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What makes an export, a job and a judge belong together."""
+        """The facts by which an export, a job and a judge belong together."""
         return {"data_sha256": examples_digest(self.examples), "spec": plain_spec(self.spec), "seed": self.seed}
 
 
@@ -97,22 +97,26 @@ def plan_fine_tuning(
     language: str,
     seed: int,
 ) -> FineTuning:
-    """What judge `name` is fine-tuned on. RecipeError if the recipe says nothing of training, DataError if there is
-    too little to learn from."""
+    """Collect what judge `name` is fine-tuned on.
+
+    Raises:
+        RecipeError: The recipe has no `evaluation.training`.
+        DataError: There are too few rated answers.
+    """
     if evaluation.training is None:
         raise RecipeError([Problem("the recipe does not say what judges are trained on", key="evaluation.training")])
     judge = OpenAIFinetunedJudge(spec)
     judge.open(None)
     examples = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, evaluation.training)
-    parted = split_examples(examples, evaluation.training, seed)
-    return FineTuning(name, spec, judge, evaluation, evaluation.training, tuple(examples), parted, language, seed)
+    split = split_examples(examples, evaluation.training, seed)
+    return FineTuning(name, spec, judge, evaluation, evaluation.training, tuple(examples), split, language, seed)
 
 
 # --- files
 
 
 def export_training_files(tuning: FineTuning, folder: Path, *, everything: bool, note: Note) -> Path:
-    """Write the training files of a job into a folder below `folder`; where."""
+    """Write the training files of a job into a folder below `folder`, and return it."""
     place = folder / (ALL_PART if everything else HELD_OUT_PART)
     shutil.rmtree(place, ignore_errors=True)
     sides = {TRAIN: sample_by_weight(tuning.examples if everything else tuning.split.training, tuning.seed)}
@@ -128,7 +132,7 @@ def export_training_files(tuning: FineTuning, folder: Path, *, everything: bool,
 
 
 def check_export(place: Path, spec: OpenAIFinetunedSpec) -> tuple[list[TrainingFileCheck], list[str]]:
-    """What is in the files of an export, and everything that is wrong with them."""
+    """The contents of an export's files, and all their problems."""
     counter = TokenCounter(spec.model)
     names = [TRAIN, VALID] if (place / VALID).exists() else [TRAIN]
     files = [check_training_file(place / name, counter, spec.tuning) for name in names]
@@ -137,17 +141,21 @@ def check_export(place: Path, spec: OpenAIFinetunedSpec) -> tuple[list[TrainingF
 
 
 def job_request(tuning: FineTuning, place: Path, files: Sequence[TrainingFileCheck], model: str) -> JobRequest:
-    """The job for an export. DataError if it was made of other ratings, or by other settings, than there are now."""
+    """The request for a job on an export.
+
+    Raises:
+        DataError: The export is missing, or ratings or settings have changed since.
+    """
     try:
         exported: Any = json.loads((place / _EXPORT).read_bytes())
     except (OSError, ValueError) as error:
         raise DataError(
-            "there is no whole export", where=str(place), why=str(error), next="benchbuild finetune export writes it"
+            "there is no complete export", where=str(place), why=str(error), next="benchbuild finetune export writes it"
         ) from error
     if exported != tuning.data:
         raise DataError(
-            "the training files were made of other ratings or settings than there are now", where=str(place),
-            next="benchbuild finetune export writes them anew",
+            "ratings or settings have changed since the training files were written", where=str(place),
+            next="write them again: benchbuild finetune export",
         )  # fmt: skip
     spec = tuning.spec.tuning
     given = {"n_epochs": spec.epochs, "batch_size": spec.batch_size}
@@ -167,17 +175,19 @@ def job_request(tuning: FineTuning, place: Path, files: Sequence[TrainingFileChe
 
 
 def adopt_finetuned_model(tuning: FineTuning, job: JobStatus, folder: Path, gateway: Gateway, note: Note) -> None:
-    """Make a judge below `folder` of the model of a job that is through.
+    """Make a judge below `folder` from the model of a finished job.
 
-    The model of the trial is asked about what is held out: that gives the predictions, the intervals and the card (what
-    it half knows is not worth its price).
-    One on everything takes its place where scores are given, and the trial stays what it is held to account by.
-    DataError if the job was made of other ratings or settings.
+    The model of the validation job scores the held-out answers: that gives the predictions, the intervals and the card.
+    Partly seen answers are not scored, because they are not worth the price. The model of a job on all examples
+    replaces it for scoring; the validation figures stay.
+
+    Raises:
+        DataError: Ratings or settings have changed since the job was made.
     """
     if job.details.get("data") != tuning.data:
         raise DataError(
-            f"the job {job.ident} was made of other ratings or settings than there are now",
-            next="change them back, or export and submit again",
+            f"ratings or settings have changed since the job {job.ident} was made",
+            next="restore them, or export and submit again",
         )  # fmt: skip
     about = {"job": job.ident, "endpoint": job.endpoint, "trained_tokens": job.trained_tokens}
     if job.details["part"] == ALL_PART:
@@ -188,12 +198,12 @@ def adopt_finetuned_model(tuning: FineTuning, job: JobStatus, folder: Path, gate
             write_finetuned_model(draft / part, job.model, about)
         judge = OpenAIFinetunedJudge(tuning.spec)
         judge.open(draft / HELD_OUT)
-        heard = GatewayJudge(judge, gateway, f"judge_{tuning.name}.held_out").scores_or_reasons(
+        replies = GatewayJudge(judge, gateway, f"judge_{tuning.name}.held_out").scores_or_reasons(
             [example.case for example in tuning.split.held_out]
         )
         for line in split_warnings(tuning.split):
             note(line)
-        _write_validation_run(tuning, draft, heard, about, note)
+        _write_validation_run(tuning, draft, replies, about, note)
 
 
 def _write_validation_run(
@@ -204,33 +214,39 @@ def _write_validation_run(
     if not predictions:
         first = next(one for one in replies if isinstance(one, Dropped))
         raise DataError(
-            "the trained model gave no score to any held-out answer", why=f"{first.reason}: {first.detail[:200]}",
-            next="look at the training file, or take another model",
+            "the trained model gave no held-out answer a score", why=f"{first.reason}: {first.detail[:200]}",
+            next="check the training file, or use another model",
         )  # fmt: skip
     unscored = len(replies) - len(predictions)
     if unscored:
-        note(f"{count_phrase(unscored, 'held-out answer')} got no score that could be read, and stand in no figure")
+        note(f"{count_phrase(unscored, 'held-out answer')} got no readable score, and do not count in any figure")
     metrics = card_metrics(predictions)
     note(f"held out: {metrics_line(metrics)}")
-    if alarm := constant_predictor_warning(predictions):
-        note(f"ALARM: {alarm}: its figures mean nothing")
+    if warning := constant_predictor_warning(predictions):
+        note(f"WARNING: {warning}: its figures are meaningless")
     targets = np.array([one.example.target for one in predictions])
     half = conformal_half_width(
         np.abs(targets - np.array([one.predicted for one in predictions])), tuning.evaluation.bootstrap.level
     )
     write_predictions(draft / PREDICTIONS, predictions)
     write_learned_hashes(draft, tuning.split.training)
-    write_judge_card(draft, {
-        **card_identity(tuning.name, tuning.spec, tuning.language, tuning.seed),
-        **card_data(tuning.examples, tuning.training, tuning.split, tuning.evaluation),
-        "facts": {"held_out": {**job_facts, "unscored": unscored}, "final": {**job_facts, "learned_from": HELD_OUT_PART}},
-        "conformal": card_conformal(half),
-        "metrics": metrics,
-        "alarm": alarm or None,
-        **{key: folder_digest(draft / part) for part, key in DIGESTS.items()},
-        "versions": {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__},
-        **words_of_card(tuning.spec, tuning.training, tuning.split),
-    })  # fmt: skip
+    write_judge_card(
+        draft,
+        {
+            **card_identity(tuning.name, tuning.spec, tuning.language, tuning.seed),
+            **card_data(tuning.examples, tuning.training, tuning.split, tuning.evaluation),
+            "facts": {
+                "held_out": {**job_facts, "unscored": unscored},
+                "final": {**job_facts, "learned_from": HELD_OUT_PART},
+            },
+            "conformal": card_conformal(half),
+            "metrics": metrics,
+            "alarm": warning or None,
+            **{key: folder_digest(draft / part) for part, key in DIGESTS.items()},
+            "versions": {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__},
+            **card_text(tuning.spec, tuning.training, tuning.split),
+        },
+    )
 
 
 def _replace_final(tuning: FineTuning, job: JobStatus, folder: Path, job_facts: Mapping[str, Any]) -> None:

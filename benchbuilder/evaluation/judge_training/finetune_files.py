@@ -1,4 +1,4 @@
-"""Training files for services that fine-tune chat models: written, checked and counted without asking anybody."""
+"""Training files for services that fine-tune chat models: written, checked and counted offline."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MOST_BYTES = 512 * 1024 * 1024
 _ROLES = ("system", "user", "assistant")
 _SHOWN = 20
 ESTIMATE_MARGIN = 2.0
-"""By how much an estimate of tokens may be too low: older vocabularies need up to twice as many for Chinese."""
+"""The factor by which a token estimate may be too low: older vocabularies need up to twice as many for Chinese."""
 
 
 @dataclass(frozen=True)
 class TrainingFileCheck:
-    """What is in a training file: examples, tokens (`how` says who counted), the longest example, and what is wrong."""
+    """The contents of a training file: examples, tokens (`how` names the counter), longest example, and problems."""
 
     file: Path
     examples: int = 0
@@ -38,11 +38,11 @@ class TrainingFileCheck:
     sha256: str = ""
     problems: tuple[str, ...] = ()
     prompt_hashes: frozenset[str] = field(default_factory=frozenset[str], repr=False)
-    """The questions and answers that are learned from, by hash: for leaks between files."""
+    """Hashes of the prompts, to find leaks between files."""
 
 
 def sample_by_weight(examples: Iterable[Example], seed: int) -> list[Example]:
-    """The examples, of those with a weight below 1 about that share: training files know no weights between 0 and 1."""
+    """Sample the examples with a weight below 1 at that rate: training files have no weights between 0 and 1."""
     return [example for example in examples if example.weight >= 1 or _draw(example, seed) < example.weight]
 
 
@@ -54,9 +54,9 @@ def _draw(example: Example, seed: int) -> float:
 def write_training_file(
     path: Path, judge: OpenAIFinetunedJudge, examples: Sequence[Example], *, seed: int, without_evidence: float = 0.0
 ) -> int:
-    """Write the examples, some without their paragraphs; how many were too long to be written.
+    """Write the examples, some without their paragraphs, and return the number of examples that were too long.
 
-    The order is one of chance, by `seed`: services read files as they are.
+    `seed` shuffles them, because services read files in order.
     """
     kept = [example for example in examples if not judge.is_too_long(example.case)]
     made = drop_some_evidence(kept, without_evidence, seed)
@@ -68,9 +68,10 @@ def write_training_file(
 
 
 def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -> TrainingFileCheck:
-    """Everything that a service would refuse, or that would teach something else than scores; each with its line.
+    """Find everything that a service would refuse, or that would not teach scores, with its line.
 
-    DataError if the file cannot be read.
+    Raises:
+        DataError: The file cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -83,9 +84,9 @@ def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -
     sizes: list[int] = []
     asked = Count[str]()
     if len(data) > _MOST_BYTES:
-        problems.append(f"the file has {len(data):,} bytes; {_MOST_BYTES:,} are taken")
+        problems.append(f"the file has {len(data):,} bytes; the limit is {_MOST_BYTES:,}")
     if data.startswith(b"\xef\xbb\xbf"):
-        problems.append("line 1: the file opens with a byte order mark, which many services do not read")
+        problems.append("line 1: the file begins with a byte order mark, which many services do not read")
     lines = data.split(b"\n")
     for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
         found = _messages(line)
@@ -95,9 +96,9 @@ def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -
         sizes.append(counter.prompt(Request(tuple(found))))
         asked[_hash(found[:-1])] += 1
         if sizes[-1] > tuning.most_tokens:
-            problems.append(f"line {number}: {sizes[-1]:,} tokens; the service takes {tuning.most_tokens:,}")
+            problems.append(f"line {number}: {sizes[-1]:,} tokens; the limit of the service is {tuning.most_tokens:,}")
     if len(sizes) < tuning.least_examples and path.name != VALID:
-        problems.append(f"{len(sizes)} good examples; the service wants {tuning.least_examples} at least")
+        problems.append(f"{len(sizes)} valid examples; the service needs at least {tuning.least_examples}")
     return TrainingFileCheck(
         path, len(sizes), sum(sizes), max(sizes, default=0), counter.how, counter.exact,
         hashlib.sha256(data).hexdigest(), tuple(_shortened(problems)), frozenset(asked),
@@ -105,13 +106,13 @@ def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -
 
 
 def leaked_examples(training: TrainingFileCheck, validation: TrainingFileCheck) -> list[str]:
-    """What stands in both files."""
+    """Cases that are in both files."""
     both = len(training.prompt_hashes & validation.prompt_hashes)
-    return [f"{both} of the held-out cases are learned from too"] if both else []
+    return [f"{both} of the held-out cases are in the training file too"] if both else []
 
 
 def job_tokens(files: Sequence[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[int, int]:
-    """Tokens that a job is billed for: expected, and at most. Validation files are not billed."""
+    """The billed tokens of a job: expected, and at most. Validation files are not billed."""
     trained = sum(checked.tokens for checked in files if checked.file.name != VALID)
     exact = all(checked.exact for checked in files)
     expected = trained * spec.tuning.epochs
@@ -130,15 +131,15 @@ def _hash(messages: Sequence[Message]) -> str:
 
 
 def _messages(line: bytes) -> list[Message] | str:
-    """The messages of a line, or what is wrong with it."""
+    """The messages of a line, or its problem."""
     try:
         row: Any = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
         return "not UTF-8"
     except ValueError as error:
-        return f"no JSON: {error}" if line.strip() else "empty"
+        return f"not JSON: {error}" if line.strip() else "empty"
     if not isinstance(row, dict) or set(row) != {"messages"} or not isinstance(row["messages"], list):
-        return "an object with `messages` and nothing else is wanted: services refuse other formats in one file"
+        return "expected an object with `messages` only: services refuse mixed formats"
     turns: list[Any] = row["messages"]
     wrong = next(filter(None, map(_wrong_turn, turns)), "")
     if wrong:
@@ -146,19 +147,19 @@ def _messages(line: bytes) -> list[Message] | str:
     messages = [Message(turn["role"], turn["content"]) for turn in turns]
     roles = [message.role for message in messages]
     if roles not in (["system", "user", "assistant"], ["user", "assistant"]):
-        return f"a request and its reply are wanted, not {', '.join(roles) or 'nothing'}"
+        return f"expected a request and its reply, not {', '.join(roles) or 'nothing'}"
     if isinstance(read_score_number(messages[-1].content), UnreadableScore):
-        return f"the reply is no score from 0 to 1: {messages[-1].content[:40]!r}"
+        return f"the reply is not a score from 0 to 1: {messages[-1].content[:40]!r}"
     return messages
 
 
 def _wrong_turn(turn: Any) -> str:
     if not isinstance(turn, dict) or turn.get("role") not in _ROLES:
-        return f"a message is by one of {', '.join(_ROLES)}"
+        return f"the role of a message is one of {', '.join(_ROLES)}"
     content: Any = turn.get("content")
     if not isinstance(content, str) or not content.strip():
-        return f"the message by {turn['role']} holds no text"
+        return f"the message of role {turn['role']} has no text"
     more = set(turn) - {"role", "content", "weight"}
     if more or turn.get("weight", 1) not in (0, 1):
-        return f"a message has role and content, and a weight of 0 or 1 at most: {', '.join(sorted(more)) or 'weight'}"
+        return f"a message has only role, content and a weight of 0 or 1: {', '.join(sorted(more)) or 'weight'}"
     return ""

@@ -1,4 +1,4 @@
-"""Fine-tuning jobs: each is written down before it is asked for, so that none is made and paid for twice."""
+"""Fine-tuning jobs: each is logged before it is requested, so that none is created and paid for twice."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from benchbuilder.models import BatchGoneError, JobOrder, JobState, OpenAIModel,
 
 JOB_LOG = "jobs.jsonl"
 MAX_ATTEMPTS = 4
-"""Attempts at what may succeed next time."""
+"""Attempts at calls that may succeed when repeated."""
 MAX_LOOKUPS = 3
-"""Looks for a job that may have been made before it counts as not made."""
+"""Searches for a job that may exist, before it counts as not created."""
 
 _LOGGED_FIELDS = ("ident", "phase", "told", "model", "trained_tokens")
 
@@ -31,12 +31,12 @@ Note = Callable[[str], None]
 
 
 class JobGoneError(ServiceError):
-    """The service does not know a job any more."""
+    """The service no longer knows a job."""
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What the book says of the last job of an order: `ident` is "" while nobody knows whether it was made."""
+    """The logged state of a job. `ident` is empty while it is unknown whether the job was created."""
 
     mark: str
     attempt: int
@@ -51,19 +51,23 @@ class JobStatus:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it needs no more looks."""
+        """Whether it no longer changes."""
         return self.phase != "running"
 
 
 class JobLog:
-    """What was asked of the service, an event a line, each on disk before the next step is taken."""
+    """The log of requests to the service: one event per line, each on disk before the next step."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, folder / JOB_LOG
 
     @contextmanager
     def lock(self) -> Any:
-        """Nobody else may ask for a job of this judge meanwhile; StoreError if somebody does."""
+        """Keep other processes from requesting jobs of this judge.
+
+        Raises:
+            StoreError: Another process holds the lock.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self._folder / f"{JOB_LOG}.lock").acquire(timeout=0):
@@ -74,12 +78,12 @@ class JobLog:
             ) from error
 
     def add(self, event: str, mark: str, **more: Any) -> None:
-        """Write an event down, for good."""
+        """Append an event and sync it to disk."""
         line = json.dumps({"event": event, "mark": mark, "at": time.time(), **more}, ensure_ascii=False)
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as stream:
             if stream.tell() and not self._whole():
-                stream.write(b"\n")  # what a kill cut off stands alone, and is passed over
+                stream.write(b"\n")  # keeps a truncated line apart, so that it is skipped
             stream.write(line.encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
@@ -90,7 +94,7 @@ class JobLog:
             return stream.read(1) == b"\n"
 
     def events(self) -> list[dict[str, Any]]:
-        """Every event in order; a line that a kill cut off is passed over."""
+        """Every event in order; a truncated line is skipped."""
         try:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -103,12 +107,12 @@ class JobLog:
                 continue
             if isinstance(event, dict):
                 if not isinstance(event.get("mark"), str):
-                    raise DataError(f"{self._path.name}:{number} is no event", where=str(self._path))
+                    raise DataError(f"{self._path.name}:{number} is not an event", where=str(self._path))
                 found.append(event)
         return found
 
     def last_job(self, part: str = "", content: str = "") -> JobStatus | None:
-        """The last job for a `part`, or for what is trained on (`content`, a hash); ``None`` if there is none."""
+        """The last job for a `part`, or for the training data with the hash `content`; ``None`` if there is none."""
         found: dict[str, JobStatus] = {}
         for event in self.events():
             mark = event["mark"]
@@ -126,7 +130,7 @@ class JobLog:
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A job that somebody wants: of what (`content` is the hash of files and settings), on which files."""
+    """A wanted job. `content` is the hash of its files and settings."""
 
     part: str
     content: str
@@ -140,29 +144,32 @@ class JobRequest:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def order(self, mark: str) -> JobOrder:
-        """The job by this mark."""
+        """The order to the service, with `mark` as its identifier."""
         return JobOrder(
             mark, f"{self.suffix}-{mark}", self.model, self.hyperparameters, self.seed, metadata=self.metadata
         )
 
 
 class JobClient:
-    """Asks a service for jobs and after them; `pause` waits so many seconds."""
+    """Creates jobs at a service and polls them; `pause` waits for a number of seconds."""
 
     def __init__(
         self, log: JobLog, model: OpenAIModel, note: Note, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        self._book, self._model, self._note, self._pause = log, model, note, pause
+        self._log, self._model, self._note, self._pause = log, model, note, pause
 
     def submit(self, request: JobRequest, *, retry: bool = False) -> JobStatus:
-        """The job for what is wanted: the one that there is, or a new one.
+        """Return the job for a request: the existing one, or a new one.
 
-        An intention comes before anything is sent. Where the book has one whose outcome it does not know (a kill, a
-        broken connection), the service is asked for the job with its mark first. `retry` makes another one after a job
-        that failed or was cancelled. ServiceError if the service cannot say whether there is a job.
+        An intention is logged before anything is sent. If the log has an intention with an unknown outcome (after a
+        kill or a broken connection), the service is first asked for the job with its mark. `retry` creates another job
+        after one that failed or was cancelled.
+
+        Raises:
+            ServiceError: The job failed before, or the service cannot say whether it exists.
         """
-        with self._book.lock():
-            last = self._book.last_job(request.part, request.content)
+        with self._log.lock():
+            last = self._log.last_job(request.part, request.content)
             if last is None:
                 return self._create(request, self._log_intention(request, 1))
             if not last.ident:
@@ -173,7 +180,7 @@ class JobClient:
             if not retry:
                 raise ServiceError(
                     f"the job {last.ident} for these files has {last.told}", where=last.endpoint,
-                    next="mend what it says, or give --again to make another job of the same files",
+                    next="correct what it says, or give --again to make another job of the same files",
                 )  # fmt: skip
             return self._create(request, self._log_intention(request, last.attempt + 1))
 
@@ -185,11 +192,11 @@ class JobClient:
 
     def _log_intention(self, request: JobRequest, attempt: int) -> JobStatus:
         mark = f"{request.content[:12]}-{attempt}"
-        self._book.add(
+        self._log.add(
             "intended", mark, part=request.part, content=request.content, attempt=attempt,
             endpoint=self._model.endpoint, base=request.model, **request.details,
         )  # fmt: skip
-        found = self._book.last_job(request.part, request.content)
+        found = self._log.last_job(request.part, request.content)
         assert found is not None
         return found
 
@@ -205,8 +212,8 @@ class JobClient:
                     return found
                 if not error.throttled or attempt == MAX_ATTEMPTS:
                     raise ServiceError(
-                        "nobody knows whether the service made the job", where=job.endpoint, why=str(error),
-                        next="give the same command again: it looks for the job before it makes one",
+                        "it is unknown whether the service made the job", where=job.endpoint, why=str(error),
+                        next="repeat the command: it looks for the job before it makes one",
                     ) from error  # fmt: skip
                 self._wait(error, attempt)
             else:
@@ -215,11 +222,11 @@ class JobClient:
 
     def _upload(self, path: Path, mark: str) -> str:
         name = f"{mark}-{path.name}"
-        self._note(f"hands in {name}")
+        self._note(f"uploads {name}")
         return self._with_retries(lambda tuning: tuning.upload(path, name))
 
     def _find_created(self, request: JobRequest, job: JobStatus) -> JobStatus | None:
-        """The job that may have been made, if the service has one of its mark."""
+        """The job with this request's mark, if the service has one."""
         order = request.order(job.mark)
         for look in range(MAX_LOOKUPS):
             if look:
@@ -231,36 +238,36 @@ class JobClient:
         return None
 
     def _log_created(self, job: JobStatus, ident: str) -> JobStatus:
-        self._book.add("created", job.mark, ident=ident)
+        self._log.add("created", job.mark, ident=ident)
         return replace(job, ident=ident)
 
     def poll(self, job: JobStatus) -> JobStatus:
-        """How a job is getting on; written down when it has ended."""
+        """The current state of a job; its end is logged."""
         if job.has_ended or not job.ident:
             return job
         try:
             state = self._with_retries(lambda tuning: tuning.poll(job.ident))
         except BatchGoneError as error:
             raise JobGoneError(
-                f"the service does not know the job {job.ident} any more", where=job.endpoint, why=str(error),
+                f"the service no longer knows the job {job.ident}", where=job.endpoint, why=str(error),
                 next="give --again with submit to make another one",
             ) from error  # fmt: skip
         return self._log_state(job, state)
 
     def cancel(self, job: JobStatus) -> JobStatus:
-        """End a job."""
+        """Cancel a job."""
         if job.has_ended or not job.ident:
             return job
         return self._log_state(job, self._with_retries(lambda tuning: tuning.cancel(job.ident)))
 
     def last_event(self, job: JobStatus) -> str:
-        """What the service said last of a job."""
+        """The service's last message about a job."""
         return self._with_retries(lambda tuning: tuning.last_event(job.ident)) if job.ident else ""
 
     def _log_state(self, job: JobStatus, state: JobState) -> JobStatus:
         changed = {"phase": state.phase, "told": state.message}
         if state.phase != "running":
-            self._book.add(
+            self._log.add(
                 "ended", job.mark, **changed, model=state.model, trained_tokens=state.trained_tokens
             )  # fmt: skip
         return replace(job, **changed, model=state.model, trained_tokens=state.trained_tokens)
@@ -268,7 +275,7 @@ class JobClient:
     # --- calls
 
     def _with_retries(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
-        """The result of a call that may be repeated, tried again after what may succeed next time."""
+        """The result of a call, which is repeated after transient errors."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 return self._now(work)
@@ -276,7 +283,7 @@ class JobClient:
                 if attempt == MAX_ATTEMPTS:
                     raise ServiceError(
                         "the service does not answer", where=self._model.endpoint, why=str(error),
-                        next="give the same command again",
+                        next="repeat the command",
                     ) from error  # fmt: skip
                 self._wait(error, attempt)
         raise AssertionError
@@ -297,18 +304,18 @@ class JobClient:
 def wait_for_job(
     client: JobClient, job: JobStatus, every_s: float, note: Note, pause: Callable[[float], None]
 ) -> JobStatus:
-    """Look at a job until it has ended."""
-    told = ""
+    """Poll a job until it has ended."""
+    message = ""
     while True:
         job = client.poll(job)
-        if job.told != told:
-            told = job.told
-            note(f"{job.ident}: {told}")
+        if job.told != message:
+            message = job.told
+            note(f"{job.ident}: {message}")
         if job.has_ended:
             return job
         pause(every_s)
 
 
 def content_hash(parts: Sequence[str]) -> str:
-    """The hash of what makes two jobs the same: their files, the model, the settings."""
+    """The hash of what identifies a job: its files, model and settings."""
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Families: items that share a fact or are near duplicates of each other, which no split may divide."""
+"""Item families: items that share a fact or are near duplicates; no split may divide a family."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchbuilder.core import comparison_form
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """An item: its id, its fact (empty if it has none), and every text that a judge could know it by."""
+    """An item: its id, its fact (empty if it has none), and every text by which a judge could recognise it."""
 
     id: str
     fact: str
@@ -23,9 +23,9 @@ class GroupMember:
 def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str, str]:
     """The family of each member by id, named by the first fact (or id) in it; the order of members does not matter.
 
-    Members are of one family if they share a fact, or if any text of one has character trigrams that overlap with
-    those of any text of the other by more than `threshold` (Jaccard), or all of them. Marks, white space, widths and case
-    do not count. Who is akin to the same member is akin.
+    Two members belong to one family if they share a fact, or if a text of one and a text of the other have equal
+    character trigrams, or trigrams whose Jaccard index exceeds `threshold`. Punctuation, white space, width and case
+    are ignored. Families are transitive: members related to the same member belong together.
     """
     ordered = sorted(members, key=lambda member: member.id)
     groups = _UnionFind(len(ordered))
@@ -52,7 +52,7 @@ def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str,
 
 
 def trigrams(text: str) -> frozenset[str]:
-    """The character trigrams of the letters and digits of `text`; a shorter text is its own and only one.
+    """The character trigrams of the letters and digits of `text`; a shorter text is its only trigram.
 
     >>> sorted(trigrams("Ab, cd!"))
     ['abc', 'bcd']
@@ -64,9 +64,9 @@ def trigrams(text: str) -> frozenset[str]:
 
 
 def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> Iterator[tuple[int, int]]:
-    """Positions of distinct sets whose Jaccard index exceeds `threshold`, each pair once.
+    """The positions of distinct sets whose Jaccard index exceeds `threshold`, each pair once.
 
-    Two such sets share one of the few rarest elements of each, so that only those are compared.
+    Two such sets must share one of their rarest elements, so only sets that do are compared (prefix filtering).
     """
     counts = Counter(gram for grams in sets for gram in grams)
     holders: dict[str, list[int]] = defaultdict(list)
@@ -82,7 +82,7 @@ def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> Iterator[tup
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """The share of elements of either that both have; 0 if there are none."""
+    """The Jaccard index: the size of the intersection over that of the union; 0 for empty sets."""
     common = len(first & second)
     return common / (len(first) + len(second) - common) if common else 0.0
 

@@ -1,4 +1,4 @@
-"""What the card of a trained judge says, and the predictions that it is held to account by."""
+"""The contents of a trained judge's card, and the predictions that it is validated by."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from benchbuilder.evaluation.judges.card import plain_spec, rubric_digest
 
 _FORMAT = 1
 FEW = 30
-"""Fewer held-out answers than this are warned of."""
+"""With fewer held-out answers than this, there is a warning."""
 
 
 def held_out_predictions(split: Split, predicted: Sequence[float], ablated: dict[str, list[float]]) -> list[Prediction]:
-    """What a judge `predicted` of held-out answers, beside what it did on less and what simpler predictors say."""
+    """The scores of held-out answers by a judge, its ablations, and simpler predictors."""
     without = ablated.pop("without_evidence", None)
     others = {**simple_predictions(split.training, split.held_out), **ablated}
     return [
@@ -36,13 +36,13 @@ def held_out_predictions(split: Split, predicted: Sequence[float], ablated: dict
 
 
 def partly_seen_predictions(split: Split, predicted: Sequence[float]) -> list[Prediction]:
-    """What a judge `predicted` of the rated answers that are left out as half known, in the order of the split."""
+    """A judge's scores of the partly seen answers, in the order of the split."""
     pairs = zip(split.partly_seen(), predicted, strict=True)
     return [Prediction(example, score, side=side) for (example, side), score in pairs]
 
 
 def constant_predictor_warning(predictions: Sequence[Prediction]) -> str:
-    """Why the scores of held-out answers mean nothing; empty if all is well."""
+    """Why scores of held-out answers are meaningless (constant predictor check); empty if they are not."""
     found = check_constant_predictor(
         [one.predicted for one in predictions], [one.example.target for one in predictions]
     )
@@ -50,17 +50,24 @@ def constant_predictor_warning(predictions: Sequence[Prediction]) -> str:
 
 
 def card_identity(name: str, spec: JudgeSpec, language: str, seed: int) -> dict[str, Any]:
-    """What a card says of who the judge is."""
+    """The identity of a judge, for its card."""
     return {
-        "format": _FORMAT, "name": name, "kind": spec.kind, "kind_version": find_kind("judge", spec.kind).load().version,
-        "aspect": spec.aspect, "evidence": spec.evidence, "language": language, "seed": seed, "spec": plain_spec(spec),
-    }  # fmt: skip
+        "format": _FORMAT,
+        "name": name,
+        "kind": spec.kind,
+        "kind_version": find_kind("judge", spec.kind).load().version,
+        "aspect": spec.aspect,
+        "evidence": spec.evidence,
+        "language": language,
+        "seed": seed,
+        "spec": plain_spec(spec),
+    }
 
 
 def card_data(
     examples: Sequence[Example], training: TrainingSpec, split: Split, evaluation: EvaluationSpec
 ) -> dict[str, Any]:
-    """What a card says of what a judge learned from, and of what it did not."""
+    """The training data and the split of a judge, for its card."""
     described = split.card_data()
     return {
         "rubric": evaluation.rubric.path if evaluation.rubric is not None else "",
@@ -76,12 +83,12 @@ def card_data(
 
 
 def card_conformal(half_width: HalfWidth) -> dict[str, Any]:
-    """What a card says of the interval of a score."""
+    """The conformal interval of a judge's scores, for its card."""
     return {"half_width": half_width.value, "level": half_width.level, "n": half_width.n, "why": half_width.why}
 
 
 def card_metrics(predictions: Sequence[Prediction]) -> dict[str, float | None]:
-    """The first figures of the judge and of the predictors that it must beat; the report has them all."""
+    """The main figures of a judge and of the predictors that it must beat; the report has all figures."""
     targets = example_targets([prediction.example for prediction in predictions])
     predicted = np.array([prediction.predicted for prediction in predictions])
     majority = np.array([prediction.others["majority"] for prediction in predictions])
@@ -97,13 +104,13 @@ def card_metrics(predictions: Sequence[Prediction]) -> dict[str, float | None]:
 
 
 def card_text(spec: JudgeSpec, training: TrainingSpec, split: Split) -> dict[str, Any]:
-    """What a card says to people."""
+    """The intended use and the limits of a judge, for its card."""
     limits = [
-        "It scores answers to questions like those that it learned from, in its language and by its rubric.",
-        "It repeats what its raters judged, and shares their errors; it does not replace people where it matters.",
+        "It scores answers to questions like those that it was trained on, in its language and by its rubric.",
+        "It imitates its raters and shares their errors; it does not replace people where it matters.",
     ]
     if training.split == "by_model":
-        limits.append("Every question is on both sides of its split: on new questions it does worse than its figures.")
+        limits.append("Every question is on both sides of its split: on new questions it is worse than its figures.")
     if len(split.held_out) < FEW:
         limits.append(few_answers_warning(split))
     elif len(split.held_out) < 100:
@@ -113,11 +120,11 @@ def card_text(spec: JudgeSpec, training: TrainingSpec, split: Split) -> dict[str
     if shared := shared_paragraphs_warning(split):
         limits.append(f"{shared[0].upper()}{shared[1:]}.")
     limits.append(
-        "The width of its intervals comes from the judge that had not learned from the held-out answers, and is used "
-        "for the one that learned from everything; answers to one question hang together, so its level holds roughly."
+        "The width of its intervals comes from the judge that had not seen the held-out answers, and is used for "
+        "the one trained on all data. Answers to one question are not independent, so the level is approximate."
     )
     if not spec.evidence:
-        limits.append("It is given no paragraphs, so it cannot check facts that are new to it.")
+        limits.append("It receives no paragraphs, so it cannot check facts that are new to it.")
     return {
         "intended_use": f"To score the {spec.aspect} of answers from 0 to 1, as the raters of this benchmark would.",
         "limits": limits,
@@ -125,57 +132,57 @@ def card_text(spec: JudgeSpec, training: TrainingSpec, split: Split) -> dict[str
 
 
 def split_summary(name: str, spec: JudgeSpec, split: Split) -> str:
-    """What is learned from, and who is held out."""
+    """A line about the training data and the held-out side."""
     counts = split.card_data()["counts"]
     learned, held = counts["training"], counts["held_out"]
     who = f" by {', '.join(split.models)}" if split.models else ""
     left = counts["left_out"]["rated"]
-    aside = f"; {count_phrase(left, 'rated answer')} left out, being half in" if left else ""
+    aside = f"; {count_phrase(left, 'rated answer')} left out, as partly seen" if left else ""
     return (
-        f"{name} ({spec.kind}, {spec.aspect}): learns from {count_phrase(learned['rated'], 'rated answer')} and "
-        f"{count_phrase(learned['synthetic'], 'statement')}; split {split.name}: held to account on "
+        f"{name} ({spec.kind}, {spec.aspect}): trained on {count_phrase(learned['rated'], 'rated answer')} and "
+        f"{count_phrase(learned['synthetic'], 'statement')}; split {split.name}: validated on "
         f"{count_phrase(held['rated'], 'answer')}{who} to {count_phrase(held['questions'], 'question')}{aside}"
     )
 
 
 def split_warnings(split: Split) -> list[str]:
-    """What is wrong with a split before anything is measured by it, a line each."""
+    """Warnings about a split, before anything is measured, one per line."""
     few = [f"warning: {few_answers_warning(split)}"] if len(split.held_out) < FEW else []
     shared = shared_paragraphs_warning(split)
     return [*few, *([f"note: {shared}"] if shared else [])]
 
 
 def few_answers_warning(split: Split) -> str:
-    """That few answers are held out."""
+    """A warning that few answers are held out."""
     return (
-        f"Only {count_phrase(len(split.held_out), 'rated answer')} are held out, and below {FEW} no figure says much: "
-        "have more answers rated, or hold out more."
+        f"Only {count_phrase(len(split.held_out), 'rated answer')} are held out. Below {FEW}, no figure is "
+        "reliable: have more answers rated, or hold out more."
     )
 
 
 def shared_paragraphs_warning(split: Split) -> str:
-    """How many held-out answers share paragraphs with what is learned from; empty if none does."""
+    """A warning about held-out answers that share paragraphs with the training data; empty if none does."""
     found = split.shared_paragraphs()
     if not found["some"]:
         return ""
     return (
-        f"of {count_phrase(found['answers'], 'held-out answer')} with paragraphs, {found['some']} share at least one with "
-        f"the training side and {found['all']} share all: where the paragraphs are new, too, it may do worse"
+        f"of {count_phrase(found['answers'], 'held-out answer')} with paragraphs, {found['some']} share at least one "
+        f"with the training data and {found['all']} share all: where the paragraphs are new too, it may do worse"
     )
 
 
 def metrics_line(metrics: Mapping[str, float | None]) -> str:
-    """The first figures in words."""
+    """The main figures as text."""
     pairs = (f"{format_figure(metrics[name])}" for name in ("pearson", "mae", "accuracy", "majority_accuracy"))
     correlation, error, right, majority = pairs
     return f"Pearson {correlation}, mean error {error}, accuracy at 0.5 {right} (majority {majority})"
 
 
 def format_figure(value: float | None) -> str:
-    """A figure, or that there is none."""
+    """A figure as text, or ``undefined``."""
     return "undefined" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
 def example_targets(examples: Sequence[Example]) -> NDArray[np.float64]:
-    """What the examples should score."""
+    """The target scores of the examples."""
     return np.array([example.target for example in examples])

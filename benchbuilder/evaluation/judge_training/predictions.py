@@ -1,4 +1,4 @@
-"""What training a judge leaves behind, for reports."""
+"""The predictions of a validated judge, as input for reports."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any, Literal
 from benchbuilder.evaluation.judges.base import Example, ScoringJudge
 
 Side = Literal["held_out", "known_model", "known_question"]
-"""On which side of the split an answer stands that the judge has not learned from: ``held_out`` (question and model are
-new to it as the split wants it), or left out as half known: a held-out question answered by a model that was learned
-from, or a question that was learned from, answered by a held-out model."""
+"""The side of an answer that the judge was not trained on.
+
+``held_out``: question and model are new, as the split requires. The others are partly seen and left out:
+``known_model`` is a held-out question answered by a training model, ``known_question`` a training question answered by
+a held-out model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """An example with what the judge that had not seen it scored.
+    """An example with the score of a judge that had not seen it.
 
-    `without_evidence` is the score of the same kind of judge, trained and asked without paragraphs; ``None`` if that
-    was not tried. `others` holds what simpler predictors scored: ``mean`` and ``majority`` (of the ratings that were
-    learned from), ``length_only`` (ridge on the length of the answer), and the same kind of judge that was given the
-    answer alone (``answer_only``) or everything but the answer (``question_only``), where that was tried.
+    `without_evidence` is the score of the same kind of judge, trained and used without paragraphs; ``None`` if that was
+    not tried. `others` holds the scores of simpler predictors: ``mean`` and ``majority`` (of the training ratings),
+    ``length_only`` (ridge regression on the length of the answer), and, if tried, the same kind of judge with the
+    answer alone (``answer_only``) or with everything except the answer (``question_only``).
     """
 
     example: Example
@@ -33,12 +35,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ValidationRun:
-    """A judge on trial: its name in the recipe, its card, and its predictions of what it was held to account on.
+    """The validation of a judge: its name in the recipe, its card, and its predictions of held-out answers.
 
-    `left_out` are its predictions of rated answers that are half known, which serve to compare models; no other figure.
-    `judge` is open, and the one that made the predictions (not the final one, which was trained on everything);
-    ``None`` where the report is made without it: then there are no bias probes. `card` is plain data: ``kind``,
-    ``aspect``, ``language``, ``split``, ``spec`` and more.
+    `left_out` holds its predictions of partly seen answers, which serve only to compare models. `judge` is the open
+    judge that made the predictions, not the final one; if it is ``None``, the report has no robustness card. `card` is
+    plain data: ``kind``, ``aspect``, ``language``, ``split``, ``spec`` and more.
     """
 
     name: str

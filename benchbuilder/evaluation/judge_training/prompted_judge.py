@@ -1,4 +1,4 @@
-"""Judges that ask a model, heard like those that score by themselves: through the gateway that pays once."""
+"""Lets a judge that asks a model score cases like any other judge, through the gateway."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchbuilder.models import Gateway
 
 
 class GatewayJudge(ScoringJudge):
-    """An open judge that asks a model, with a `gateway` to ask it by; `step` names it among receipts."""
+    """An open judge that asks a model through `gateway`; `step` is its name in receipts."""
 
     def __init__(self, judge: AskingJudge, gateway: Gateway, step: str) -> None:
         super().__init__(judge.spec)
@@ -21,9 +21,10 @@ class GatewayJudge(ScoringJudge):
     def scores_or_reasons(
         self, cases: Sequence[Case], report_progress: Callable[[int], None] | None = None
     ) -> list[float | Dropped]:
-        """The score of each case, or why it has none; `report_progress` hears how many are there.
+        """The score of each case, or why it has none; `report_progress` receives the number of finished cases.
 
-        ServiceError and BudgetReached as the gateway raises them: what was answered is kept.
+        Raises:
+            ServiceError, BudgetReached: As raised by the gateway; replies received so far are kept.
         """
         asks = self.judge.model_spec
         if asks is None:
@@ -45,13 +46,17 @@ class GatewayJudge(ScoringJudge):
         return [found[place] for place in range(len(cases))]
 
     def score(self, cases: Sequence[Case]) -> list[float]:
-        """The score of each case. DataError if one has none: nothing stands in for a score."""
-        heard = self.scores_or_reasons(cases)
-        scores: list[float] = [one for one in heard if not isinstance(one, Dropped)]
-        if len(scores) < len(heard):
-            first = next(one for one in heard if isinstance(one, Dropped))
+        """The score of each case.
+
+        Raises:
+            DataError: A case has no score; there is no substitute for one.
+        """
+        replies = self.scores_or_reasons(cases)
+        scores: list[float] = [one for one in replies if not isinstance(one, Dropped)]
+        if len(scores) < len(replies):
+            first = next(one for one in replies if isinstance(one, Dropped))
             raise DataError(
-                f"{len(heard) - len(scores)} of {len(heard)} cases got no score", where=self._step,
+                f"{len(replies) - len(scores)} of {len(replies)} cases got no score", where=self._step,
                 why=": ".join(filter(None, (first.reason, first.detail[:200]))),
                 next="see evaluation.judges: more repair_rounds, or another model",
             )  # fmt: skip

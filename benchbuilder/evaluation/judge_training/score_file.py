@@ -1,4 +1,4 @@
-"""Scoring a file of answers with a trained judge: what is in the file, and each score with its interval."""
+"""Scores a file of answers with a trained judge: reads the records, adds scores with intervals, writes them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, m
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 SCORED = ("score", "low", "high", "label")
-"""The columns that scoring adds; `low` and `high` are empty where a judge has no interval. The label is ``learned``
-where the judge has learned from this very answer, and ``empty`` where there is no text."""
+"""The columns that scoring adds; `low` and `high` are empty if the judge has no interval. The label is ``learned`` if
+the judge was trained on this answer, and ``empty`` if the answer has no text."""
 _AT_A_TIME = 2_000
 _LISTED_PROBLEMS = 5
 
@@ -26,7 +26,11 @@ Record = dict[str, Any]
 
 
 def read_records(path: Path) -> list[Record]:
-    """The records of a file of JSON Lines, CSV, TSV or Parquet. DataError if it cannot be read as its suffix says."""
+    """The records of a file of JSON Lines, CSV, TSV or Parquet.
+
+    Raises:
+        DataError: The file cannot be read in the format of its suffix.
+    """
     _check_suffix(path)
     try:
         if path.suffix == ".parquet":
@@ -40,34 +44,39 @@ def read_records(path: Path) -> list[Record]:
         raise DataError(f"cannot read {path}", why=error.strerror or str(error), next="name a file") from error
     except (ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
         raise DataError(
-            f"{path} is not what its name says", why=str(error), next=f"give UTF-8 text: {', '.join(SUFFIXES)}"
+            f"{path} does not have the format of its suffix",
+            why=str(error),
+            next=f"give UTF-8 text: {', '.join(SUFFIXES)}",
         ) from error
 
 
 def _check_suffix(path: Path) -> None:
     if path.suffix not in SUFFIXES:
-        raise DataError(f"the name of {path} does not say what it holds", next=f"end it in {', '.join(SUFFIXES)}")
+        raise DataError(f"the suffix of {path} is unknown", next=f"use {', '.join(SUFFIXES)}")
 
 
 def _record(line: str) -> Record:
     record: Any = json.loads(line)
     if not isinstance(record, dict):
-        raise ValueError(f"a line holds {line[:40]!r} instead of a record")  # noqa: TRY004 - of the file, not of code
+        raise ValueError(f"a line is {line[:40]!r} instead of a record")  # noqa: TRY004 - an error in the file, not in the code
     if not _is_encodable(json.dumps(record, ensure_ascii=False)):
-        raise ValueError(f"a line holds half a character (a lone surrogate): {line[:40]!r}")
+        raise ValueError(f"a line contains half a character (a lone surrogate): {line[:40]!r}")
     return record
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether a text has no halves of characters, which no file can hold."""
+    """Whether a text has no lone surrogates, which no file can contain."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def record_cases(records: Sequence[Record], items: Mapping[str, Item[Any]], location: str) -> list[Case]:
-    """The case of each record: of the item of its `id` where there is one, else of its own columns.
+    """The case of each record: from the item with its `id` if there is one, else from its own columns.
 
-    Those are `question` (or `full-question`), `evidence` (a list, or a paragraph a line) and `type`; `answer` is
-    wanted in any case. DataError says which records have too little.
+    The columns are `question` (or `full-question`), `evidence` (a list, or one paragraph per line) and `type`; `answer`
+    is always required.
+
+    Raises:
+        DataError: Records lack what they need; the message lists them.
     """
     cases: list[Case] = []
     faults: list[str] = []
@@ -89,14 +98,16 @@ def record_cases(records: Sequence[Record], items: Mapping[str, Item[Any]], loca
     if faults:
         more = f" (and {len(faults) - _LISTED_PROBLEMS} more)" if len(faults) > _LISTED_PROBLEMS else ""
         raise DataError(
-            f"{len(faults)} of {len(records)} records cannot be scored", where=location,
-            why="; ".join(faults[:_LISTED_PROBLEMS]) + more, next="give columns question, answer and evidence, or id and answer",
-        )  # fmt: skip
+            f"{len(faults)} of {len(records)} records cannot be scored",
+            where=location,
+            why="; ".join(faults[:_LISTED_PROBLEMS]) + more,
+            next="give columns question, answer and evidence, or id and answer",
+        )
     return cases
 
 
 def _paragraphs(value: Any) -> Iterator[str]:
-    """The paragraphs in a cell: a list of texts or of records with `text`, such a list as JSON, or a text a line."""
+    """The paragraphs in a cell: a list of texts or of records with `text`, the same as JSON, or one per line."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -113,10 +124,10 @@ def score_records(
     records: Sequence[Record], cases: Sequence[Case], judge: ScoringJudge, half_width: float | None,
     learned: Collection[str] = (),
 ) -> list[Record]:  # fmt: skip
-    """The records with their scores, with the intervals that lie `half_width` to either side, and with labels.
+    """Add scores, intervals of `half_width` to either side, and labels to the records.
 
-    `learned` holds the marks of what the judge learned from (`read_learned`). An answer without text scores 0 and has
-    no interval, as in an evaluation.
+    `learned` holds the hashes of the judge's training answers (`read_learned_hashes`). An answer without text scores 0
+    and has no interval, as in an evaluation.
     """
     found: list[Record] = []
     for start in range(0, len(cases), _AT_A_TIME):
@@ -135,7 +146,7 @@ def score_records(
 
 
 def write_records(path: Path, records: Sequence[Record]) -> None:
-    """Write the records as the suffix of `path` says, whole or not at all."""
+    """Write the records in the format of the suffix of `path`, all or nothing."""
     _check_suffix(path)
     draft = path.with_name(f"{path.name}.tmp")
     if path.suffix == ".parquet":

@@ -11,11 +11,11 @@ from benchbuilder.core import apply_threshold
 from benchbuilder.evaluation.judges.base import Example
 
 _PENALTY = 1.0
-"""Of the ridge on length, whose columns are standardised: it matters for a handful of examples only."""
+"""Penalty of the ridge on length, whose columns are standardised; it only matters with very few examples."""
 
 
 def simple_predictions(training: Sequence[Example], held_out: Sequence[Example]) -> dict[str, list[float]]:
-    """What the rated answers of `training` alone let one expect of those of `held_out`, by the predictor's name.
+    """Predictions of simple predictors that know only the rated answers of `training`, by predictor.
 
     ``mean``: their mean rating. ``majority``: 1 if at least half of them are rated 0.5 or more, 0 otherwise.
     ``length_only``: ridge regression on the length of the answer and its logarithm.

@@ -1,4 +1,4 @@
-"""Splits: which examples a judge learns from, and which ones it is held to account on."""
+"""Splits: the examples that a judge is trained on, and those that it is validated on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from benchbuilder.evaluation.judges.base import Example
 
 @dataclass(frozen=True)
 class Split:
-    """What is learned from, what is held out (rated answers alone), and what is neither.
+    """Training examples, held-out examples (rated answers only), and examples left out of both.
 
-    `models` and `families` are those that are held out; a side of which a split takes no account is empty.
+    `models` and `families` are the held-out ones; one that the split does not use is empty.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Split:
     families: tuple[str, ...]
 
     def card_data(self) -> dict[str, Any]:
-        """Plain data for the card: who is held out, and how many examples, answers and questions are on each side."""
+        """Plain data for the card: what is held out, and the sizes of all sides."""
         return {
             "by": self.name,
             "models": list(self.models),
@@ -42,9 +42,9 @@ class Split:
         }  # fmt: skip
 
     def shared_paragraphs(self) -> dict[str, int]:
-        """How many held-out answers have paragraphs, and `some` or `all` of them in common with what is learned from.
+        """How many held-out answers have paragraphs, and share ``some`` or ``all`` of them with the training data.
 
-        Families part questions and not paragraphs: passages that were found for one question were found for others.
+        Families separate questions, not paragraphs: the same passage may be evidence for several questions.
         """
         known = {paragraph for example in self.training for paragraph in example.case.evidence}
         found = [set(example.case.evidence) for example in self.held_out if example.case.evidence]
@@ -55,7 +55,7 @@ class Split:
         }
 
     def partly_seen(self) -> list[tuple[Example, Side]]:
-        """The rated answers that are left out, with what is known of each: its model, or its question."""
+        """The rated answers that are left out, each with its side: a training model, or a training question."""
         families = set(self.families)
         return [
             (example, "known_model" if example.family in families else "known_question")
@@ -76,13 +76,14 @@ def _count(examples: Sequence[Example]) -> dict[str, int]:
 
 
 def split_examples(examples: Sequence[Example], training: TrainingSpec, seed: int) -> Split:
-    """The split that `training` asks for. What is held out is never synthetic: judges answer for people's ratings.
+    """Split the examples as `training` says. Held-out examples are never synthetic: judges must match human ratings.
 
-    - ``by_model``: all answers of the held-out models; the statements of every question are learned from
-    - ``by_question``: all answers to the held-out families of questions, whose statements are left out
-    - ``both``: answers of held-out models to held-out families; whatever has only one of the two is left out
+    - ``by_model``: holds out all answers of some models; the statements of every question are for training
+    - ``by_question``: holds out all answers to some families of questions, and leaves out their statements
+    - ``both``: holds out answers of held-out models to held-out families; answers with only one of the two are left out
 
-    DataError if a side would be empty.
+    Raises:
+        DataError: A side would be empty.
     """
     rated = [example for example in examples if not example.synthetic]
     models = _held_models(rated, training, seed) if training.split != "by_question" else frozenset[str]()
@@ -95,7 +96,7 @@ def split_examples(examples: Sequence[Example], training: TrainingSpec, seed: in
         tuple(sorted(models)), tuple(sorted(families)),
     )  # fmt: skip
     if not found.held_out or all(example.synthetic for example in found.training):
-        empty = "is held out" if not found.held_out else "is left to learn from"
+        empty = "is held out" if not found.held_out else "is left for training"
         raise DataError(
             f"no rated answer {empty} by the split {training.split}",
             why=f"{len(rated)} answers by {len({e.model for e in rated})} models to "
@@ -117,20 +118,20 @@ def _side(example: Example, split_by: str, models: frozenset[str], families: fro
 
 
 def _held_models(rated: Sequence[Example], training: TrainingSpec, seed: int) -> frozenset[str]:
-    there = sorted({example.model for example in rated})
-    if unknown := sorted(set(training.models) - set(there)):
+    models = sorted({example.model for example in rated})
+    if unknown := sorted(set(training.models) - set(models)):
         raise DataError(
             f"there is no rated answer of {', '.join(unknown)}", where="evaluation.training.models",
-            why=f"rated: {', '.join(there)}", next="name models whose answers are rated",
+            why=f"rated: {', '.join(models)}", next="name models whose answers are rated",
         )  # fmt: skip
     if training.models:
         return frozenset(training.models)
-    wanted = max(1, round(training.held_out * len(there)))
-    return frozenset(sorted(there, key=lambda model: _hash("model", model, seed))[:wanted])
+    wanted = max(1, round(training.held_out * len(models)))
+    return frozenset(sorted(models, key=lambda model: _hash("model", model, seed))[:wanted])
 
 
-def _held_families(rated: Iterable[Example], share: float, seed: int) -> frozenset[str]:
-    """Families by chance, with about a `share` of the rated questions of each source."""
+def _held_families(rated: Iterable[Example], proportion: float, seed: int) -> frozenset[str]:
+    """Random families, with about a `proportion` of the rated questions of each source."""
     questions: dict[str, set[str]] = defaultdict(set)
     sources: dict[str, str] = {}
     for example in rated:
@@ -140,7 +141,7 @@ def _held_families(rated: Iterable[Example], share: float, seed: int) -> frozens
     held: set[str] = set()
     for family in sorted(questions, key=lambda name: (sources[name], _hash("family", name, seed))):
         size = len(questions[family])
-        due += share * size
+        due += proportion * size
         if due - taken >= size / 2:
             held.add(family)
             taken += size

@@ -1,4 +1,4 @@
-"""Storing trained judges: written aside and put in place whole, and opened again with what they predicted."""
+"""Storage of trained judges: written to a draft folder, put in place as a whole, and loaded again."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ _PREDICTION = pa.schema(
 
 @contextmanager
 def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
-    """A folder to write judge `name` into, which takes its place below `folder` when the block ends well.
-
-    Until then the judge that was there stays.
+    """Yield a folder to write judge `name` into; it replaces the old judge when the block succeeds.
 
     Args:
         folder: The folder of all judges.
@@ -61,7 +59,7 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
             with the same key gets it back. Without one, the folder is always new.
 
     Raises:
-        StoreError: If another process trains a judge of this name.
+        StoreError: Another process is training a judge of this name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place, draft, old = (folder / f"{name}{suffix}" for suffix in ("", _DRAFT, _OLD))
@@ -96,7 +94,7 @@ def _key_of(draft: Path) -> str:
 
 
 def _recover(place: Path, backup: Path) -> None:
-    """Put back what a killed training had taken away and not replaced."""
+    """Restore a judge that a killed training had moved away and not replaced."""
     if not backup.exists():
         return
     if place.exists():
@@ -112,24 +110,29 @@ def write_judge_card(folder: Path, card: Mapping[str, Any]) -> None:
 
 
 def write_learned_hashes(folder: Path, examples: Iterable[Example]) -> None:
-    """Write down which answers the final judge of `folder` learned from: rated ones, and statements that served as
-    answers."""
+    """Write the hashes of all answers that the final judge in `folder` was trained on, synthetic ones included."""
     marks = sorted({case_hash(example.case) for example in examples})
     (folder / LEARNED).write_text(json.dumps(marks) + "\n", encoding="utf-8")
 
 
 def trained_judge_names(folder: Path) -> list[str]:
-    """The names of the judges that were trained below `folder`."""
+    """The names of the trained judges below `folder`."""
     return sorted(card.parent.name for card in folder.glob(f"*/{JUDGE_CARD}") if not card.parent.suffix)
 
 
 def load_validation_run(
     folder: Path, name: str, *, open_judge: bool = True, spec: JudgeSpec | None = None
 ) -> ValidationRun:
-    """What training judge `name` left below `folder`, with the judge that made the predictions (if `open_judge`).
+    """Load the validation run of judge `name` below `folder`.
 
-    `spec` is what the recipe says of the judge: it knows where files lie, and has the recipe's knobs. DataError if it
-    was not trained, was changed since, or what it left cannot be read.
+    Args:
+        folder: Where judges are stored.
+        name: The judge's name in the recipe.
+        open_judge: Whether to open the judge that made the predictions.
+        spec: The recipe's spec of the judge, which has the locations of files and the runtime options.
+
+    Raises:
+        DataError: The judge is not trained, was changed since, or cannot be read.
     """
     card = read_trained_judge_card(folder, name)
     found = read_predictions(folder / name / PREDICTIONS)
@@ -138,7 +141,7 @@ def load_validation_run(
 
 
 def _open_judge(card: Mapping[str, Any], folder: Path, spec: JudgeSpec | None) -> ScoringJudge | None:
-    """The judge; ``None`` for one that asks a model, which is nothing to be done in passing."""
+    """The open judge; ``None`` for one that asks a model, because asking costs requests."""
     judge: Judge = create_from_spec("judge", judge_spec(card, spec))
     if not isinstance(judge, ScoringJudge):
         return None
@@ -149,10 +152,10 @@ def _open_judge(card: Mapping[str, Any], folder: Path, spec: JudgeSpec | None) -
 
 
 def judge_spec(card: Mapping[str, Any], current_spec: JudgeSpec | None = None) -> JudgeSpec:
-    """The spec that a judge was trained by.
+    """The spec that a judge was trained with.
 
-    `current_spec` is what a recipe says of this judge now: where both say the same it is the spec, with its knobs; else files
-    that both name lie where it found them, and knobs have their defaults.
+    If `current_spec` (the recipe's spec of this judge) has the same settings, it is returned with its runtime options.
+    Otherwise, files that both specs name are located by `current_spec`, and runtime options have their defaults.
     """
     if current_spec is not None and plain_spec(current_spec) == card["spec"]:
         return current_spec
@@ -160,9 +163,10 @@ def judge_spec(card: Mapping[str, Any], current_spec: JudgeSpec | None = None) -
         spec = _create_from_plain("judge", card["spec"], _file_places(current_spec))
     except (ValidationError, KeyError, BenchbuilderError) as error:
         raise DataError(
-            f"the judge {card.get('name')!r} was trained by another version of its kind", why=str(error),
+            f"the judge {card.get('name')!r} was trained by another version of its kind",
+            why=str(error),
             next="train it again",
-        ) from error  # fmt: skip
+        ) from error
     assert isinstance(spec, JudgeSpec)
     return spec
 
@@ -181,7 +185,7 @@ def _create_from_plain(slot: str, plain: Mapping[str, Any], places: Mapping[str,
 
 
 def _file_places(spec: BaseModel | None) -> dict[str, str]:
-    """Where the files of a spec lie, by their paths as written."""
+    """The resolved paths of a spec's files, by their paths as written."""
     if spec is None:
         return {}
     if isinstance(spec, FileRef):
@@ -195,12 +199,12 @@ def clean_judge_folders(folder: Path) -> None:
 
     Drafts that a training can go on with stay.
     """
-    for left in sorted([*folder.glob(f"*{_DRAFT}"), *folder.glob(f"*{_OLD}")]):
-        lock = FileLock(folder / f"{left.stem}{_LOCK}")
+    for leftover in sorted([*folder.glob(f"*{_DRAFT}"), *folder.glob(f"*{_OLD}")]):
+        lock = FileLock(folder / f"{leftover.stem}{_LOCK}")
         try:
             with lock.acquire(timeout=0):
-                _recover(folder / left.stem, folder / f"{left.stem}{_OLD}")
-                if not _key_of(draft := folder / f"{left.stem}{_DRAFT}"):
+                _recover(folder / leftover.stem, folder / f"{leftover.stem}{_OLD}")
+                if not _key_of(draft := folder / f"{leftover.stem}{_DRAFT}"):
                     shutil.rmtree(draft, ignore_errors=True)
         except Timeout:
             continue
@@ -239,7 +243,11 @@ def _row(prediction: Prediction) -> dict[str, Any]:
 
 
 def read_predictions(path: Path) -> list[Prediction]:
-    """What `write_predictions` wrote; DataError if it cannot be read."""
+    """Read the file that `write_predictions` wrote.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
     try:
         table = pq.read_table(path, partitioning=None)
         if set(table.schema.names) != set(_PREDICTION.names):

@@ -1,4 +1,4 @@
-"""Training a judge: on one side of a split to hold it to account, then on everything, to be used."""
+"""Trains a judge: first on one side of a split, to validate it, then on all data, to be used."""
 
 from __future__ import annotations
 
@@ -59,50 +59,65 @@ _ABLATED: Mapping[str, Callable[[Case], Case]] = {
     "answer_only": lambda case: replace(case, question="", evidence=(), right="", wrong=""),
     "question_only": lambda case: replace(case, answer="", right="", wrong=""),
 }
-"""What is left of a case for a judge that is trained once more on less."""
+"""The part of a case that remains for a judge of an ablation."""
 
 
 def train_judge(
     name: str, spec: JudgeSpec, tables: EvaluationTables, evaluation: EvaluationSpec, folder: Path,
     *, language: str, seed: int, note: Note, retrain: bool = True,
 ) -> ValidationRun:  # fmt: skip
-    """Train judge `name` below `folder` and say in a few lines by `note` what was done.
+    """Train judge `name` below `folder`. The same arguments give the same files.
 
-    First on the training side of the split, which gives the predictions, the interval and the ablations; then on
-    everything, which gives the judge that is used. A judge that was there stays until the new one is whole; unless
-    `retrain`, one that was trained by the same settings on the same ratings is left as it is. The same arguments give
-    the same files; the trial that is given back is not opened. RecipeError if the kind does not learn or the recipe
-    says nothing of training, DataError if there is too little to learn from.
+    The first training, on the training side of the split, gives predictions, interval and ablations. The second
+    training, on all data, gives the judge that is used. An old judge stays until the new one is complete.
+
+    Args:
+        name: The judge's name in the recipe.
+        spec: Its spec.
+        tables: Items, answers and scores.
+        evaluation: The evaluation settings of the recipe.
+        folder: Where judges are stored.
+        language: The language of the benchmark.
+        seed: The seed of the recipe.
+        note: Receives a few lines about what is done.
+        retrain: Whether to train again if settings and ratings have not changed.
+
+    Returns:
+        The validation run, without an open judge.
+
+    Raises:
+        RecipeError: The kind is not trained here, or the recipe has no `evaluation.training`.
+        DataError: There are too few rated answers.
     """
     training = _training(name, spec, evaluation)
     _new(spec).ready()
     examples = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, training)
-    parted = split_examples(examples, training, seed)
-    asked = {**card_identity(name, spec, language, seed), **card_data(examples, training, parted, evaluation)}
+    split = split_examples(examples, training, seed)
+    asked = {**card_identity(name, spec, language, seed), **card_data(examples, training, split, evaluation)}
     if not retrain and _is_unchanged(folder / name, asked):
-        note(f"{name}: trained before, by the same settings on the same ratings")
+        note(f"{name}: already trained, with the same settings and ratings")
         return load_validation_run(folder, name, open_judge=False)
-    note(split_summary(name, spec, parted))
-    for line in split_warnings(parted):
+    note(split_summary(name, spec, split))
+    for line in split_warnings(split):
         note(f"  {line}")
-    work = _TrainingWork(spec, training, parted, seed, lambda line: note(f"  {line}"))
+    work = _TrainingWork(spec, training, split, seed, lambda line: note(f"  {line}"))
     key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
     with replacing_judge(folder, name, key if _new(spec).resumes else "") as draft:
-        judge, facts = work.train_judge(parted.training, parted.held_out, draft / HELD_OUT)
-        predicted = judge.score([example.case for example in parted.held_out])
-        half_known = partly_seen_predictions(parted, judge.score([example.case for example, _ in parted.partly_seen()]))
+        judge, facts = work.train_judge(split.training, split.held_out, draft / HELD_OUT)
+        predicted = judge.score([example.case for example in split.held_out])
+        partly_seen = partly_seen_predictions(split, judge.score([example.case for example, _ in split.partly_seen()]))
         del judge
         half = conformal_half_width(
-            np.abs(example_targets(parted.held_out) - np.array(predicted)), evaluation.bootstrap.level
+            np.abs(example_targets(split.held_out) - np.array(predicted)), evaluation.bootstrap.level
         )
-        predictions = held_out_predictions(parted, predicted, {})
+        predictions = held_out_predictions(split, predicted, {})
         figures = work.note_metrics(predictions)
-        predictions = held_out_predictions(parted, predicted, dict(work.ablated_predictions(draft)))
+        predictions = held_out_predictions(split, predicted, dict(work.ablated_predictions(draft)))
         final, last = work.train_judge(examples, (), draft / FINAL, choices=facts)
         note(f"  final: trained on all {count_phrase(len(examples), 'example')}")
         for ablation in training.ablations:
             shutil.rmtree(draft / ablation, ignore_errors=True)
-        write_predictions(draft / PREDICTIONS, [*predictions, *half_known])
+        write_predictions(draft / PREDICTIONS, [*predictions, *partly_seen])
         write_learned_hashes(draft, examples)
         write_judge_card(draft, {
             **asked,
@@ -112,7 +127,7 @@ def train_judge(
             **{key: folder_digest(draft / part) for part, key in DIGESTS.items()},
             "versions": {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__,
                          **final.fingerprint()},
-            **card_text(spec, training, parted),
+            **card_text(spec, training, split),
         })  # fmt: skip
     return load_validation_run(folder, name, open_judge=False)
 
@@ -136,7 +151,7 @@ def _training(name: str, spec: JudgeSpec, evaluation: EvaluationSpec) -> Trainin
 def _is_unchanged(folder: Path, settings: Mapping[str, Any]) -> bool:
     try:
         card = read_judge_card(folder)
-    except DataError:  # training again is what mends it
+    except DataError:  # training again repairs it
         return False
     return card is not None and all(card.get(name) == value for name, value in settings.items())
 
@@ -159,7 +174,7 @@ class _TrainingWork:
         self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, note: Note | None = None,
         choices: Mapping[str, Any] | None = None,
     ) -> tuple[TrainedJudge, Mapping[str, Any]]:  # fmt: skip
-        """A new judge that learned from `examples`, of which some lose their paragraphs, by what is `choices`."""
+        """Train a new judge on `examples`, some without their paragraphs, with the `choices` of an earlier training."""
         judge = _new(self.spec)
         if choices is not None:
             judge.apply_choices(choices)
@@ -168,15 +183,15 @@ class _TrainingWork:
         return judge, judge.train(learned, held_out, folder, self.seed, note or self.note)
 
     def note_metrics(self, predictions: Sequence[Prediction]) -> dict[str, Any]:
-        """What the card says of the `predictions` at first sight, which is told as well."""
-        metrics, alarm = card_metrics(predictions), constant_predictor_warning(predictions)
+        """The main figures for the card, which are also noted."""
+        metrics, warning = card_metrics(predictions), constant_predictor_warning(predictions)
         self.note(f"held out: {metrics_line(metrics)}")
-        if alarm:
-            self.note(f"ALARM: {alarm}: its figures mean nothing")
-        return {"metrics": metrics, "alarm": alarm or None}
+        if warning:
+            self.note(f"WARNING: {warning}: its figures are meaningless")
+        return {"metrics": metrics, "alarm": warning or None}
 
     def ablated_predictions(self, draft: Path) -> Iterator[tuple[str, list[float]]]:
-        """What the same kind of judge scores that was trained on less, and is given less."""
+        """The scores of judges of the same kind that are trained and used on parts of each case."""
         for name in self.training.ablations:
             if name == "without_evidence" and not self.spec.evidence:
                 continue

@@ -1,4 +1,4 @@
-"""Judges that learn nothing on trial: what they scored in an evaluation, on the answers that others are tried on."""
+"""Validates untrained judges by their scores in an evaluation, on the answers that trained judges hold out."""
 
 from __future__ import annotations
 
@@ -28,17 +28,22 @@ def validation_run_from_scores(
     name: str, spec: JudgeSpec, tables: EvaluationTables, scores: Iterable[Score], evaluation: EvaluationSpec,
     *, language: str, seed: int,
 ) -> ValidationRun | None:  # fmt: skip
-    """The trial of a judge that is not trained, by the scores that it has `scores` in an evaluation.
+    """Validate an untrained judge by its `scores` in an evaluation.
 
-    Only answers count that a trained judge would be held to account on, so that all judges stand beside each other
-    (what such a judge would half know is kept apart); answers without a score stand in no figure. ``None`` if there is
-    no score to one of them, or the recipe says nothing of training. DataError if nothing is rated.
+    Only the answers that a trained judge would hold out count, so that all judges can be compared; partly seen answers
+    are kept apart, and answers without a score are ignored.
+
+    Returns:
+        The validation run; ``None`` if no held-out answer has a score, or the recipe has no `evaluation.training`.
+
+    Raises:
+        DataError: No answer is rated.
     """
     training = evaluation.training
     if training is None:
         return None
     examples = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, training)
-    parted = split_examples(examples, training, seed)
+    split = split_examples(examples, training, seed)
     texts = {answer.id: answer.text for answer in tables.answers}
     known = {
         (score.item, score.model, texts.get(score.of)): score.value for score in scores if score.aspect == spec.aspect
@@ -48,26 +53,26 @@ def validation_run_from_scores(
         found = (known.get((e.item, e.model, e.case.answer)) for e in examples)
         return [float("nan") if value is None else value for value in found]
 
-    predictions = _has_predictions(held_out_predictions(parted, scored(parted.held_out), {}))
+    predictions = _with_predictions(held_out_predictions(split, scored(split.held_out), {}))
     if not predictions:
         return None
     residuals = [one.predicted - one.example.target for one in predictions]
     card = {
         **card_identity(name, spec, language, seed),
-        **card_data(examples, training, parted, evaluation),
-        "facts": {"trained": False, "unscored": len(parted.held_out) - len(predictions)},
+        **card_data(examples, training, split, evaluation),
+        "facts": {"trained": False, "unscored": len(split.held_out) - len(predictions)},
         "conformal": card_conformal(conformal_half_width(residuals, evaluation.bootstrap.level)),
         "metrics": card_metrics(predictions),
         "alarm": constant_predictor_warning(predictions) or None,
-        **card_text(spec, training, parted),
+        **card_text(spec, training, split),
     }
-    half_known = _has_predictions(
-        partly_seen_predictions(parted, scored(example for example, _ in parted.partly_seen()))
+    partly_seen = _with_predictions(
+        partly_seen_predictions(split, scored(example for example, _ in split.partly_seen()))
     )
-    return ValidationRun(name, card, tuple(predictions), _opened(spec), tuple(half_known))
+    return ValidationRun(name, card, tuple(predictions), _opened(spec), tuple(partly_seen))
 
 
-def _has_predictions(predictions: Iterable[Prediction]) -> list[Prediction]:
+def _with_predictions(predictions: Iterable[Prediction]) -> list[Prediction]:
     return [one for one in predictions if not np.isnan(one.predicted)]
 
 

@@ -61,8 +61,13 @@ def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
     added, lost = _difference_ngrams([(part, window) for part, (share, window) in zip(parts, nearest, strict=True)
                            if window is not None and share >= _FEWEST])  # fmt: skip
     question_nearest = [_nearest(part, windows) for part in asked]
-    beyond, _ = _difference_ngrams([(part, window) for part, (share, window) in zip(asked, question_nearest, strict=True)
-                         if window is not None and share >= _FEWEST])  # fmt: skip
+    beyond, _ = _difference_ngrams(
+        [
+            (part, window)
+            for part, (share, window) in zip(asked, question_nearest, strict=True)
+            if window is not None and share >= _FEWEST
+        ]
+    )
     pairs = _union(parts)
     sizes = [max(1, len(part.pairs)) for part in parts]
     relations = (

@@ -1,4 +1,4 @@
-"""Which options of a question an answer chooses, by key or in words; none where that cannot be relied on."""
+"""Reads which options of a question an answer chooses, by key or by text; none if that is not reliable."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from benchbuilder.core import comparison_key, find_all, strip_formatting
 
 _PLAIN = r"(?<![\p{LC}\p{M}0-9])(?:%s)(?![\p{LC}\p{M}0-9'])"
 _OTHER = r"(?<![\p{L}\p{M}\p{N}])(?:%s)(?![\p{L}\p{M}\p{N}])"
-"""Keys of ASCII characters may stand right beside letters that have no case (as in scripts that write no spaces between
-words); a key of another script is found only where no letter stands beside it."""
+"""ASCII keys may be adjacent to letters without case (as in scripts without spaces between words); keys of other
+scripts are found only if no letter is adjacent."""
 _AROUND = regex.compile(r"^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$")
 _START = regex.compile(r"^[^\p{L}\p{M}\p{N}]+")
 _GOES_ON = regex.compile(r"[ ]+(?=\p{Ll})")
 _JOINS = regex.compile(r"[ ]+\p{Ll}{1,3}[ ]+(?=\p{Lu}(?![\p{LC}0-9]))")
-"""What stands behind a key that may be a word (``A baby``), and behind one of two keys (``A or B``)."""
+"""What follows a key that may be a word (``A baby``), and one of two keys (``A or B``)."""
 
 
 def final_parts(answer: str, markers: Sequence[str]) -> list[str]:
-    """What follows the last of the patterns `markers` in `answer`, up to the end of its line, and what follows others
-    that stand before it in that line; the shortest first, none if no pattern is there.
+    """The text after the last match of the patterns `markers`, up to the end of its line.
+
+    Matches before it in that line give further, longer texts; the shortest comes first. Without a match, none.
 
     >>> final_parts("Answer: A\\nAnswer: the answer is B\\nBye", ["(?i)answer(:| is)"])
     ['B', 'the answer is B']
@@ -36,15 +37,16 @@ def final_parts(answer: str, markers: Sequence[str]) -> list[str]:
 def read_chosen_options(
     text: str, options: Mapping[str, str], announced: Sequence[str], ignore: str, also_words: Sequence[str] = ()
 ) -> frozenset[str]:
-    """The keys of the `options` (texts by key) that an answer chooses; empty if that cannot be told.
+    """The keys of the `options` (texts by key) that an answer chooses; empty if that is unclear.
 
-    What follows the last of the patterns `markers` counts. Without one, it is what lines begin with and what the
-    last one ends in, if all agree: a list of the options chooses none. An option's text is as good as its key. The
-    characters of `ignore` do not count when texts are compared. A key of `also_words` is a word of the language too,
-    and counts before a small letter only if the option's text follows it.
+    The text after the last match of `announced` counts. Without a match, the starts of lines and the end of the last
+    line count, if all agree: a list of the options chooses none. An option's text counts like its key. The characters
+    of `ignore` are ignored in comparisons. A key in `also_words` is also a word of the language: before a lower-case
+    letter it counts only if the option's text follows.
 
     >>> planets = {"A": "Mars", "B": "Venus"}
-    >>> [sorted(read_chosen_options(text, planets, [], ".", "A")) for text in ("B. Venus", "A or B", "venus.", "A planet")]
+    >>> texts = ("B. Venus", "A or B", "venus.", "A planet")
+    >>> [sorted(read_chosen_options(text, planets, [], ".", "A")) for text in texts]
     [['B'], ['A', 'B'], ['B'], []]
     """
     said = strip_formatting(text) or ""
@@ -61,7 +63,7 @@ def read_chosen_options(
 def _keys(
     line: str, options: Mapping[str, str], ignore: str, position: str, also_words: Sequence[str]
 ) -> frozenset[str]:
-    """The keys that `line` names, if they stand at its start, at its end, or anywhere."""
+    """The keys that `line` names at its start, at its end, or anywhere."""
     bare = _AROUND.sub("", line)
     for key, text in options.items():
         if comparison_key(line, ignore) == comparison_key(text, ignore) or bare.casefold() == key.casefold():
@@ -91,7 +93,7 @@ def _any_key(keys: tuple[str, ...]) -> regex.Pattern[str]:
 
 
 def _is_key(match: regex.Match[str], options: Mapping[str, str], also_words: Sequence[str]) -> bool:
-    """Whether what looks like a key is one, and no word of the language."""
+    """Whether a match is a key, and not a word of the language."""
     rest = match.string[match.end() :]
     if match.group() not in also_words or not _GOES_ON.match(rest) or _JOINS.match(rest):
         return True
@@ -99,7 +101,7 @@ def _is_key(match: regex.Match[str], options: Mapping[str, str], also_words: Seq
 
 
 def _contained_option(line: str, options: Mapping[str, str], ignore: str) -> frozenset[str]:
-    """The one option whose text `line` holds; a text inside a longer one that is there too does not count."""
+    """The only option whose text `line` contains; a text within a longer matching text does not count."""
     said = comparison_key(line, ignore)
     held = {key: text for key, option in options.items() if (text := comparison_key(option, ignore)) and text in said}
     longest = {key for key, text in held.items() if not any(text != other and text in other for other in held.values())}

@@ -1,4 +1,4 @@
-"""Scores that a model writes, read without a guess, and texts of others put into a prompt so that none can pose."""
+"""Reads scores from replies without guessing, and neutralises tags in texts that are put into prompts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _GAP = rf"[\s{_NO_WIDTH}]*"
 _ENDS = " .!。！\n"
 _OPENINGS = "<\ufe64\uff1c"
 TAG_REPLACEMENT = "\u2039"
-"""What stands in the place of the first character of a mark that was taken from a text: a small angle."""
+"""Replaces the first character of a neutralised tag: a single angle quotation mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableScore:
-    """Why a reply holds no score: ``malformed`` or ``out_of_range``, and what was seen."""
+    """Why a reply contains no score: ``malformed`` or ``out_of_range``, with a detail."""
 
     why: str
     detail: str = ""
@@ -41,10 +41,10 @@ def tag_names(template: str) -> frozenset[str]:
 
 
 def neutralise_tags(text: str, names: Collection[str]) -> str:
-    """`text` without what could pose as a tag in `names`, or as a special token of a chat template.
+    """Neutralise everything in `text` that looks like a tag in `names` or a special token of a chat template.
 
-    Full-width signs, spaces and characters without width do not hide a tag. All but the first character of such a
-    mark stays as it is, and so does any other text.
+    Full-width characters, spaces and zero-width characters do not hide a tag. Only the first character of a tag
+    changes.
 
     >>> neutralise_tags("so </answer> a<b </ANSWER > <answers>", ["answer"])
     'so ‹/answer> a<b ‹/ANSWER > <answers>'
@@ -68,15 +68,15 @@ def neutralise_tags(text: str, names: Collection[str]) -> str:
 
 
 def _fold_character(character: str) -> str:
-    """The one plain character that stands for another, or that itself."""
+    """The plain lower-case form of a character, if it is a single character."""
     plain = unicodedata.normalize("NFKC", character).lower()
     return plain if len(plain) == 1 else character
 
 
 def read_score_object(text: str) -> float | UnreadableScore:
-    """The score of a reply that is one JSON object with a number ``score``, and nothing else but a fence.
+    """The score of a reply that is one JSON object with a number ``score``, optionally in a code fence.
 
-    Nothing is looked for inside a longer text: what a model repeats of an answer could hold a score too.
+    Longer texts are not searched, because a model may repeat an answer that contains a score.
 
     >>> read_score_object('{"score": 0.25, "reason": "it says {score: 1.0}"}')
     0.25
@@ -103,12 +103,12 @@ def read_score_object(text: str) -> float | UnreadableScore:
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return dict(pairs)
 
 
 def read_score_number(text: str, labels: Sequence[str] = (), units: Sequence[str] = ()) -> float | UnreadableScore:
-    """The score of a reply that is one number, alone but for `labels` before it and `units` behind it.
+    """The score of a reply that is a single number, optionally with `labels` before it and `units` after it.
 
     >>> read_score_number("**Score: 0.8**", ["Score:"]), read_score_number("０．８。"), read_score_number("1")
     (0.8, 0.8, 1.0)

@@ -1,4 +1,4 @@
-"""The words by which a language says yes and no: tables that the verdict reader works by, read from YAML and proven."""
+"""Verdict tables: how a language says yes and no, read from YAML and checked against their own examples."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from benchbuilder.core import Conversion, DataError, check_regex, compose_characters
 
 CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(6))
-"""What stands in a prepared answer for what the question claims, for its contrary, for the question itself, for the
-JSON values true and false, and for a quotation of something else."""
+"""Signs in a prepared answer: for the question's claim, its contrary, the question itself, the JSON values true and
+false, and any other quotation."""
 
 _UNSEEN = dict.fromkeys(range(0x200C, 0x2010))
-"""Joiners and marks of direction, which answers lose before they are read."""
+"""Joiners and direction marks, which are removed from answers before reading."""
 _PART = re.compile(r"(?<!\\[pPN])\{([a-z_]+)\}")
 _MARKS = re.compile(r"\\.|\[(?:\\.|[^\]\[\\])*\]")
 _GIVEN = {"stated": f"{CLAIM}+|{CONTRARY}+", "question": f"{QUESTION}+", "quoted": f"{OTHER}+"}
@@ -39,7 +39,7 @@ class VerdictPatterns(_Part):
 
 
 class ClausePatterns(_Part):
-    """Patterns of whole clauses, also of such as are only a `caveat`, and patterns that count anywhere."""
+    """Patterns of whole clauses, of clauses that are only a `caveat`, and patterns that count anywhere."""
 
     clause: tuple[str, ...] = ()
     caveat: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class ClausePatterns(_Part):
 
 
 class VerdictExamples(_Part):
-    """Answers, without any question, and how the table must read them."""
+    """Answers without a question, by the verdict that the table must read."""
 
     affirm: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -62,26 +62,26 @@ class VerdictTable(_Part):
     ``{stated}`` for what the question claims or its contrary, ``{question}`` for the question, ``{quoted}`` for any
     other quotation.
 
-    An answer is cut into sentences at `stops` and line ends, and these into clauses at `pauses`; a sentence that ends
-    in one of `asks` asks. `quotes` are pairs of marks. A clause loses `openers` and `turns` at its start; a turn says
-    that what comes takes back what was said. `cut` begins what another speaker says, `ignore` is said of something
-    else, `head` and `tail` are what makes a statement a question. `fields` are the names under which JSON has the
-    answer. A clause of more than `longest` characters is no verdict.
+    An answer is cut into sentences at `stops` and line ends, and sentences into clauses at `pauses`; a sentence that
+    ends in one of `asks` is a question. `quotes` are pairs of marks. `openers` and `turns` are removed from the start
+    of a clause; after a turn, a clause takes back what was said before. `cut` begins the text of another speaker,
+    `ignore` matches remarks about something else, `head` and `tail` turn a statement into a question. `fields` are the
+    JSON keys of the answer. A clause of more than `longest` characters is never a verdict.
 
-    `affirm` and `deny` hold patterns of *whole* clauses, so that no word is a verdict inside a sentence about
+    `affirm` and `deny` contain patterns of *whole* clauses, so that no word is a verdict inside a sentence about
     something else:
 
     - ``plain``: yes or no, whatever was asked
     - ``direct``: no verdict if the question matches `negated`: it may agree with the negation
     - ``evaluating``: calls the claim true or false; no verdict if the claim matches `evaluates` itself
-    - ``echo``: repeats the question's verb, which the group ``echo`` captures and the question must hold; otherwise
-      not there at all; no verdict if the question matches `negated`
+    - ``echo``: repeats the question's verb, which the group ``echo`` captures and the question must contain; otherwise
+      the pattern does not match; no verdict if the question matches `negated`
     - ``weak``: as ``evaluating``, and counts only if nothing stronger was said
     - ``restated``: states the claim or its contrary; as ``weak``
 
-    A verdict on the contrary (its sign is in the matched text) counts the other way round. `unsure` is no verdict and
-    takes back earlier ones, a caveat only those of its sentence; `refuse`, anywhere, is a refusal if nothing else was
-    said.
+    A verdict on the contrary (its sign is in the matched text) is reversed. `unsure` is no verdict and takes back
+    earlier ones; a caveat takes back only those of its sentence. `refuse`, anywhere, is a refusal if there is no
+    verdict.
     """
 
     script: Conversion | None = None
@@ -118,7 +118,7 @@ class VerdictTable(_Part):
         return self
 
     def _are_regexes(self, patterns: Sequence[str]) -> None:
-        """ValueError unless each is one. Compiling takes long, and all together they are needed anyway."""
+        """Raise ValueError unless each is a regular expression. All are compiled together first, which saves time."""
         filled = [self.expand_parts(pattern) for pattern in patterns]
         try:
             if all(map(_is_balanced, filled)):
@@ -130,13 +130,16 @@ class VerdictTable(_Part):
             check_regex(pattern)
 
     def expand_parts(self, pattern: str) -> str:
-        """`pattern` with its parts, each in a group of its own, in the form of Unicode in which answers are read;
-        ValueError if there is no such part."""
+        """Replace the parts in `pattern` by groups, and normalise it like answers.
+
+        Raises:
+            ValueError: A part is unknown or contains itself.
+        """
         for _ in range(8):
             if not _PART.search(pattern):
                 return compose_characters(pattern).translate(_UNSEEN)
             pattern = _PART.sub(lambda match: f"(?:{self._part(match[1])})", pattern)
-        raise ValueError(f"parts: one stands in itself, or they are nested too deep: {pattern[:60]}")
+        raise ValueError(f"parts: a part contains itself, or parts are nested too deeply: {pattern[:60]}")
 
     def any_of(self, patterns: Iterable[str]) -> str:
         """One pattern for all `patterns`; empty if there are none."""
@@ -150,7 +153,7 @@ class VerdictTable(_Part):
 
 
 def _is_balanced(pattern: str) -> bool:
-    """Whether every bracket surely closes in `pattern`, so that it cannot be mended by what stands beside it."""
+    """Whether all brackets in `pattern` are balanced, so that joining cannot hide an error."""
     depth, rest = 0, _MARKS.sub("", pattern)
     for mark in rest:
         depth += (mark == "(") - (mark == ")")
@@ -171,7 +174,11 @@ def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def read_verdict_table(path: Path) -> VerdictTable:
-    """The table in the YAML file `path`; DataError with all that is wrong with it."""
+    """Read the table in the YAML file `path`.
+
+    Raises:
+        DataError: The file is missing or invalid; the message lists all problems.
+    """
     try:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
@@ -193,7 +200,7 @@ def read_verdict_table(path: Path) -> VerdictTable:
 
 
 def check_examples(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:
-    """DataError unless `read` (yes, no or empty) reads the examples of `table` as they say."""
+    """Raise DataError unless `read` (which returns yes, no or empty) agrees with the examples of `table`."""
     wanted = (("yes", table.examples.affirm), ("no", table.examples.deny), ("", table.examples.neither))
     wrong = [
         f"{example!r} reads {found or 'as neither'}, not {verdict or 'as neither'}"

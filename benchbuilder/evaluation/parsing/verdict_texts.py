@@ -1,4 +1,4 @@
-"""Answers made ready to be read for a verdict: one speaker, quotations under signs, cut into clauses."""
+"""Prepares answers for reading verdicts: keeps one speaker, masks quotations, and cuts the text into clauses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ _AROUND = " '\"“”‘’\n"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause without what opens it; `position` where it stands, in which `sentence_number`, behind a word that takes back what was
-    said (`is_retraction`), and at the start of a sentence that `asks`."""
+    """A clause without its opening words.
+
+    `position` is its place in the text and `sentence` the number of its sentence. `is_retraction` says that it follows
+    a word that takes back what was said, `asks` that it begins a question.
+    """
 
     text: str
     position: int
@@ -28,7 +31,7 @@ class Clause:
 
 
 def joined_pattern(tables: Sequence[VerdictTable], *names: str) -> str:
-    """One pattern for what all `tables` say under the dotted `names`; empty if they say nothing."""
+    """One pattern for the dotted `names` of all `tables`; empty if they have none."""
     found: list[str] = []
     for table in tables:
         for name in names:
@@ -40,7 +43,7 @@ def joined_pattern(tables: Sequence[VerdictTable], *names: str) -> str:
 
 
 class VerdictTexts:
-    """Prepares answers as `tables` say."""
+    """Prepares answers by the settings of `tables`."""
 
     def __init__(self, tables: Sequence[VerdictTable]) -> None:
         self._tables = tables
@@ -66,20 +69,20 @@ class VerdictTexts:
         return text
 
     def strip_marks(self, text: str) -> str:
-        """`text` without the marks at its ends."""
+        """`text` without punctuation at its ends."""
         return text.strip("".join(self._ends) + " ")
 
     def first_speaker(self, text: str) -> str:
-        """`text` up to where another speaker begins, with a JSON object in it replaced by the value that counts."""
+        """`text` up to the next speaker, with a JSON object replaced by the value of its answer field."""
         spans = find_all(self._cut, text) if self._cut else []
         return self._field(text[: spans[0].start] if spans else text)
 
     def sentence_number(self, text: str, position: int) -> int:
-        """The number of the sentence that holds the position `position`."""
+        """The number of the sentence at `position`."""
         return sum(1 for match in self._cuts.finditer(text, 0, position) if match.group() in self._ends)
 
     def _field(self, text: str) -> str:
-        """`text` with a JSON object in it replaced by the value that is the answer."""
+        """`text` with a JSON object replaced by the value of its answer field."""
         for at in (match.start() for match in re.finditer(r"\{", text[:20_000])):
             try:
                 data, end = json.JSONDecoder(object_pairs_hook=_unique_object).raw_decode(text, at)
@@ -91,7 +94,7 @@ class VerdictTexts:
         return text
 
     def mask_quotes(self, text: str, masks: Sequence[tuple[str, str]]) -> str:
-        """`text` with signs, as long as what they stand for, for the question, its claim and quotations of others."""
+        """`text` with the question, its claim and other quotations replaced by signs of the same length."""
         for words, sign in masks:
             text = text.replace(words, sign * len(words))
         for pattern in self._quotes:
@@ -102,7 +105,7 @@ class VerdictTexts:
         return text
 
     def clauses(self, text: str) -> Iterator[Clause]:
-        """The clauses of `text` that may hold a verdict."""
+        """The clauses of `text` that may contain a verdict."""
         sentence, held, at = 0, list[Clause](), 0
         for start, end in [*(match.span() for match in self._cuts.finditer(text)), (len(text), len(text))]:
             clause, mark = text[at:start], text[start:end]
@@ -123,7 +126,7 @@ class VerdictTexts:
 
 
 def _values(data: Any, fields: Sequence[str]) -> Iterator[Any]:
-    """What stands under one of `fields` in `data`, the outermost first."""
+    """The values of the keys `fields` in `data`, outermost first."""
     if isinstance(data, Mapping):
         mapping: Mapping[str, Any] = data
         yield from (mapping[name] for name in fields if name in mapping and not isinstance(mapping[name], dict | list))
@@ -137,12 +140,12 @@ def _values(data: Any, fields: Sequence[str]) -> Iterator[Any]:
 
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return dict(pairs)
 
 
 def _replace_quote(match: re.Match[str]) -> str:
-    """A quotation without its marks if it is short or signs only, else a sign for it; as long as it was."""
+    """A short quotation, or one of signs only, without its marks; else a sign. The length stays the same."""
     inner = match[1]
     signs = inner and not set(inner) - {CLAIM, CONTRARY, QUESTION}
     return f" {inner} " if signs or len(inner) <= _SHORT_QUOTE else OTHER * len(match[0])

@@ -1,4 +1,4 @@
-"""What an answer to a yes/no question says: yes, no, or nothing that could be relied on. The last verdict counts."""
+"""Reads the verdict of an answer to a yes/no question: yes, no, or none if unreliable. The last verdict counts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from benchbuilder.evaluation.parsing.verdict_texts import Clause, VerdictTexts, 
 
 Verdict = Literal["yes", "no", ""]
 UnreadReason = Literal["", "empty", "reasoning", "silent", "undecided", "contradiction", "refusal", "runaway"]
-"""Why there is no verdict: no text; reasoning without an end; none was given; it was left open; two that cannot both
-hold; a refusal; a pattern ran out of time."""
+"""Why there is no verdict: no text, unfinished reasoning, no verdict given, undecided, contradictory verdicts, a
+refusal, or a pattern that timed out."""
 
 _Says = Literal["yes", "no", "unsure"]
 _OTHER_WAY: dict[_Says, _Says] = {"yes": "no", "no": "yes", "unsure": "unsure"}
@@ -36,13 +36,13 @@ _GROUPS = ("deny", "affirm")
 _NEVER = "(?!)"
 _JUDGING = ("evaluating", "weak")
 _LEAST = 4
-"""Characters from which on a claim or a question is looked for in the answer."""
+"""Shorter claims and questions are not searched for in the answer."""
 _SHOWN = {CLAIM: "[claim]", CONTRARY: "[contrary]", QUESTION: "[question]", TRUE: "true", FALSE: "false", OTHER: "[…]"}
 
 
 @dataclass(frozen=True, slots=True)
 class YesNoQuestion:
-    """What was asked: the question, and, where they are known, the statement it asks about and one that denies it."""
+    """A yes/no question with, if known, the statement that it asks about and one that denies it."""
 
     question: str = ""
     claim: str = ""
@@ -54,7 +54,7 @@ _NOTHING_KNOWN = YesNoQuestion()
 
 @dataclass(frozen=True, slots=True)
 class VerdictReading:
-    """What an answer says; `why` it says nothing; `words` it was read from; all verdicts `verdicts`, in order."""
+    """The verdict of an answer, `why` there is none, the `words` it was read from, and all verdicts in order."""
 
     verdict: Verdict
     why: UnreadReason = ""
@@ -77,7 +77,7 @@ class _FoundVerdict:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """The question as its answer is compared with it."""
+    """The question in the form in which answers are compared with it."""
 
     masks: tuple[tuple[str, str], ...]
     text: str
@@ -86,7 +86,7 @@ class _Question:
 
 
 class VerdictReader:
-    """Reads answers by the tables of one or several languages: what any of them knows counts."""
+    """Reads answers by the tables of one or several languages; a match of any table counts."""
 
     def __init__(self, tables: Sequence[VerdictTable]) -> None:
         self._tables = tables
@@ -101,14 +101,14 @@ class VerdictReader:
             for kind in ("echo", *_CLASSES)
             for says, group in (("no", "deny"), ("yes", "affirm"))
         }
-        # one look by each table tells that a clause is no verdict, as most are not
+        # one pattern per table rules out most clauses quickly
         self._any = tuple(map(_any_verdict, tables))
 
     def read(self, answer: str, yes_no_question: YesNoQuestion = _NOTHING_KNOWN) -> VerdictReading:
-        """What `answer` says to the question of `yes_no_question`. Without a claim only the question's own tail tells it."""
+        """Read the verdict of `answer` on `yes_no_question`; without a claim, the claim is derived from the question."""
         try:
             return self._read(answer, yes_no_question)
-        except DataError:  # a pattern without end, in one answer of thousands
+        except DataError:  # a pattern that timed out on an unusual answer
             return VerdictReading("", "runaway")
 
     def _read(self, answer: str, yes_no_question: YesNoQuestion) -> VerdictReading:
@@ -170,7 +170,7 @@ class VerdictReader:
                 yield _FoundVerdict("unsure", _excerpt(span.slice_of(text)), span.end, sentence)
 
     def _mark(self, clause: Clause, question: _Question, turned: bool) -> _FoundVerdict | None:
-        """The verdict of a clause that holds one, if it is one of this question."""
+        """The verdict of a clause on this question, if it has one."""
 
         def mark(says: _Says, kind: str = "plain") -> _FoundVerdict:
             if CONTRARY in clause.text:
@@ -198,7 +198,7 @@ class VerdictReader:
 
 
 def _table_patterns(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...]:
-    """The pattern of each table that has one: it was compiled for the proof of that table already."""
+    """The pattern of each table that has one; it is already compiled by the check of that table."""
     return tuple(filter(None, (joined_pattern([table], name) for table in tables)))
 
 
@@ -210,7 +210,7 @@ def _any_verdict(table: VerdictTable) -> str:
 
 
 def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
-    """The reading that the `marks` of an answer, in order, amount to."""
+    """The reading of an answer from its `marks`, in order."""
     if not marks:
         return VerdictReading("", "silent")
     seen = tuple(mark.says for mark in marks)
@@ -233,7 +233,7 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
 
 
 def _contradicted_mark(marks: Sequence[_FoundVerdict]) -> _FoundVerdict | None:
-    """A verdict of the last one's sentence that it contradicts without a word that takes back what was said."""
+    """A verdict in the last sentence that the last verdict contradicts without a retraction."""
     for before, after in zip(reversed(marks[:-1]), reversed(marks), strict=False):
         if before.sentence != marks[-1].sentence or after.is_retraction:
             return None
@@ -249,12 +249,16 @@ def _excerpt(text: str) -> str:
 
 
 def verdict_reader(paths: Sequence[Path]) -> VerdictReader:
-    """A reader by the tables in `paths`; DataError if one is wrong or does not read its own examples."""
+    """Make a reader from the tables in `paths`.
+
+    Raises:
+        DataError: A table is invalid, or misreads its own examples.
+    """
     return VerdictReader([_checked_table(path, path.read_bytes() if path.is_file() else b"") for path in paths])
 
 
 @lru_cache(maxsize=32)
-def _checked_table(path: Path, content: bytes) -> VerdictTable:  # noqa: ARG001 - another content is another table
+def _checked_table(path: Path, content: bytes) -> VerdictTable:  # noqa: ARG001 - new content is a new table
     table = read_verdict_table(path)
     alone = VerdictReader([table])
     check_examples(table, path, lambda answer: alone.read(answer).verdict)

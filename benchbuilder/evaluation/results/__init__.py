@@ -1,4 +1,4 @@
 """The results page: scores with intervals, differences, costs and the hardest items."""
 
 PACKAGES = ("benchbuilder.evaluation.results",)
-"""Where the templates and strings of this page are."""
+"""Package with the templates and strings of this page."""

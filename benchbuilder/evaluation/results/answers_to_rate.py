@@ -1,4 +1,4 @@
-"""Answers of models as rows for people to rate, in the review app or elsewhere."""
+"""The exporter `answers`: answers of models as rows for people to rate, in the review app or elsewhere."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from benchbuilder.exporters import Exporter, FileName, FinishedBuild
 
 
 class AnswersToRateSpec(KindSpec):
-    """`file` is the name of the file; `rules` says whether the answers of baselines are written as well."""
+    """`file` is the name of the file; `rules` also writes the answers of rule baselines."""
 
     file: FileName
     rules: bool = False
 
 
 class AnswersToRate(Exporter):
-    """JSON Lines with a row an answer: what was asked and answered, the right answer, and the paragraphs.
+    """JSON Lines with one row per answer: question, answer, right answer, and paragraphs.
 
-    It is the form in which a review of answers takes its rows (``paths.answers``), and ``evaluation.answers`` reads it
-    back. Answers without text are left out: there is nothing to rate. What people wrote is in it.
+    A rating project reads its rows in this form (``paths.answers``), and ``evaluation.answers`` reads it back. Answers
+    by people are included. Answers without text are left out, because there is nothing to rate.
     """
 
     kind: ClassVar[str] = "answers"
@@ -33,11 +33,11 @@ class AnswersToRate(Exporter):
     spec: AnswersToRateSpec
 
     def can_write(self, finished: FinishedBuild) -> bool:
-        """Whether anybody has answered."""
+        """Whether there are answers."""
         return super().can_write(finished) and any(name.startswith("answer.") for name in finished.tables)
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write them model by model, in the order of the benchmark."""
+        """Write the answers, model by model, in the order of the benchmark."""
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in self._rows(finished))
         return [write_atomically(folder / self.spec.file, "".join(lines))]
 

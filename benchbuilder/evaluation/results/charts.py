@@ -1,4 +1,4 @@
-"""Charts of results as inline SVG, in the manner of the report's: some 420 units wide, coloured by the page."""
+"""Charts of results as inline SVG, in the style of the report: about 420 units wide, coloured by the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GROUP = {"model": "c0", "people": "c2", "rule": "all"}
 
 @dataclass(frozen=True)
 class ChartDot:
-    """A value on a line of a chart, with its interval and the class that colours it."""
+    """A value on a line of a chart, with its interval and CSS class."""
 
     value: float
     low: float | None
@@ -53,7 +53,7 @@ def means_chart(table: ResultTable, column: int = 1) -> Markup:
 
 
 def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
-    """The means of each type, side by side on one line per contender; `colours` are the classes of the types."""
+    """The means of each type, side by side on one line per system; `colours` are the CSS classes of the types."""
     rows = [
         (
             line.cells[0].words,
@@ -69,7 +69,7 @@ def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
 
 
 def dot_chart(rows: Sequence[tuple[str, Sequence[ChartDot]]], title: str, form: ValueFormat, *, values: bool) -> Markup:
-    """One line per row with its dots and their intervals on a shared scale; `values` writes the first value behind."""
+    """One line per row with its dots and their intervals on a shared scale; `values` adds the first value as text."""
     spans = [edge for _, found in rows for d in found for edge in (d.value, d.low, d.high) if edge is not None]
     low, high = min([0.0, *spans]), max([1.0, *spans])
     shown = [format_value(found[0].value, form) for _, found in rows if found] if values else []
@@ -96,8 +96,16 @@ def dot_chart(rows: Sequence[tuple[str, Sequence[ChartDot]]], title: str, form: 
                 drawn.append(svg_element("line", class_=f"{dot.css} whisker", **whisker))
             drawn.append(svg_element("circle", cx=x(dot.value), cy=y + shift, r=4.5, class_=dot.css))
         if values and found:
-            drawn.append(svg_element("text", format_value(found[0].value, form), x=float(CHART_WIDTH), y=y + 4, text_anchor="end",
-                             class_="t v"))  # fmt: skip
+            drawn.append(
+                svg_element(
+                    "text",
+                    format_value(found[0].value, form),
+                    x=float(CHART_WIDTH),
+                    y=y + 4,
+                    text_anchor="end",
+                    class_="t v",
+                )
+            )
     drawn += [
         svg_element("text", _edge(v, form), x=x(v), y=bottom + 14, text_anchor="middle", class_="t s")
         for v in _scale(low, high)
@@ -153,7 +161,7 @@ def _cell(value: float) -> int:
 
 
 def _labels(pair: AspectPair, x: Callable[[float], float], y: Callable[[float], float]) -> list[Markup]:
-    """A dot per model, and its name where it covers the least of other dots and names."""
+    """A dot per model, and its name at the place with the least overlap."""
     points = sorted(pair.models, key=lambda one: (-one.second, one.name))
     taken = [_Box(x(p.first) - 6, y(p.second) - 6, x(p.first) + 6, y(p.second) + 6) for p in points]
     drawn = [svg_element("circle", cx=x(p.first), cy=y(p.second), r=5.0, class_="c1 ring") for p in points]
@@ -167,7 +175,7 @@ def _labels(pair: AspectPair, x: Callable[[float], float], y: Callable[[float], 
 
 
 class _Box(NamedTuple):
-    """A rectangle that a dot or a name takes."""
+    """The rectangle of a dot or a name."""
 
     left: float
     top: float
@@ -175,7 +183,7 @@ class _Box(NamedTuple):
     bottom: float
 
     def overlap(self, other: _Box) -> float:
-        """How much of it the other covers, or how far it leaves the chart."""
+        """The area that the other box covers, plus a penalty outside the chart."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
         outside = max(0.0, self.right - CHART_WIDTH) + max(0.0, _LEFT - self.left)
@@ -183,7 +191,7 @@ class _Box(NamedTuple):
 
 
 def _around(x: float, y: float, width: float) -> list[tuple[_Box, float, str]]:
-    """Where a name can stand beside its dot, the best place first: its box, and how it is anchored."""
+    """Possible places of a name beside its dot, best first: its box, x position and text anchor."""
     found: list[tuple[_Box, float, str]] = []
     for middle in (y, y + 9, y - 9, y + 18, y - 18):
         top, bottom = middle - _LINE / 2, middle + _LINE / 2

@@ -1,4 +1,4 @@
-"""Models against each other: paired differences, what difference could be seen at all, and how aspects go together."""
+"""Comparisons: paired differences of systems, detectable differences, and correlation of aspects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLin
 
 
 def holm_adjusted(values: Sequence[float | None]) -> list[float | None]:
-    """p values that allow for how many there are (Holm's step-down), in the order given.
+    """Adjust p values for their number by Holm's step-down procedure; the order is kept.
 
     >>> holm_adjusted([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]
@@ -41,14 +41,14 @@ def holm_adjusted(values: Sequence[float | None]) -> list[float | None]:
 
 
 def paired_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
-    """Who is compared in pairs: models and people; rules too where there would be no pair without them."""
+    """The systems to compare in pairs: models and people; also rules if there would be no pair without them."""
     everyone = ranked_systems(frame, measure)
     known = [one for one in everyone if one.group != "rule"]
     return known if len(known) > 1 else everyone
 
 
 def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:
-    """The difference of every two over the items that both have a score for; ``None`` where there are not two."""
+    """The difference of every pair over the items that both have a score for; ``None`` without a pair."""
     run, t = frame.run, frame.t
     scores = {one.name: run.values(measure, one.name) for one in paired_systems(frame, measure)}
     called = {one.name: one.display_name for one in run.systems}
@@ -96,7 +96,7 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
 
 
 def samples_needed(comparisons: int, level: float) -> int:
-    """How many samples it takes that the smallest p value, times the number of pairs, is below half of 1 - `level`.
+    """The bootstrap samples needed for the smallest p value, times `comparisons`, to be below half of 1 - `level`.
 
     >>> samples_needed(45, 0.95)
     3600
@@ -105,7 +105,7 @@ def samples_needed(comparisons: int, level: float) -> int:
 
 
 def standard_error(differences: Sequence[float], clusters: Sequence[str]) -> float | None:
-    """The standard error of the mean of `differences` whose clusters are independent; ``None`` of one cluster."""
+    """The clustered standard error of the mean of `differences`; ``None`` with fewer than two clusters."""
     sums: defaultdict[str, float] = defaultdict(float)
     mean = fmean(differences)
     for value, cluster in zip(differences, clusters, strict=True):
@@ -117,16 +117,16 @@ def standard_error(differences: Sequence[float], clusters: Sequence[str]) -> flo
 
 
 def detectable_difference(frame: ResultsFrame, error: float) -> float:
-    """The smallest true difference that would be found at the frame's level as often as its power says.
+    """The smallest true difference that is detected at the frame's level with its power.
 
-    The sum of two normal quantiles times the standard error (Miller, arXiv 2411.00640).
+    It is the sum of two normal quantiles, times the standard error (Miller, arXiv 2411.00640).
     """
     normal = NormalDist()
     return (normal.inv_cdf((1 + frame.bootstrap["level"]) / 2) + normal.inv_cdf(frame.power)) * error
 
 
 def power_table(frame: ResultsFrame, measures: Sequence[ScoredAspect]) -> ResultTable:
-    """The smallest difference between two models that can be seen, by measure."""
+    """The smallest detectable difference between two models, by measure."""
     t = frame.t
     lines = [line for measure in measures if (line := _power_line(frame, measure)) is not None]
     effect = f"{frame.effect:g}"
@@ -169,7 +169,7 @@ def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:
 
 
 class ScorePoint(NamedTuple):
-    """Two scores of one thing, `first` and `second` aspect; `name` is a model, or nothing for a single answer."""
+    """Scores in the `first` and `second` aspect; `name` is a model, or empty for a single answer."""
 
     name: str
     fact: str
@@ -178,7 +178,7 @@ class ScorePoint(NamedTuple):
 
 
 class AspectPair(NamedTuple):
-    """Two measures that are looked at together, with a point per answer and one per model."""
+    """Two measures with a point per answer and one per model."""
 
     first: ScoredAspect
     second: ScoredAspect
@@ -187,7 +187,7 @@ class AspectPair(NamedTuple):
 
 
 def aspect_pair(frame: ResultsFrame, aspects: Sequence[str]) -> list[AspectPair]:
-    """The first two of `aspects` by each scorer (or kind of scorer) that has both; only models count."""
+    """The first two of `aspects`, for each scorer (or kind of scorer) that has both; models only."""
     if len(aspects) < 2:
         return []
     found: list[AspectPair] = []
@@ -200,12 +200,12 @@ def aspect_pair(frame: ResultsFrame, aspects: Sequence[str]) -> list[AspectPair]
 
 
 def _same_judge(first: ScoredAspect, candidates: Sequence[ScoredAspect]) -> ScoredAspect | None:
-    """The measure by the scorer that is called the same but for the aspect: one judge scores one aspect."""
+    """The measure whose scorer has the same name apart from the aspect: one judge scores one aspect."""
     return next((other for other in candidates if _bare(other) and _bare(other) == _bare(first)), None)
 
 
 def _bare(measure: ScoredAspect) -> tuple[str, ...]:
-    """The words of a scorer's name without ``judge`` and the aspect."""
+    """The parts of a scorer's name without ``judge`` and the aspect."""
     aside = {"judge", *measure.aspect.split("_")}
     return tuple(word for word in measure.scorer.split("_") if word not in aside)
 
@@ -277,12 +277,12 @@ def _correlation(frame: ResultsFrame, points: Sequence[ScorePoint], *, spread: b
 
 
 def main_measures(measures: Sequence[ScoredAspect], aspects: Sequence[str]) -> list[ScoredAspect]:
-    """Those of `aspects` and of verdicts; all where there is none of these."""
+    """The measures of `aspects` and of verdicts; all measures if there are none of these."""
     return [one for one in measures if one.aspect in (*aspects, VERDICT)] or list(measures)
 
 
 def item_values(frame: ResultsFrame, measure: ScoredAspect, names: Sequence[str]) -> Mapping[str, list[float]]:
-    """The values of each item, over the contenders of `names`."""
+    """The values of each item, over the systems in `names`."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for name in names:
         for item, value in frame.run.values(measure, name).items():

@@ -1,4 +1,4 @@
-"""What every table of results is made with: the run, the words, and how intervals are drawn."""
+"""What all tables of results share: the run, the texts, and the bootstrap settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchbuilder.exporters import ReportTexts, TableBlock, TableCell, TableLine
 
 
 class BootstrapSettings(TypedDict):
-    """How intervals are drawn, as the measures take it."""
+    """How intervals are drawn, as keyword arguments of the statistics."""
 
     samples: int
     level: float
@@ -21,8 +21,11 @@ class BootstrapSettings(TypedDict):
 
 @dataclass(frozen=True)
 class ResultsFrame:
-    """`power` is how often a difference of the smallest size that can be seen would be seen; `effect` is a difference
-    for which the number of questions is worked out."""
+    """What all tables share.
+
+    `power` is the probability with which the smallest detectable difference is detected. `effect` is the difference for
+    which the needed number of items is computed.
+    """
 
     run: EvaluationRun
     t: ReportTexts
@@ -31,30 +34,30 @@ class ResultsFrame:
     effect: float
 
     def mean(self, values: Mapping[str, float]) -> Estimate:
-        """The mean of the values by item, with its interval over facts."""
+        """The mean of values by item, with an interval that treats facts as clusters."""
         return mean_estimate(list(values.values()), self.run.clusters(values), **self.bootstrap)
 
     def mean_cell(self, values: Mapping[str, float], *, spread: bool = True) -> TableCell:
-        """The mean as a cell; with `spread` the standard deviation too."""
+        """The mean as a cell; `spread` adds the standard deviation."""
         deviation = sample_sd(list(values.values())) if spread and len(values) > 1 else None
         return estimate_cell(self.mean(values), deviation)
 
     def aspect_label(self, name: str) -> str:
-        """What an aspect is called."""
+        """The label of an aspect."""
         return self.t.get(f"results.aspect.{name}", name)
 
     def measure_label(self, measure: ScoredAspect) -> str:
-        """What a measure is called: the aspect, and who scored it."""
+        """The label of a measure: its aspect and its scorer."""
         return self.with_scorers(self.aspect_label(measure.aspect), measure)
 
     def with_scorers(self, text: str, *measures: ScoredAspect) -> str:
-        """`text`, and who scored it: the scorers of `measures`, which have the same role."""
+        """`text` with the scorers of `measures`, which must have the same role."""
         names = dict.fromkeys(one.scorer.removeprefix("judge_") for one in measures)
         scorer = self.t("report.list_comma").join(names)
         return self.t(f"results.by_{measures[0].role}", aspect=text, scorer=scorer)
 
     def line(self, system: EvaluatedSystem, *cells: TableCell, block: TableBlock = "own") -> TableLine:
-        """The line of a contender."""
+        """The line of a system."""
         tag = "" if system.group == "model" else self.t(f"results.group.{system.group}")
         return TableLine((TableCell(words=system.display_name), *cells), system.group, tag, block)
 

@@ -1,4 +1,4 @@
-"""The books of an evaluation: what became of the answers, what was scored, what it cost."""
+"""Accounting of an evaluation: outcomes of answers, coverage of scores, and cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTCOMES = ("complete", "truncated", "empty", "refused", "filtered", "missing")
 
 
 def outcome_table(frame: ResultsFrame) -> ResultTable:
-    """How many answers there are of each outcome, and how long they are."""
+    """The number of answers per outcome, and their median length."""
     run, t = frame.run, frame.t
     lines: list[TableLine] = []
     for one in run.systems:
@@ -50,7 +50,7 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
 
 
 def coverage_table(frame: ResultsFrame) -> ResultTable:
-    """How many answers each measure has a value for."""
+    """The number of answers that have a value, by measure."""
     run, t = frame.run, frame.t
     lines = [
         frame.line(one, *(_scored_count(frame, measure, one.name) for measure in run.measures)) for one in run.systems
@@ -73,7 +73,7 @@ def _scored_count(frame: ResultsFrame, measure: ScoredAspect, model: str) -> Tab
 
 
 def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
-    """Why answers have no score, by scorer; ``None`` where every one has."""
+    """The reasons for missing scores, by scorer; ``None`` if no score is missing."""
     t = frame.t
     seen: Counter[tuple[str, str, str]] = Counter()
     sentences: dict[tuple[str, str], str] = {}
@@ -95,12 +95,19 @@ def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
             TableColumn("n", t("results.answers"), "count"),
         ),
         lines=tuple(
-            TableLine((text_cell(scorer), text_cell(t(f"results.outcome_{outcome}")), text_cell(reason), text_cell(sentences[scorer, reason]),
-                  count_cell(n)))
+            TableLine(
+                (
+                    text_cell(scorer),
+                    text_cell(t(f"results.outcome_{outcome}")),
+                    text_cell(reason),
+                    text_cell(sentences[scorer, reason]),
+                    count_cell(n),
+                )
+            )
             for (scorer, outcome, reason), n in sorted(seen.items())
         ),
         keys=3,
-    )  # fmt: skip
+    )
 
 
 def _losses(account: StepCounts) -> Counter[tuple[str, str]]:
@@ -112,7 +119,7 @@ def _losses(account: StepCounts) -> Counter[tuple[str, str]]:
 
 
 def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
-    """What is said of rows of the benchmark that became no items, with the reasons; nothing where all did."""
+    """A note on rows of the benchmark that did not become items, with reasons; empty if there are none."""
     account = next((one for one in finished.step_counts if one.step == finished.items), None)
     if account is None:
         return ""
@@ -131,7 +138,7 @@ def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
 
 
 def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
-    """What the answers of each model cost, and what it cost to have them scored; ``None`` where nobody was asked."""
+    """The cost of each model's answers and of scoring them; ``None`` if no model was asked."""
     run, t = frame.run, frame.t
     answering: defaultdict[str, list[Receipt]] = defaultdict(list)
     scoring: defaultdict[str, list[Receipt]] = defaultdict(list)
@@ -191,7 +198,7 @@ def _usd(frame: ResultsFrame, receipts: list[Receipt]) -> TableCell:
 
 
 def _total(cells: Iterable[TableCell]) -> TableCell:
-    """The sum; nothing where one of the summands is not known."""
+    """The sum; missing if one of the summands is missing."""
     found = list(cells)
     unknown = next((cell for cell in found if cell.value is None), None)
     return unknown if unknown is not None else TableCell(sum(cell.value or 0.0 for cell in found))

@@ -41,17 +41,18 @@ from benchbuilder.exporters import (
 )
 
 RESULTS_SCHEMA = 1
-"""The version of what stands in the data file."""
+"""Version of the data file."""
 
 Proportion = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ResultsSpec(KindSpec):
-    """`file` is what the names of all files begin with; `language` is that of headings and explanations.
+    """Settings of the results page.
 
-    `aspects` are those that scores are about, in order; the first two are set against each other. `worst` is how many
-    items are shown in full. What can be seen is worked out for a `power`, and for a difference of `effect`. A warning
-    is given where one answer alone is right on `class_imbalance` of the true/false questions, or more.
+    `file` is the first part of all file names, and `language` that of headings and explanations. `aspects` lists the
+    scored aspects in order; the first two are plotted against each other. `worst` is the number of items shown in full.
+    Detectable differences are computed for `power`, and needed items for a difference of `effect`. The page warns if a
+    constant answer is right on a proportion of `class_imbalance` or more of the true/false questions.
     """
 
     file: FileName
@@ -65,7 +66,7 @@ class ResultsSpec(KindSpec):
 
 @dataclass(frozen=True)
 class ConstantAnswerScores:
-    """How far one answer alone goes on true/false questions; shares of `n`."""
+    """The accuracy of a constant answer on the `n` true/false questions."""
 
     n: int
     yes: float
@@ -79,9 +80,9 @@ class ConstantAnswerScores:
 
 
 class ResultsExporter(Exporter):
-    """What models scored: one self-contained page with tables that can be sorted, and the same as files.
+    """The scores of models: a self-contained page with sortable tables, and the same data as files.
 
-    Numbers are worked out from answers and scores, whatever the steps are called that made them.
+    Figures are computed from the answers and scores, whatever the names of their steps.
     """
 
     kind: ClassVar[str] = "results"
@@ -90,7 +91,7 @@ class ResultsExporter(Exporter):
     spec: ResultsSpec
 
     def can_write(self, finished: FinishedBuild) -> bool:
-        """Whether there are items, and answers to them."""
+        """Whether there are items with answers."""
         return super().can_write(finished) and any(name.startswith("answer.") for name in finished.tables)
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
@@ -146,7 +147,7 @@ def _marked(sheet: ResultTable) -> Markup:
 
 
 def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> ConstantAnswerScores | None:
-    """What always the same answer would score; ``None`` where there are no true/false questions."""
+    """The accuracy of constant answers; ``None`` without true/false questions."""
     right = list(expected_verdicts(frame).values())
     if not right:
         return None
@@ -177,7 +178,7 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
 
 
 def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> str:
-    """All tables, and every score by item: what two runs are compared by."""
+    """All tables and every score by item, as input for comparing two runs."""
     run = frame.run
     data: dict[str, Any] = {
         "schema": RESULTS_SCHEMA,
@@ -214,7 +215,7 @@ _SCORES = (
 
 
 def _scores(run: EvaluationRun) -> Iterator[list[object]]:
-    """One line per score: which answer, by whom, what, and what of."""
+    """One line per score."""
     for measure in run.measures:
         for one in run.systems:
             given, said = run.scores[measure].get(one.name, {}), run.answers.get(one.name, {})

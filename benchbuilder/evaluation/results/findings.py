@@ -1,4 +1,4 @@
-"""Everything that a results page says, as tables and charts."""
+"""All tables and charts of a results page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.evaluation.results import charts, compare, means
-from benchbuilder.evaluation.results import costs as books
+from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.metrics import metric_tables
@@ -31,7 +30,7 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class ChartedTable:
-    """A table with its chart, and which of several figures the chart shows."""
+    """A table with its chart, and the name of the figure that the chart shows."""
 
     table: ResultTable
     chart: Markup | None = None
@@ -40,7 +39,7 @@ class ChartedTable:
 
 @dataclass(frozen=True)
 class AspectChart:
-    """A chart of two aspects with what it says in a line."""
+    """A chart of two aspects with its caption."""
 
     title: str
     chart: Markup
@@ -49,7 +48,7 @@ class AspectChart:
 
 @dataclass(frozen=True)
 class ResultsFindings:
-    """The tables and charts by section of the page; what an evaluation has no data for is empty or ``None``."""
+    """The tables and charts by section of the page; sections without data are empty or ``None``."""
 
     metrics: tuple[ChartedTable, ...]
     scores: tuple[ChartedTable, ...]
@@ -73,7 +72,7 @@ class ResultsFindings:
     hardest: tuple[hardest.HardItem, ...]
 
     def all_tables(self) -> Iterator[ResultTable]:
-        """Every table that has a line, in the order of the page."""
+        """Every table that is not empty, in the order of the page."""
         figures = [*self.scores, *self.verdict_means, *self.types, *self.other_tables]
         optional = [self.settings, self.unscored, self.costs, self.difficulty_table]
         found = [
@@ -92,7 +91,15 @@ def collect_findings(
     aspects: Sequence[str],
     worst_count: int,
 ) -> ResultsFindings:
-    """Work everything out. `aspects` are the ones that scores are about, the first two are set against each other."""
+    """Compute all tables and charts.
+
+    Args:
+        frame: What all tables share.
+        finished: The finished evaluation.
+        published: Published figures, if the recipe names any.
+        aspects: The scored aspects in order; the first two are plotted against each other.
+        worst_count: The number of hardest items to show in full.
+    """
     run, t = frame.run, frame.t
     colours = ChartColours(run.sources, run.types)
     main = compare.main_measures(run.measures, aspects)
@@ -120,10 +127,10 @@ def collect_findings(
         prediction_powered=tuple(prediction_powered_tables(frame)),
         other_tables=_means(frame, rest, None),
         settings=settings_table(frame, finished),
-        outcomes=books.outcome_table(frame),
-        coverage=books.coverage_table(frame),
-        unscored=books.unscored_table(frame, finished),
-        costs=books.cost_table(frame, finished),
+        outcomes=costs.outcome_table(frame),
+        coverage=costs.coverage_table(frame),
+        unscored=costs.unscored_table(frame, finished),
+        costs=costs.cost_table(frame, finished),
         difficulty=hard,
         difficulty_table=None if hard is None else hardest.difficulty_table(frame, hard),
         histogram=None if hard is None else _histogram(hard, run.types, colours, t("results.difficulty_axis")),
@@ -134,7 +141,7 @@ def collect_findings(
 def _means(
     frame: ResultsFrame, measures: Sequence[ScoredAspect], published: PublishedResults | None
 ) -> tuple[ChartedTable, ...]:
-    """Figures that others published stand below the first table of their aspect: people go before judges."""
+    """A table of means per measure; published figures are in the first table of their aspect (people before judges)."""
     shown: set[str] = set()
     found: list[ChartedTable] = []
     for one in measures:
@@ -160,7 +167,7 @@ def _scatter(frame: ResultsFrame, pair: compare.AspectPair, correlation: ResultT
 
 
 def _histogram(hard: hardest.ItemDifficulty, types: Sequence[str], colours: ChartColours, axis: str) -> Markup:
-    """How many items have which mean, by type, in ten columns from 0 to 1."""
+    """A histogram of item means by type, with ten columns from 0 to 1."""
     names = list(types) or [""]
     layers = [Series(name, colours.type(name), [0] * _BINS) for name in names]
     counts = {name: [0] * _BINS for name in names}

@@ -1,4 +1,4 @@
-"""How hard each item is, and the hardest in full: what was asked, what every model said, what everybody gave it."""
+"""The difficulty of each item, and the hardest items in full with all answers and scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchbuilder.exporters import ReportEntry, ResultTable, TableCell, TableCol
 
 @dataclass(frozen=True)
 class ReplyScore:
-    """What a measure says of an answer. `ratings` are (person, value)."""
+    """The score of an answer by one measure. `ratings` are (rater, value)."""
 
     measure: ScoredAspect
     value: float | None
@@ -24,7 +24,7 @@ class ReplyScore:
 
 @dataclass(frozen=True)
 class SystemReply:
-    """What a contender said to an item, with every mark that it got."""
+    """The answer of a system to an item, with all its scores."""
 
     system: EvaluatedSystem
     text: str
@@ -34,7 +34,7 @@ class SystemReply:
 
 @dataclass(frozen=True)
 class HardItem:
-    """An item that models did badly on: the mean of `system_count` of them, and all replies."""
+    """A hard item: its mean over `system_count` systems, and all answers."""
 
     entry: ReportEntry
     mean: float
@@ -44,16 +44,16 @@ class HardItem:
 
 @dataclass(frozen=True)
 class ItemDifficulty:
-    """The mean of every item over models (over rules where there are no models) in `measure`, the hardest first."""
+    """The mean of every item in `measure`, hardest first, over models (or all systems if there are no models)."""
 
     measure: ScoredAspect
     means: tuple[tuple[ReportEntry, float, int], ...]
 
 
 def item_difficulty(frame: ResultsFrame, aspects: Sequence[str]) -> ItemDifficulty | None:
-    """By the first of the main measures that scores at least half of the items; ``None`` where nothing is scored.
+    """Item means in the first main measure that covers at least half of the items; ``None`` without scores.
 
-    Of equal means, the item that more models had goes first, then by id.
+    Ties are broken by the number of systems (more first), then by id.
     """
     run = frame.run
     names = run.system_names("model") or [one.name for one in run.systems]
@@ -70,7 +70,7 @@ def item_difficulty(frame: ResultsFrame, aspects: Sequence[str]) -> ItemDifficul
 def worst_items(
     frame: ResultsFrame, difficulty: ItemDifficulty | None, aspects: Sequence[str], count: int
 ) -> list[HardItem]:
-    """The `count` hardest items with everything that was said to them, and what the main measures say of that."""
+    """The `count` hardest items with all answers and their scores in the main measures."""
     if difficulty is None:
         return []
     measures = main_measures(frame.run.measures, aspects)
@@ -93,7 +93,7 @@ def _replies(frame: ResultsFrame, entry: ReportEntry, measures: Sequence[ScoredA
 
 
 def difficulty_table(frame: ResultsFrame, difficulty: ItemDifficulty) -> ResultTable:
-    """Every item with its mean, for a data file."""
+    """Every item with its mean, for the data files."""
     t = frame.t
     return ResultTable(
         name="difficulty",

@@ -1,4 +1,4 @@
-"""Means of every model: over all and per source, true/false against open-ended, and verdicts."""
+"""Means of every system: overall and by source, by question type, and for verdicts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, Scored
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat, count_cell
 
 _MOST = 20
-"""Sources with a column of their own."""
+"""The most sources that get their own column."""
 _REST = "\0"
 _ONE_SIDE = "undefined: only one verdict is expected"
 
 
 def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
-    """Who has scores in `measure`: models first, then people, then rules, the best first in each group."""
+    """The systems with scores in `measure`: models, then people, then rules; the best first in each group."""
     means = {one: list(frame.run.values(measure, one.name).values()) for one in frame.run.scored_systems(measure)}
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     return sorted(means, key=lambda one: (places[one.group], -sum(means[one]) / len(means[one]), one.name))
@@ -66,7 +66,7 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
 
 
 def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
-    """The sources that get a column, the largest where there are many, and those that share one."""
+    """The sources with their own column (the largest ones), and those that share a column."""
     counts = Counter(entry.source for entry in frame.run.entries)
     if len(counts) < 2:
         return [], frozenset()
@@ -101,7 +101,7 @@ def _published_lines(
 
 
 def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:
-    """Mean per question type, and the difference of the first two; ``None`` where there are not two types."""
+    """Mean per question type, and the difference of the first two; ``None`` with fewer than two types."""
     run, t = frame.run, frame.t
     if len(run.types) < 2 or measure.aspect == VERDICT:
         return None
@@ -123,7 +123,7 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
 
 
 def _gap(frame: ResultsFrame, first: Mapping[str, float], second: Mapping[str, float]) -> TableCell:
-    """The first mean less the second; questions of both kinds on one fact are drawn together."""
+    """The first mean minus the second; questions of both types on one fact are drawn together."""
     both = {**first, **second}
     inside = np.array([float(item in first) for item in both])
     values = np.array(list(both.values()), np.float64)
@@ -139,7 +139,7 @@ def _gap_of(sums: Floats) -> Floats:
 
 
 def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
-    """Accuracy on true/false questions, also balanced and by the verdict that is right, with what gave no verdict."""
+    """Accuracy on true/false questions: overall, balanced and by right verdict, with rates of missing verdicts."""
     t = frame.t
     always = [
         TableLine(
@@ -167,7 +167,7 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
 
 
 def expected_verdicts(frame: ResultsFrame) -> dict[str, str]:
-    """The verdict that is right, by the id of each true/false item."""
+    """The right verdict of each true/false item, by its id."""
     return {entry.row.id: entry.expected for entry in frame.run.entries if entry.expected}
 
 
@@ -189,13 +189,13 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
     yes = sum((label == "right") == (right[item] == "yes") for item, label in labels.items() if label in _VALID)
     valid = sum(label in _VALID for label in labels.values())
     total = len(values)
-    shares = [sum(label == name for label in labels.values()) for name in ("invalid", "refused")]
-    shares.append(total - valid - sum(shares))
+    missing = [sum(label == name for label in labels.values()) for name in ("invalid", "refused")]
+    missing.append(total - valid - sum(missing))
     said_yes = TableCell(yes / valid, n=valid) if valid else TableCell(why=frame.t("results.no_verdict"))
     return [
         *_accuracies(frame, values, right),
         said_yes,
-        *(TableCell(share / total, n=share) if total else TableCell() for share in shares),
+        *(TableCell(count / total, n=count) if total else TableCell() for count in missing),
         count_cell(total),
     ]
 
@@ -204,7 +204,7 @@ _VALID = ("right", "wrong")
 
 
 def _accuracies(frame: ResultsFrame, values: Mapping[str, float], right: Mapping[str, str]) -> list[TableCell]:
-    """Accuracy, balanced accuracy, and accuracy where yes and where no is right."""
+    """Accuracy, balanced accuracy, and accuracy on questions where yes or no is right."""
     parts = [{item: v for item, v in values.items() if right[item] == verdict} for verdict in ("yes", "no")]
     return [
         frame.mean_cell(values, spread=False),

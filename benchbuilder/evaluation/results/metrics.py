@@ -1,4 +1,4 @@
-"""What the metrics of a recipe make of scores: figures for each model, in all and for each source."""
+"""The metrics of a recipe: figures for each system, overall and by source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchbuilder.evaluation.results.run import EvaluatedSystem
 from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine, count_cell
 
 _MOST = 12
-"""Sources with columns of their own; where there are more, the figures are shown in all."""
+"""With more sources than this, only overall figures are shown."""
 _ALL = "all"
 
 ByModel = Mapping[str, Sequence[ClusteredScore]]
@@ -23,8 +23,10 @@ ByModel = Mapping[str, Sequence[ClusteredScore]]
 def metric_tables(
     frame: ResultsFrame, finished: FinishedBuild, published: PublishedResults | None
 ) -> list[tuple[ResultTable, int]]:
-    """A table for each metric of the recipe that has scores to work on, in the recipe's order, and the column by
-    which its lines are ranked: the metric's last figure, in all."""
+    """A table for each metric of the recipe that has scores, in the recipe's order, with its ranking column.
+
+    Lines are ranked by the metric's last overall figure.
+    """
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     named: Mapping[str, Mapping[str, Any]] = evaluation.get("metrics") or {}
     scores = _scores(frame, finished) if named else {}
@@ -40,7 +42,7 @@ def metric_tables(
 
 
 def _scores(frame: ResultsFrame, finished: FinishedBuild) -> dict[tuple[str, str], dict[str, list[ClusteredScore]]]:
-    """Scores by scorer and aspect, and by model; those of answers that were never given are left out."""
+    """Scores by scorer and aspect, and by model; scores of missing answers are left out."""
     found: defaultdict[tuple[str, str], defaultdict[str, list[ClusteredScore]]] = defaultdict(lambda: defaultdict(list))
     for table in finished.tables.values():
         rows: Any = table if table.row is Score else ()
@@ -53,7 +55,7 @@ def _scores(frame: ResultsFrame, finished: FinishedBuild) -> dict[tuple[str, str
 
 
 def _relevant_scores(metric: Metric, scores: Mapping[tuple[str, str], dict[str, list[ClusteredScore]]]) -> ByModel:
-    """What the metric is about; of several scorers the first one's, unless the recipe names one."""
+    """The scores that the metric reads; of several scorers the first, unless the recipe names one."""
     wanted, scorer = metric.spec.aspect, metric.spec.scorer
     fits = (by_model for (by, aspect), by_model in scores.items() if aspect == wanted and scorer in (None, by))
     return next(fits, {})
@@ -83,14 +85,18 @@ def _table(
         name=f"metric_{name}",
         title=t.get(f"results.metric.{name}", name.replace("_", " ")),
         introduction=t.get(f"results.metric_kind.{metric.kind}", ""),
-        columns=(TableColumn("model", t("common.model"), "words"), *columns, TableColumn("n", t("results.items"), "count")),
+        columns=(
+            TableColumn("model", t("common.model"), "words"),
+            *columns,
+            TableColumn("n", t("results.items"), "count"),
+        ),
         lines=tuple(found),
         notes=tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def _key(metric: Metric, source: str, figure: str) -> str:
-    """How a column is called in data files, and in files of published figures."""
+    """The key of a column in data files and in files of published figures."""
     return source if len(metric.figures) == 1 else f"{source}:{figure}"
 
 

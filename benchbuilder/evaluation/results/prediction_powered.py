@@ -1,4 +1,4 @@
-"""Benchmark means from few ratings by people and many scores of a judge, beside what the people alone would tell."""
+"""Prediction-powered means: estimated from few human ratings and many judge scores, beside ratings alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, count_cell
 
 LEARNED = "learned"
-"""The label of a judge's score of an answer that it learned from."""
+"""The label of a judge's score of an answer that it was trained on."""
 _LEAST = 2
 
 
@@ -60,7 +60,7 @@ def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: Scor
 def _has_overlap(
     frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
 ) -> bool:
-    """Whether the judge scored answers that people rated and it did not learn from, and others too."""
+    """Whether the judge scored rated answers that it was not trained on, and unrated answers too."""
     truth, said = frame.run.values(human_measure, system.name), frame.run.values(judge_measure, system.name)
     return len(_unseen(frame, system, human_measure, judge_measure)) >= _LEAST and any(
         item not in truth for item in said
@@ -74,9 +74,9 @@ def _human_values(frame: ResultsFrame, system: EvaluatedSystem, human_measure: S
 def _unseen(
     frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
 ) -> list[str]:
-    """The items whose answers people rated and the judge scored without having learned from them.
+    """The items whose answers people rated, and the judge scored without having been trained on them.
 
-    What a judge learned from it scores too well: the correction by these ratings would be too small.
+    A judge fits its training answers too well, so a correction by these ratings would be too small.
     """
     said, given = frame.run.values(judge_measure, system.name), frame.run.scores[judge_measure].get(system.name, {})
     return [

@@ -1,4 +1,4 @@
-"""Figures that others published, read from a data file to stand beside ours, marked as theirs."""
+"""Published figures, read from a data file and shown beside ours, marked as published."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from benchbuilder.core import DataError
 
 
 class PublishedRow(Spec):
-    """One line: a number per column, [mean, standard deviation], or ``null``; `items` is on how many, if not on all.
+    """One line: per column a number, [mean, standard deviation], or ``null``.
 
-    `people` marks a line of what people answered, and no model. `note` is said below the table.
+    `items` is the number of items, if it is not that of the whole benchmark. `people` marks a line of human answers.
+    `note` is shown below the table.
     """
 
     cells: tuple[tuple[float, float] | float | None, ...]
@@ -26,7 +27,7 @@ class PublishedRow(Spec):
 
     @staticmethod
     def parts(cell: tuple[float, float] | float | None) -> tuple[float | None, float | None]:
-        """The value and the standard deviation of a cell, ``None`` where it has none."""
+        """The value and the standard deviation of a cell, ``None`` if missing."""
         return cell if isinstance(cell, tuple) else (cell, None)
 
 
@@ -50,7 +51,7 @@ class PublishedTable(Spec):
 
 
 class PublishedResults(Spec):
-    """Published figures of a benchmark of so many `items`: in which paper (`cite`), and a table each."""
+    """Published figures of a benchmark with `items` items, from the paper `cite`."""
 
     title: str
     cite: str
@@ -59,7 +60,11 @@ class PublishedResults(Spec):
 
 
 def load_published_results(path: Path) -> PublishedResults:
-    """The figures in the YAML file `path`; DataError where it is missing or has another shape."""
+    """Read published figures from the YAML file `path`.
+
+    Raises:
+        DataError: The file is missing or is invalid.
+    """
     try:
         return PublishedResults.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
@@ -68,7 +73,7 @@ def load_published_results(path: Path) -> PublishedResults:
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
         raise DataError(
-            "the file of published figures has another shape",
+            "the file of published figures is invalid",
             where=str(path),
             why=str(error),
             next="compare it with recipes/published/care_mi.yaml",

@@ -21,14 +21,14 @@ _ROLES: tuple[ScorerRole, ...] = ("people", "judge", "rule")
 
 
 class SystemAnswer(NamedTuple):
-    """What a model answered to an item, and what became of the request."""
+    """The answer of a system to an item, and the outcome of the request."""
 
     text: str
     outcome: str
 
 
 class AnswerScore(NamedTuple):
-    """The score of one answer; `ratings` are (person, value)."""
+    """The score of one answer; `ratings` are (rater, value)."""
 
     value: float | None
     label: str
@@ -37,12 +37,12 @@ class AnswerScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedSystem:
-    """Who answered: a model, people (`people`), or a rule."""
+    """A system that answered: a model, people, or a rule."""
 
     name: str
     group: SystemGroup
     label: str = ""
-    """What people call it, where that is another name."""
+    """The name to show, if it differs from `name`."""
 
     @property
     def display_name(self) -> str:
@@ -58,24 +58,24 @@ class ScoredAspect:
     scorer: str
     role: ScorerRole
     compares_words_only: bool = False
-    """Whether it is a judge that learned nothing and compares words: no figures of people stand beside its."""
+    """Whether an untrained judge compares words only; published human scores are not shown beside it."""
 
     @property
     def slug(self) -> str:
-        """A name for files, whatever aspect and scorer are called."""
+        """A name that is safe in file names."""
         return re.sub(r"\W+", "_", f"{self.aspect}_{self.scorer}", flags=re.ASCII)
 
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """One evaluation. Items are in the order of the benchmark, contenders models first, then people, then rules.
+    """One evaluation. Items are in the order of the benchmark; systems are models, then people, then rules.
 
-    An answer that is ``missing`` was never given: it is counted, and no measure looks at it.
+    A ``missing`` answer was never given: it is counted, but does not enter any measure.
     """
 
     entries: tuple[ReportEntry, ...]
     facts: Mapping[str, str]
-    """What an item is about, by its id: its fact, or itself where it has none."""
+    """The fact of each item by the item's id; the id itself if the item has no fact."""
     sources: tuple[str, ...]
     types: tuple[str, ...]
     systems: tuple[EvaluatedSystem, ...]
@@ -85,10 +85,10 @@ class EvaluationRun:
     benchmark: str
     recipe: str
     step_models: Mapping[str, str]
-    """The step of each table of answers and scores, and whose answers it is about."""
+    """The system whose answers a step gave or scored, by the step's name."""
 
     def has_answer(self, model: str, item: str) -> bool:
-        """Whether `model` answered `item`, in whatever way; where there is no table of its answers, it is taken to."""
+        """Whether `model` answered `item` in any way; true if there is no table of its answers."""
         said = self.answers.get(model, {}).get(item)
         return said is None or said.outcome != "missing"
 
@@ -97,7 +97,7 @@ class EvaluationRun:
     ) -> dict[str, float]:
         """The value of each item that has one.
 
-        A verdict that is invalid or refused counts as not right, 0: leaving it out would reward a model for silence.
+        An invalid or refused verdict counts as wrong (0): leaving it out would reward silence.
         """
         given = self.scores[measure].get(model, {})
         found: dict[str, float] = {}
@@ -117,16 +117,16 @@ class EvaluationRun:
         return [self.facts[i] for i in ids]
 
     def system_names(self, group: SystemGroup) -> list[str]:
-        """The names of the contenders of a group."""
+        """The names of the systems of a group."""
         return [one.name for one in self.systems if one.group == group]
 
     def scored_systems(self, measure: ScoredAspect) -> list[EvaluatedSystem]:
-        """The contenders that have any value in `measure`."""
+        """The systems that have a value in `measure`."""
         return [one for one in self.systems if self.values(measure, one.name)]
 
 
 def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun:
-    """Gather a finished evaluation. Measures of `aspects` come first, in that order, the verdict after them."""
+    """Collect a finished evaluation. Measures of `aspects` come first, in that order, then verdicts."""
     entries = item_entries(finished)
     known = {entry.row.id for entry in entries}
     answers: dict[str, dict[str, SystemAnswer]] = {}
@@ -155,7 +155,7 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
         key=lambda one: (_place([*aspects, VERDICT], one.aspect), _ROLES.index(one.role)),
     )
     names = dict.fromkeys([*answers, *(model for by_model in scores.values() for model in by_model)])
-    contenders = sorted(
+    systems = sorted(
         (EvaluatedSystem(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names),
         key=_group_place,
     )
@@ -164,7 +164,7 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
         facts={e.row.id: str(getattr(e.row, "fact", "")) or e.row.id for e in entries},
         sources=tuple(_sources(entries, finished.recipe)),
         types=tuple(name for name in types_of(entries) if name),
-        systems=tuple(contenders),
+        systems=tuple(systems),
         measures=tuple(measures),
         answers=answers,
         scores={one: scores[one.aspect, one.scorer] for one in measures},
@@ -175,7 +175,7 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
 
 
 def benchmark_digest(ids: Iterable[str]) -> str:
-    """A name for a benchmark by what it holds: the same items in whatever order have the same digest."""
+    """A digest of a benchmark's items that does not depend on their order."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
@@ -209,7 +209,7 @@ def _group(name: str, evaluation: Mapping[str, Any]) -> SystemGroup:
 
 
 def _label(name: str, recipe: Mapping[str, Any]) -> str:
-    """The name that a model has in the file that its answers were recorded in."""
+    """The name of a model in the file of its recorded answers."""
     step = _mapping(_mapping(recipe.get("steps")).get(f"answer.{name}"))
     baseline = _mapping(step.get("baseline"))
     return str(baseline.get("model") or "") if baseline.get("kind") == "recorded" else ""

@@ -1,4 +1,4 @@
-"""How models were asked: by which steps, prompts and settings, and what was not sent."""
+"""How models were asked: steps, prompts and settings, and settings that were not sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchbuilder.exporters import (
 
 
 def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
-    """The steps that put prompts to a model, with their settings; ``None`` where there is none."""
+    """The steps that prompt a model, with their settings; ``None`` if there are none."""
     t = frame.t
     lines = [_line(one, t) for one in prompting_steps(finished)]
     if not lines:

@@ -1,4 +1,4 @@
-"""Two evaluations side by side, from the data files that their results left behind."""
+"""Compares two evaluations by the data files of their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from benchbuilder.exporters import (
 )
 
 _COMPARED = ("verdicts_", "answers", "aspects", "costs")
-"""What the names of the tables begin with of which single values are compared."""
+"""Name prefixes of the tables whose single values are compared."""
 _CSV = ("table", "line", "column", "first", "second", "difference", "difference_low", "difference_high", "p", "n")
 
 
@@ -44,8 +44,11 @@ def write_side_by_side(
 ) -> list[Path]:
     """Compare the data files `first_file` and `second_file`; writes ``file.html``, ``.md`` and ``.csv`` into `folder`.
 
-    Differences are the second less the first, model by model and measure by measure, over the items that both runs
-    have a score for, with the paired bootstrap of the first run's settings. DataError where a file is none of ours.
+    Differences are second minus first, by model and measure, over the items that both runs have a score for. The paired
+    bootstrap uses the settings of the first run.
+
+    Raises:
+        DataError: A file is not the data file of a results page of this version.
     """
     t = ReportTexts(language, PACKAGES)
     first, second = _load(first_file), _load(second_file)
@@ -78,23 +81,23 @@ def _marked(sheet: ResultTable) -> Markup:
 
 
 def _load(path: Path) -> Mapping[str, Any]:
-    following = "give the data file that the results of an evaluation left behind (results.json)"
+    following = "give the data file of an evaluation's results (results.json)"
     try:
         data: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError("results cannot be read", where=str(path), why=str(error), next=following) from error
     except ValueError as error:
-        raise DataError("results are no JSON", where=str(path), why=str(error), next=following) from error
+        raise DataError("results are not JSON", where=str(path), why=str(error), next=following) from error
     if not isinstance(data, Mapping) or data.get("schema") != RESULTS_SCHEMA:  # pyright: ignore[reportUnknownMemberType]
         raise DataError(
-            "results have another shape", where=str(path), why=f"their `schema` is not {RESULTS_SCHEMA}",
-            next="write them anew with this version: benchbuild report",
+            "results have an unknown format", where=str(path), why=f"their `schema` is not {RESULTS_SCHEMA}",
+            next="write them again with this version: benchbuild report",
         )  # fmt: skip
     return data  # pyright: ignore[reportUnknownVariableType]
 
 
 def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[tuple[str, bool]]:
-    """What to know before reading, and whether it is a warning."""
+    """Notes for the reader, and whether each is a warning."""
     same = first["benchmark"] == second["benchmark"]
     shared = {row[0] for row in first["items"]} & {row[0] for row in second["items"]}
     notes = [(t("side_by_side.same_benchmark"), False) if same else (t("side_by_side.other_benchmark"), True)]
@@ -117,11 +120,19 @@ def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -
             TableColumn("models", t("results.models"), "words"),
         ),
         lines=tuple(
-            TableLine((text_cell(t(f"side_by_side.{side}")), text_cell(run["title"]), text_cell(run["recipe"]), text_cell(run["benchmark"]),
-                  count_cell(len(run["items"])), text_cell(t("report.list_comma").join(run["systems"]))))
+            TableLine(
+                (
+                    text_cell(t(f"side_by_side.{side}")),
+                    text_cell(run["title"]),
+                    text_cell(run["recipe"]),
+                    text_cell(run["benchmark"]),
+                    count_cell(len(run["items"])),
+                    text_cell(t("report.list_comma").join(run["systems"])),
+                )
+            )
             for side, run in (("left", first), ("right", second))
         ),
-    )  # fmt: skip
+    )
 
 
 ComparedScores = dict[tuple[str, str], Mapping[str, Any]]
@@ -132,7 +143,7 @@ def _by_measure(run: Mapping[str, Any]) -> ComparedScores:
 
 
 def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[ResultTable]:
-    """A table per measure that either run has, and a line per contender."""
+    """A table per measure of either run, with a line per system."""
     one, other = _by_measure(first), _by_measure(second)
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
     drawn = BootstrapSpec.model_validate(first["bootstrap"])
@@ -196,7 +207,7 @@ def _comparison_line(
 
 
 class ValueChange(NamedTuple):
-    """A value of a table that is not the same in both runs."""
+    """A value of a table that differs between the runs."""
 
     table: str
     line: str
@@ -208,7 +219,7 @@ class ValueChange(NamedTuple):
 
 
 def _other_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[ValueChange]]:
-    """What changed in the other tables, by the title of the table."""
+    """Changes in other tables, by table title."""
     known = {sheet["name"]: sheet for sheet in second["tables"]}
     pairs = [(sheet, known[sheet["name"]]) for sheet in first["tables"] if sheet["name"] in known]
     found = {one["title"]: _changes(one, other) for one, other in pairs if one["name"].startswith(_COMPARED)}
@@ -225,7 +236,7 @@ def _changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[ValueC
 
 
 def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ValueFormat, float | None]]:
-    """The heading, form and value of each cell that holds a number, by what its line and column are."""
+    """The heading, format and value of each numeric cell, by line and column."""
     found: dict[tuple[str, str], tuple[str, ValueFormat, float | None]] = {}
     for line in sheet["lines"]:
         key = " · ".join(cell.get("words", "") for cell in line["cells"][: sheet["keys"]])
@@ -259,7 +270,7 @@ def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> Result
 
 
 def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:
-    """Both kinds of tables in one: what was compared, in the first and in the second run."""
+    """All comparisons as one CSV table."""
     rows: list[list[object]] = []
     for sheet in scores:
         for line in sheet.lines:

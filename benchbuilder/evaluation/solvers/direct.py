@@ -19,7 +19,12 @@ class DirectSolver(Solver):
         """The one step."""
         return {
             ANSWER: {
-                "kind": "answer", "from": ITEM, "name": evaluated_model.name, "model": evaluated_model.model, "prompt": evaluated_model.prompt,
-                "system": evaluated_model.system, "sampling": evaluated_model.sampling,
+                "kind": "answer",
+                "from": ITEM,
+                "name": evaluated_model.name,
+                "model": evaluated_model.model,
+                "prompt": evaluated_model.prompt,
+                "system": evaluated_model.system,
+                "sampling": evaluated_model.sampling,
             }
-        }  # fmt: skip
+        }

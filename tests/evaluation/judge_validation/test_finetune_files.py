@@ -97,14 +97,14 @@ def test_a_weight_below_1_keeps_that_share():
         ("{", "no JSON"), ("", "empty"), ("[]", "an object with `messages` and nothing else"),
         ('{"prompt": "a", "completion": "0.5"}', "an object with `messages` and nothing else"),
         (GOOD[:-1] + ', "text": "a"}', "an object with `messages` and nothing else"),
-        ('{"messages": "a"}', "an object with `messages`"), ('{"messages": ["a"]}', "a message is by one of"),
+        ('{"messages": "a"}', "an object with `messages`"), ('{"messages": ["a"]}', "the role of a message is one of"),
         (turns(("user", "a")), "a request and its reply are wanted, not user"), (turns(), "not nothing"),
         (turns(("assistant", "0.5"), ("user", "a")), "a request and its reply"),
         (turns(("user", "a"), ("assistant", "0.5"), ("user", "a"), ("assistant", "0.5")), "a request and its reply"),
-        (turns(("user", "a"), ("assistant", "85")), "the reply is no score from 0 to 1"),
-        (turns(("user", "a"), ("assistant", "good")), "the reply is no score from 0 to 1"),
-        (turns(("user", " "), ("assistant", "0.5")), "the message by user holds no text"),
-        (turns(("tool", "a")), "a message is by one of"), ('{"messages": [{"role": "user", "content": 5}]}', "no text"),
+        (turns(("user", "a"), ("assistant", "85")), "the reply is not a score from 0 to 1"),
+        (turns(("user", "a"), ("assistant", "good")), "the reply is not a score from 0 to 1"),
+        (turns(("user", " "), ("assistant", "0.5")), "the message of role user has no text"),
+        (turns(("tool", "a")), "the role of a message is one of"), ('{"messages": [{"role": "user", "content": 5}]}', "no text"),
         ('{"messages": [{"role": "user", "content": "a", "name": "b"}]}', "role and content"),
         ('{"messages": [{"role": "user", "content": "a", "weight": 0.5}]}', "a weight of 0 or 1"),
     ],
@@ -132,7 +132,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path):
 def test_too_few_and_too_long_are_named_and_long_lists_are_cut(tmp_path: Path):
     path = tmp_path / "train.jsonl"
     path.write_text(f"{GOOD}\n" * 9, encoding="utf-8")
-    assert check(path).problems == ("9 good examples; the service wants 10 at least",)
+    assert check(path).problems == ("9 valid examples; the service needs at least 10",)
     path.write_text(f"{GOOD}\n" * 90, encoding="utf-8")
     problems = check(path, TuningSpec(epochs=3, most_tokens=5)).problems
     assert len(problems) == 21
@@ -146,7 +146,7 @@ def test_what_is_in_both_files_is_a_leak(tmp_path: Path):
     for name, start in (("train.jsonl", 0), ("valid.jsonl", 35)):
         write_training_file(tmp_path / name, judge(), examples(40)[start:], seed=1)
     training, validation = check(tmp_path / "train.jsonl"), check(tmp_path / "valid.jsonl")
-    assert leaked_examples(training, validation) == ["5 of the held-out cases are learned from too"]
+    assert leaked_examples(training, validation) == ["5 of the held-out cases are in the training file too"]
 
 
 def test_tokens_are_those_of_training_times_the_epochs(tmp_path: Path):

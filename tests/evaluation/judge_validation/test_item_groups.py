@@ -55,9 +55,11 @@ def test_marks_widths_and_case_do_not_tell_questions_apart():
 
 def test_kin_of_kin_is_kin_and_a_family_has_its_first_name():
     members = [
-        GroupMember("a", "f9", ("abcdefgh",)), GroupMember("b", "f1", ("bcdefghi",)), GroupMember("c", "f5", ("cdefghij",)),
+        GroupMember("a", "f9", ("abcdefgh",)),
+        GroupMember("b", "f1", ("bcdefghi",)),
+        GroupMember("c", "f5", ("cdefghij",)),
         GroupMember("d", "f7", ("zzzzzzzz",)),
-    ]  # fmt: skip
+    ]
     assert jaccard(trigrams("abcdefgh"), trigrams("cdefghij")) <= 0.6
     assert item_families(members, 0.6) == {"a": "f1", "b": "f1", "c": "f1", "d": "f7"}
 

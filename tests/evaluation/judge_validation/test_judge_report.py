@@ -165,7 +165,7 @@ def test_what_is_half_known_stands_beside_what_is_new(tmp_path, noisy):
     assert "correctness_by_side" not in noisy[1].names()
     written = Written(tmp_path, [halved()])
     assert {row["side"]: float(row["n"]) for row in written.rows("correctness_by_side")} == {
-        "new question, new model": 40, "new question, model learned from": 40, "question learned from, new model": 40,
+        "new question, new model": 40, "new question, training model": 40, "training question, new model": 40,
     }  # fmt: skip
 
 
@@ -190,8 +190,8 @@ def test_shared_paragraphs_and_few_answers_are_said(tmp_path, texts):
     held = {**tested.card["held_out"], "shared_paragraphs": {"answers": 20, "some": 17, "all": 6}}
     written = Written(tmp_path, [replace(tested, card={**tested.card, "held_out": held})], texts=texts)
     assert ("17 share at least one paragraph" if texts == "en" else "17 条至少有一个段落") in written.page
-    assert ("Below 30 answers" if texts == "en" else "不足 30 条回答") in written.page
-    assert ("answers to one question hang together" if texts == "en" else "同一问题的回答相互关联") in " ".join(
+    assert ("fewer than 30 answers" if texts == "en" else "不足 30 条回答") in written.page
+    assert ("Answers to one question are not independent" if texts == "en" else "同一问题的回答相互关联") in " ".join(
         (tmp_path / "judges.md").read_text("utf-8").split()
     )
 
@@ -263,9 +263,7 @@ def test_published_figures_that_are_hidden_are_told_of(tmp_path):
     both = [trial(name, FakeJudge(sound), MADE, split=name) for name in ("by_model", "by_question")]
     Written(mixed, both, published=PUBLISHED)
     for folder in (one_split, mixed):
-        assert "published are not shown: they are of another split (Models held out)" in (
-            folder / "judges.md"
-        ).read_text("utf-8")
+        assert "are not shown: they use another split (Models held out)" in (folder / "judges.md").read_text("utf-8")
     Written(tmp_path / "same", [trial("a", FakeJudge(sound), MADE, split="by_model")], published=PUBLISHED)
     assert "are not shown" not in (tmp_path / "same" / "judges.md").read_text("utf-8")
 
@@ -292,7 +290,7 @@ def test_a_judge_that_asks_is_said_to_be_unprobed(tmp_path):
     closed = replace(tested, name="closed", card={**tested.card, "kind": "tfidf_ridge"}, judge=None)
     written = Written(tmp_path, [asking, closed], probes=PROBES)
     (warning,) = written.data["aspects"][0]["warnings"]
-    assert warning.startswith("asking: nobody tried to fool it")
+    assert warning.startswith("asking: robustness was not tested")
     assert "No robustness card for closed:" in written.page
 
 
@@ -397,7 +395,7 @@ def test_nothing_rated_is_said_and_no_crash(tmp_path):
     tested = trial("judge_a", FakeJudge(sound), MADE)
     none = replace(tested, predictions=())
     written = Written(tmp_path, [none], probes=PROBES, published=PUBLISHED)
-    assert "was tried on no answer that people rated" in written.page
+    assert "has no held-out answer with a human rating" in written.page
     assert written.names() == {"correctness_robustness"}
 
 

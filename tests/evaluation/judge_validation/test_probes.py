@@ -197,8 +197,8 @@ def test_limits_must_stand_in_order():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("probes: [", "is no YAML"),
-        (yaml.safe_dump({"language": "zh", "cases": 0, "min_cases": 1, "probes": {}}), "may not"),
+        ("probes: [", "is not YAML"),
+        (yaml.safe_dump({"language": "zh", "cases": 0, "min_cases": 1, "probes": {}}), "is invalid"),
         (None, "missing"),
     ],
 )

@@ -94,13 +94,13 @@ def test_records_with_too_little_are_named_together():
 )
 def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path, name: str, data: bytes):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(DataError, match="is not what its name says"):
+    with pytest.raises(DataError, match="does not have the format of its suffix"):
         read_records(tmp_path / name)
 
 
 def test_a_name_that_says_nothing_and_a_file_that_is_not_there(tmp_path: Path):
     for action in (read_records, lambda path: write_records(path, ROWS)):
-        with pytest.raises(DataError, match="does not say what it holds"):
+        with pytest.raises(DataError, match="is unknown"):
             action(tmp_path / "a.xlsx")
     with pytest.raises(DataError, match="cannot read"):
         read_records(tmp_path / "none.csv")

@@ -81,8 +81,8 @@ def test_what_is_said_fits_on_a_few_lines(made: World, tmp_path: Path):
     said: list[str] = []
     train(tmp_path, made, said=said)
     assert 3 <= len(said) <= 6
-    assert said[0].startswith("ridge (tfidf_ridge, correctness): learns from ")
-    assert "split both: held to account on" in said[0]
+    assert said[0].startswith("ridge (tfidf_ridge, correctness): trained on ")
+    assert "split both: validated on" in said[0]
     assert any(line.startswith("  held out: Pearson 0.") for line in said)
     assert said[-1].startswith("  final: trained on all ")
 
@@ -101,12 +101,14 @@ def test_the_trial_holds_what_was_not_learned_from(judges: Path, made: World):
     assert scores == [one.predicted for one in trial.left_out]
 
 
-def test_a_judge_that_scores_all_alike_sets_off_an_alarm(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_constant_judge_fails_the_constant_predictor_check(
+    made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(TfidfRidgeJudge, "score", lambda self, cases: [0.5] * len(cases))
     said: list[str] = []
     card = train(tmp_path, made, said=said).card
     assert "every prediction is 0.500" in card["alarm"]
-    assert any(line.startswith("  ALARM: every prediction is 0.500") for line in said)
+    assert any(line.startswith("  WARNING: every prediction is 0.500") for line in said)
 
 
 def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -202,7 +204,7 @@ def test_what_was_trained_before_is_trained_again_only_if_something_changed(made
     def trains(rows: World = made, evaluation: EvaluationSpec = EVALUATION, **other: Any) -> bool:
         said: list[str] = []
         train(tmp_path, rows, evaluation, said=said, retrain=False, **other)
-        return "trained before" not in said[0]
+        return "already trained" not in said[0]
 
     changed = World(made.items, made.answers, [score(made.answers[0], 0.123), *made.scores[1:]])
     rubric = tmp_path / "rubric.md"

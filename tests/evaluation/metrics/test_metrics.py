@@ -15,9 +15,18 @@ from benchbuilder.evaluation.metrics.base import ClusteredScore
 
 def score(value, *counts, fact="f", number=0):
     row = Score.build(
-        of=f"answer-{number}", origin=Origin(file="f", line=1), produced_by=ProducedBy(rule="r"), language="zh", partition="p",
-        item=f"item-{number}", model="m", scorer="s", aspect="a", value=value, counts=counts,
-    )  # fmt: skip
+        of=f"answer-{number}",
+        origin=Origin(file="f", line=1),
+        produced_by=ProducedBy(rule="r"),
+        language="zh",
+        partition="p",
+        item=f"item-{number}",
+        model="m",
+        scorer="s",
+        aspect="a",
+        value=value,
+        counts=counts,
+    )
     return ClusteredScore(row, fact)
 
 

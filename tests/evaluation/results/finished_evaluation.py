@@ -67,14 +67,19 @@ class Evaluation:
         said = {"title": "Maternal care", "summary": "", "licence": "CC-BY-4.0", "correct_as_of": "2025-03-01",
                 "illustrative": True, **card}  # fmt: skip
         recipe = {
-            "name": "care_mi", "language": "zh", "seed": 1, "sources": {}, "card": said,
+            "name": "care_mi",
+            "language": "zh",
+            "seed": 1,
+            "sources": {},
+            "card": said,
             "evaluation": {
-                "bootstrap": DRAWN, "published": {"path": str(published), "resolved_path": str(published)} if published else None,
+                "bootstrap": DRAWN,
+                "published": {"path": str(published), "resolved_path": str(published)} if published else None,
                 "baselines": {name: {"kind": kind} for name, kind in BASELINES.items()},
                 "scorers": {"people_rate": {"kind": "ratings"}, "verdict": {"kind": "verdict"}},
                 "judges": {name: {"kind": "tfidf_ridge"} for name in judges},
             },
-        }  # fmt: skip
+        }
         books = StepCounts("benchmark", "benchmark", "item", len(self.items), {}, {}, {}, {}, {}, {})
         return FinishedBuild(
             tables=tables, step_counts=(books, *accounts), recipe=recipe, recipe_yaml="name: care_mi\n",

@@ -59,7 +59,7 @@ def test_differences_are_second_less_first_over_common_items(tmp_path):
     accuracy = rows["verdicts_verdict_verdict", "glad", "accuracy"]
     assert (accuracy["first"], accuracy["second"]) == ("1", "0")
     text = squeezed(" ".join(Page(files["beside.html"]).text.values()))
-    assert "The two runs are not about the same items" in text
+    assert "The two runs cover different items" in text
     assert "old only in the first" in text
     assert "new only in the second" in text
 
@@ -67,7 +67,7 @@ def test_differences_are_second_less_first_over_common_items(tmp_path):
 def test_a_run_beside_itself_differs_in_nothing(tmp_path):
     files = beside(tmp_path, large(30), large(30))
     assert {row["difference"] for row in rows_of(files).values()} == {"0"}
-    assert "Both runs are about the same items." in files["beside.md"]
+    assert "Both runs cover the same items." in files["beside.md"]
     assert "The recipes are the same." in files["beside.md"]
     assert "Nothing else changed." in files["beside.md"]
 
@@ -96,7 +96,7 @@ def test_runs_that_share_nothing_say_so(tmp_path):
 def test_files_that_are_none_of_ours_are_told(tmp_path):
     good = saved(tmp_path, rated({"glad": GLAD}, "yes").finished())
     bad = tmp_path / "bad.json"
-    for text, match in (("{", "no JSON"), ("[]", "another shape"), (json.dumps({"schema": 99}), "another shape")):
+    for text, match in (("{", "not JSON"), ("[]", "unknown format"), (json.dumps({"schema": 99}), "unknown format")):
         bad.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=match):
             write_side_by_side(good, bad, tmp_path / "out", language="en")

@@ -53,9 +53,11 @@ def test_the_mean_of_three_with_each_of_them(tmp_path):
         AspectScore("interpretability", 0.05, "mean", "n=3", given(0.1, 0, 0.05)),
     )
     outcomes = outcomes_of(marks, answer(ITEMS[0], "x", "jia"), ITEMS[0], "ratings", ProducedBy(rule="t"))
-    assert [(outcome.row.aspect, outcome.row.value, len(outcome.row.ratings)) for outcome in outcomes if isinstance(outcome, Kept)] == [
-        ("correctness", 0.75, 3), ("interpretability", 0.05, 3)
-    ]  # fmt: skip
+    assert [
+        (outcome.row.aspect, outcome.row.value, len(outcome.row.ratings))
+        for outcome in outcomes
+        if isinstance(outcome, Kept)
+    ] == [("correctness", 0.75, 3), ("interpretability", 0.05, 3)]
 
 
 def test_the_wide_form_says_the_same_as_the_long_form(tmp_path):
