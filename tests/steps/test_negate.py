@@ -157,7 +157,11 @@ def test_what_a_model_negates_is_checked(stage, text, fault):
 def test_a_repeated_character_at_the_answers_edge_does_not_hide_where_the_edit_is(stage):
     true = model_made("其血压是是否升高。", "是否升高")
     row = judged(stage, "其血压并不是是否升高。", true)
-    assert (row.text, row.answer.slice_of(row.text), row.seam.slice_of(row.text)) == ("其血压并不是是否升高。", "是否升高", "并不")
+    assert (row.text, row.answer.slice_of(row.text), row.seam.slice_of(row.text)) == (
+        "其血压并不是是否升高。",
+        "是否升高",
+        "并不",
+    )
 
 
 def test_a_statement_without_a_known_answer_is_negated_anywhere(stage):

@@ -1,1 +1,1 @@
-"""Built-in baselines: what answers items without being a language model."""
+"""Built-in baselines, which answer items without a language model."""

@@ -1,4 +1,4 @@
-"""Baselines: what answers an item without being a language model."""
+"""The base class of baselines, which answer items without a language model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from benchbuilder.core import AnswerOutcome, Item
 
 
 class BaselineSpec(KindSpec):
-    """What every baseline has."""
+    """Settings of every baseline."""
 
 
 class Baseline(ABC):
-    """Answers items by a rule, or with what somebody wrote before: no request, no journal, no cost.
+    """Answers items by a rule, or with existing answers: without requests, journal or cost.
 
-    Made from its spec without I/O; `open` reads what it needs. The same item gets the same answer.
+    It is made from its spec without I/O; `open` reads what it needs. The same item gets the same answer.
     """
 
     kind: ClassVar[str]
@@ -29,16 +29,16 @@ class Baseline(ABC):
         self.spec = spec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of what shapes the answers besides the spec, for the key."""
+        """Versions of everything besides the spec that affects answers, for the key."""
         return {}
 
     def external_inputs(self) -> Mapping[str, str]:
-        """Hashes of what people contributed so far, by name."""
+        """Hashes of people's contributions so far, by name."""
         return {}
 
     def open(self, workplace: Path) -> None:
-        """Get ready: open files, tokenizers. `workplace` is the folder that belongs to people (votes)."""
+        """Open files and tokenizers. `workplace` is the folder of people's contributions (votes)."""
 
     @abstractmethod
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
-        """The text of the answer and its outcome (``missing`` where there is none)."""
+        """The text of the answer and its outcome (``missing`` if there is none)."""

@@ -1,4 +1,4 @@
-"""The baseline kind `best_evidence`: the sentence of the item's evidence that is nearest to the question."""
+"""The baseline kind `best_evidence`: the sentence of the evidence that best matches the question."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from benchbuilder.retrieval import Tokenizer
 
 
 class BestEvidenceSpec(BaselineSpec):
-    """How sentences are found (see `text.sentences.sentence_spans`) and compared.
+    """How sentences are found (see `split_sentences`) and ranked.
 
-    `k1` bounds how much a repeated word adds, `b` how much length counts; words of `stop_words` do not count, nor
-    does what `fold` names (``case``, ``marks``).
+    `k1` and `b` are the parameters of BM25: saturation of repeated words, and length normalisation. Words in
+    `stop_words` and the differences that `fold` names (``case``, ``marks``) are ignored.
     """
 
     stops: tuple[str, ...]
@@ -44,11 +44,10 @@ class BestEvidenceSpec(BaselineSpec):
 
 
 class BestEvidenceBaseline(Baseline):
-    """Ranks the sentences of the item's own paragraphs by BM25 against question and context, and says the best.
+    """Answers with the sentence of the item's paragraphs that BM25 ranks highest for question and context.
 
-    Weights of words are drawn from these sentences alone: a word that stands in all of them counts least. A word that
-    a sentence lacks adds nothing. Of equal scores the first sentence wins, paragraphs in the item's order. Without
-    evidence the answer is missing.
+    Word weights come from these sentences only: a word in all of them has the least weight. Ties go to the first
+    sentence, with paragraphs in the item's order. Without evidence the answer is missing.
     """
 
     kind: ClassVar[str] = "best_evidence"
@@ -76,7 +75,7 @@ class BestEvidenceBaseline(Baseline):
             self._stop = frozenset(fold_text(word, self.spec.fold) for word in load_words(self.spec.stop_words.file))
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
-        """The nearest sentence."""
+        """The best sentence."""
         case, spec = make_case(item, ""), self.spec
         sentences = [
             sentence

@@ -1,4 +1,4 @@
-"""The baseline kind `people`: what people answered, in the review app or in a sheet."""
+"""The baseline kind `people`: answers by people, from the review app or from a file."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ from benchbuilder.core import AnswerOutcome, DataError, Item, collapse_space, ra
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
 
-_NEXT = "a row has `answer`, `id` or `question` (with its context), and maybe `person`; or it is an export of votes"
+_NEXT = (
+    "a row has `answer`, `id` or `question` (with its context), and optionally `person`; or it is an export of votes"
+)
 
 
 class PeopleSpec(BaselineSpec):
-    """Where people's answers stand.
+    """Where people's answers come from.
 
-    By default they are those to the guiding question `question` of the review `review` in the app; with `file` those
-    of a sheet (CSV, TSV, JSON Lines, Parquet) with a row an answer: ``answer``, ``id`` or ``question``, and maybe
-    ``person``; or of the review's export (`benchbuild votes export csv`). `person` takes the answers of one only, by
-    their code. `database_env` is the recipe's for the review app.
+    By default they are the answers to the guiding question `question` in the rating project `review` of the app. With
+    `file` they come from a file (CSV, TSV, JSON Lines, Parquet) with one row per answer: ``answer``, ``id`` or
+    ``question``, and optionally ``person``; or from the app's export (`benchbuild votes export csv`). `person` takes
+    only the answers of one person, by their code. `database_env` is the recipe's setting for the review app.
     """
 
     review: Name = "human_baseline"
@@ -46,7 +48,7 @@ class PeopleSpec(BaselineSpec):
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """An answer of a person. `question` is what they were shown, white space folded, or empty if that is not known."""
+    """An answer of a person. `question` is the question they saw, with white space folded; empty if unknown."""
 
     where: str
     ids: tuple[str, ...]
@@ -56,11 +58,10 @@ class PersonAnswer:
 
 
 class PeopleAnswers(Baseline):
-    """Gives each item what a person wrote; an item that nobody answered has no answer (``missing``).
+    """Gives each item an answer by a person; an item without one is ``missing``.
 
-    Where several people answered an item, one of their answers is drawn by a hash of the item and the person, so that
-    the baseline is a person's answer and not the best of several, and nobody stands for all items. All of one person's
-    are had with `person`.
+    If several people answered an item, a hash of item and person selects one answer. So the baseline is one person's
+    answer, not the best of several, and no person answers all items. With `person`, all answers are by that person.
     """
 
     kind: ClassVar[str] = "people"
@@ -76,7 +77,7 @@ class PeopleAnswers(Baseline):
         self._by_question: dict[str, list[PersonAnswer]] = {}
 
     def external_inputs(self) -> Mapping[str, str]:
-        """A digest of what counts in the app; nothing before there is anything, and nothing of a sheet."""
+        """A digest of the answers in the app; empty if there are none yet, or if they come from a file."""
         return {f"answers in the app ({self.spec.review})": self._digest} if self._digest else {}
 
     def open(self, workplace: Path) -> None:
@@ -96,14 +97,14 @@ class PeopleAnswers(Baseline):
                     self._by_question.setdefault(one.question, []).append(one)
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
-        """The answer of one of those who answered."""
+        """The answer of one person."""
         question = collapse_space(make_case(item, "").question)
         bound = self._by_id.get(item.id, [])
         given = [one for one in bound if one.question in ("", question)]
         if self._sheet and len(given) < len(bound):
             other = next(one for one in bound if one not in given)
             raise DataError(
-                f"the answer to {item.id} is beside another question", where=other.where,
+                f"the answer to {item.id} is for another question", where=other.where,
                 why=f"the item asks {question!r}, and the row answers {other.question!r}",
                 next="correct the id or the question of this row, or leave one of them empty",
             )  # fmt: skip
@@ -118,7 +119,7 @@ def _place(item: str, person: str) -> str:
 
 
 def _app_answers(votes: Iterable[ProjectAnswer], question: str) -> list[PersonAnswer]:
-    """The texts that annotators gave to the guiding question."""
+    """The texts of annotators for the guiding question."""
     return [
         PersonAnswer(
             one.location, tuple(filter(None, one.metadata.get("id", ()))),
@@ -131,9 +132,10 @@ def _app_answers(votes: Iterable[ProjectAnswer], question: str) -> list[PersonAn
 
 
 def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
-    """The answers of a file, and whether it is a sheet and no export.
+    """The answers in a file, and whether it is a plain file instead of an export.
 
-    DataError lists rows of a sheet that cannot be used, and two answers of a person to one item.
+    Raises:
+        DataError: Rows are unusable, or a person answered an item twice; the message lists them.
     """
     rows = read_row_file(file)
     if rows and set(rows[0][1]) >= EXPORT_COLUMNS:
@@ -151,14 +153,14 @@ def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
             problems.append(f"{where}: there is neither `id` nor `question`")
         elif text:
             given.append(PersonAnswer(where, (name,) if name else (), collapse_space(shown), person, text))
-    raise_row_errors([*problems, *_duplicate_problems(given)], f"{file.name} holds answers that cannot be used", _NEXT)
+    raise_row_errors([*problems, *_duplicate_problems(given)], f"{file.name} has answers that cannot be used", _NEXT)
     return given, True
 
 
 def answer_sheet(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
-    """A sheet (CSV) for people to answer `count` of the items in, drawn in proportion to their sources.
+    """A CSV file in which people can answer `count` items, sampled in proportion to their sources.
 
-    By the recipe's seed they are those that the review ``human_baseline`` draws, too.
+    With the recipe's seed, the rating project ``human_baseline`` draws the same items.
     """
     drawn = proportional_sample(
         list(items), count, name=lambda item: task_key([("question", make_case(item, "").question.strip())]),
@@ -175,7 +177,7 @@ def answer_sheet(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
 
 
 def _escape_formula(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """A cell that a spreadsheet does not read as a formula."""
     return f"'{text}" if unshield_cell(f"'{text}") == text else text
 
 

@@ -1,4 +1,4 @@
-"""The baseline kind `recorded`: what a model answered before, out of a file."""
+"""The baseline kind `recorded`: recorded answers of a model, from a file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
 
 _OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
-_NEXT = "a row has `model`, `answer`, and `id` or `question` (with its context), and maybe `outcome`"
+_NEXT = "a row has `model`, `answer`, and `id` or `question` (with its context), and optionally `outcome`"
 
 
 class RecordedSpec(BaselineSpec):
-    """A file of answers, and the model in it whose answers are taken, as the file writes its name.
+    """A file of answers, and the name of the model in it whose answers are used.
 
-    `file` is JSON Lines, CSV, TSV or Parquet with a row an answer: ``model``, ``answer``, ``id`` or ``question`` (all
-    that was asked, context included), and maybe ``outcome``. Further columns are not read.
+    `file` is JSON Lines, CSV, TSV or Parquet with one row per answer: ``model``, ``answer``, ``id`` or ``question``
+    (with its context), and optionally ``outcome``. Other columns are ignored.
     """
 
     file: FileRef
@@ -30,7 +30,7 @@ class RecordedSpec(BaselineSpec):
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswerRow:
-    """One answer, and the line on which it stands. `question` has its white space folded."""
+    """One answer and its line in the file. White space in `question` is folded."""
 
     line: int
     model: str
@@ -41,19 +41,19 @@ class RecordedAnswerRow:
 
 
 def recorded_answer_models(file: Path) -> list[str]:
-    """The models whose answers `file` holds, in the order in which they first appear.
+    """The models whose answers `file` has, in order of appearance.
 
-    DataError, with file and line, for rows that cannot be used and for two answers of one model to the same thing.
+    Raises:
+        DataError: Rows are unusable, or a model answered something twice; the message lists them with file and line.
     """
     return list(dict.fromkeys(row.model for row in _read(file)))
 
 
 class RecordedAnswers(Baseline):
-    """Gives each item the answer that stands beside its id in the file, else the one beside its whole question.
+    """Gives each item the recorded answer with its id, else the one with its whole question.
 
-    An item without a row has no answer (``missing``), and neither has one whose row leaves the answer out; a blank
-    text is ``empty``. DataError where the row of an item's id has another question, and where two rows of one question
-    differ and none has the item's id.
+    An item without a row, or whose row has no answer, is ``missing``; a blank text is ``empty``. A row with the item's
+    id but another question, and different rows for one question without the item's id, are a DataError.
     """
 
     kind: ClassVar[str] = "recorded"
@@ -67,10 +67,10 @@ class RecordedAnswers(Baseline):
         if not rows:
             found = recorded_answer_models(self.spec.file.file)
             raise DataError(
-                f"{self.spec.file.path} holds no answer of the model {self.spec.model!r}",
+                f"{self.spec.file.path} has no answer of the model {self.spec.model!r}",
                 where=str(self.spec.file.file),
-                why=f"there are {', '.join(found)}" if found else "it holds no answer at all",
-                next="correct the name, as the file writes it",
+                why=f"there are {', '.join(found)}" if found else "it has no answers",
+                next="write the name as in the file",
             )
         self._by_id = {row.id: row for row in rows if row.id}
         self._by_question: dict[str, list[RecordedAnswerRow]] = {}
@@ -79,7 +79,7 @@ class RecordedAnswers(Baseline):
                 self._by_question.setdefault(row.question, []).append(row)
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
-        """What the file says."""
+        """The recorded answer."""
         question = collapse_space(make_case(item, "").question)
         row = self._by_id.get(item.id)
         if row is not None:
@@ -95,9 +95,9 @@ class RecordedAnswers(Baseline):
 
     def _conflict(self, row: RecordedAnswerRow, why: str) -> DataError:
         return DataError(
-            f"{self.spec.file.path} does not say which answer of {row.model!r} an item has",
+            f"{self.spec.file.path} has conflicting answers of {row.model!r} for an item",
             where=f"{self.spec.file.path}:{row.line}", why=why,
-            next="correct the ids of the file, or leave them out where each question stands once",
+            next="correct the ids of the file, or leave them out if each question occurs once",
         )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def _read(file: Path) -> list[RecordedAnswerRow]:
     try:
         status = file.stat()
     except OSError:
-        read_row_file(file)  # says what is wrong
+        read_row_file(file)  # reports what is wrong
         raise
     return _read_once(file, status.st_mtime_ns, status.st_size)
 
@@ -121,12 +121,12 @@ def _read_once(file: Path, _modified: int, _size: int) -> list[RecordedAnswerRow
         except ValueError as error:
             problems.append(f"{file.name}:{line}: {error}")
     problems += _duplicate_problems(file, found)
-    raise_row_errors(problems, f"{file.name} holds answers that cannot be used", _NEXT)
+    raise_row_errors(problems, f"{file.name} has answers that cannot be used", _NEXT)
     return found
 
 
 def _parse_row(line: int, raw: dict[str, Any]) -> RecordedAnswerRow:
-    """A row of the file; ValueError says what is wrong with it."""
+    """Parse a row; ValueError says what is wrong."""
     cells: dict[str, str | None] = {}
     for name in ("model", "id", "question", "answer", "outcome"):
         value = raw.get(name)
@@ -154,7 +154,7 @@ def _parse_row(line: int, raw: dict[str, Any]) -> RecordedAnswerRow:
 
 
 def _duplicate_problems(file: Path, rows: Iterable[RecordedAnswerRow]) -> list[str]:
-    """What is said of answers of one model to the same id, or without an id to the same question."""
+    """Problems with answers of one model to the same id or, without ids, to the same question."""
     problems: list[str] = []
     first: dict[tuple[str, str, str], RecordedAnswerRow] = {}
     for row in rows:
@@ -162,8 +162,8 @@ def _duplicate_problems(file: Path, rows: Iterable[RecordedAnswerRow]) -> list[s
         before = first.setdefault(key, row)
         if before is not row:
             also = "the same" if (before.text, before.outcome) == (row.text, row.outcome) else "another"
-            told = f"to {row.id}" if row.id else f"to {row.question!r}"
+            target = f"to {row.id}" if row.id else f"to {row.question!r}"
             problems.append(
-                f"{file.name}:{row.line}: {row.model} answered {told} before: line {before.line} has {also}"
+                f"{file.name}:{row.line}: {row.model} answered {target} before: line {before.line} has {also}"
             )
     return problems

@@ -241,7 +241,7 @@ def _write_validation_run(
             },
             "conformal": card_conformal(half),
             "metrics": metrics,
-            "alarm": warning or None,
+            "constant_predictor": warning or None,
             **{key: folder_digest(draft / part) for part, key in DIGESTS.items()},
             "versions": {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__},
             **card_text(tuning.spec, tuning.training, tuning.split),

@@ -188,7 +188,7 @@ class _TrainingWork:
         self.note(f"held out: {metrics_line(metrics)}")
         if warning:
             self.note(f"WARNING: {warning}: its figures are meaningless")
-        return {"metrics": metrics, "alarm": warning or None}
+        return {"metrics": metrics, "constant_predictor": warning or None}
 
     def ablated_predictions(self, draft: Path) -> Iterator[tuple[str, list[float]]]:
         """The scores of judges of the same kind that are trained and used on parts of each case."""

@@ -63,7 +63,7 @@ def validation_run_from_scores(
         "facts": {"trained": False, "unscored": len(split.held_out) - len(predictions)},
         "conformal": card_conformal(conformal_half_width(residuals, evaluation.bootstrap.level)),
         "metrics": card_metrics(predictions),
-        "alarm": constant_predictor_warning(predictions) or None,
+        "constant_predictor": constant_predictor_warning(predictions) or None,
         **card_text(spec, training, split),
     }
     partly_seen = _with_predictions(

@@ -1,4 +1,4 @@
-"""What judges share that ask a chat model: what a prompt is filled with, how a score is read, what is asked again."""
+"""The base of judges that ask a chat model: fills prompts, reads scores, and repeats failed requests."""
 
 from __future__ import annotations
 
@@ -31,41 +31,40 @@ class ChatJudgeSpec(JudgeSpec):
     """How a model is asked for a score."""
 
     prompt: PromptRef
-    """What it is asked; see the variables of the kind."""
+    """The prompt; see the variables of the kind."""
     system: PromptRef | None = None
     repair: PromptRef | None = None
-    """What it is told after a reply that holds no score; ``null`` asks the same once more."""
+    """The prompt after a reply without a score; ``null`` repeats the first prompt."""
     repair_rounds: Annotated[int, Field(ge=0, le=5)] = 0
-    """Further replies that are asked for before a case goes without a score."""
+    """Additional attempts before a case gets no score."""
     rubric: FileRef | None = None
-    """A file of questions to people: what the aspect means and its bands are taken from it."""
+    """A file of guiding questions, which defines the aspect and its bands."""
     reply: Literal["json", "number"]
-    """Whether the model answers with a JSON object or with the bare number."""
+    """Whether the model replies with a JSON object or with the bare number."""
     reason: bool = False
-    """Whether the JSON object holds a sentence of explanation behind the score. It is kept in the journal alone."""
+    """Whether the JSON object has a sentence of explanation after the score. Only the journal keeps it."""
     labels: tuple[str, ...] = ()
-    """What a model may repeat of the prompt before its number, and is taken off."""
+    """Parts of the prompt that a model may repeat before its number; they are removed."""
     units: tuple[str, ...] = ()
-    """What a model may write behind its number, and is taken off."""
+    """Texts that a model may write after its number; they are removed."""
     max_evidence_chars: Annotated[int, Field(ge=0, le=60_000)]
-    """Characters of the paragraphs together: what goes beyond is cut at the end. Question and answer are never cut."""
+    """Maximum characters of all paragraphs together; the rest is cut. Question and answer are never cut."""
     sampling: Sampling = Sampling(temperature=0.0)
 
     @model_validator(mode="after")
     def _labels_for_numbers(self) -> ChatJudgeSpec:
         if self.reply == "json" and (self.labels or self.units):
-            raise ValueError("labels and units are for reply: number; a JSON object stands alone")
+            raise ValueError("labels and units are for reply: number; a JSON object has neither")
         if self.reply == "number" and self.reason:
-            raise ValueError("reason: a bare number has no room for one; take reply: json")
+            raise ValueError("reason: a bare number has no room for one; use reply: json")
         return self
 
 
 class ChatJudge(AskingJudge):
-    """Asks a model for the score of a case, and once more where the reply holds none.
+    """Asks a model for the score of a case, and again if the reply has none.
 
-    Texts of others stand between the tags that the prompt itself has around them; nothing in them can pose as such a
-    tag. A score is read from a reply that is nothing but a score: none is looked for in a longer text, in which the
-    model may have repeated the answer.
+    The prompt puts tags around question, answer and paragraphs; text that looks like such a tag is neutralised. A score
+    is read only from a reply that is nothing but a score, because in a longer text the model may repeat the answer.
     """
 
     prompt_variables: ClassVar[Mapping[str, str]] = {
@@ -91,13 +90,13 @@ class ChatJudge(AskingJudge):
     }
 
     longest: ClassVar[int] = 60_000
-    """Characters that a question or an answer may have."""
+    """Maximum characters of a question or an answer."""
     _prompt: Prompt | None = None
     _system: Prompt | None = None
     _repair: Prompt | None = None
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What the model itself is, where that is not in the spec."""
+        """The identity of the model itself, where the spec does not hold it."""
         return {} if self.model_spec is None else model_identity(self.model_spec)
 
     def open(self, folder: Path | None) -> None:  # noqa: ARG002
@@ -110,10 +109,10 @@ class ChatJudge(AskingJudge):
         self._tags = sorted(frozenset[str]().union(*names))
         self._criterion, self._bands = ("", []) if spec.rubric is None else read_rubric(spec.rubric, spec.aspect)
 
-    # --- what is asked
+    # --- requests
 
     def prompt_values(self, case: Case) -> dict[str, Any]:
-        """What the prompts are filled with: plain data under the names of `prompt_variables`."""
+        """The values of the prompts' variables (see `prompt_variables`), as plain data."""
         spec: ChatJudgeSpec = self.spec
         return {
             "question": neutralise_tags(case.question, self._tags),
@@ -127,19 +126,19 @@ class ChatJudge(AskingJudge):
         }
 
     def paragraphs(self, case: Case) -> list[str]:
-        """The paragraphs that the judge is given, cut at their end to what they may have together."""
+        """The paragraphs for the judge, cut at the end to the maximum length."""
         spec: ChatJudgeSpec = self.spec
-        left = spec.max_evidence_chars if spec.evidence else 0
-        kept: list[str] = []
+        remaining = spec.max_evidence_chars if spec.evidence else 0
+        paragraphs: list[str] = []
         for text in case.evidence:
-            if left <= 0:
+            if remaining <= 0:
                 break
-            kept.append(truncate_code_points(text, left))
-            left -= len(text)
-        return kept
+            paragraphs.append(truncate_code_points(text, remaining))
+            remaining -= len(text)
+        return paragraphs
 
     def messages(self, case: Case) -> tuple[Message, ...]:
-        """The messages of a first request: the same in training and in scoring."""
+        """The messages of the first request, the same in training and scoring."""
         return self._opening(self.prompt_values(case))
 
     def _opening(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -149,7 +148,7 @@ class ChatJudge(AskingJudge):
         return (user,) if self._system is None else (Message("system", render_prompt(self._system, values)), user)
 
     def is_too_long(self, case: Case) -> bool:
-        """Whether question or answer is longer than a prompt can hold: they are never cut."""
+        """Whether question or answer is too long for a prompt; they are never cut."""
         return max(len(case.question), len(case.answer)) > self.longest
 
     def schema(self) -> Mapping[str, Any] | None:
@@ -163,7 +162,7 @@ class ChatJudge(AskingJudge):
         return {"type": "object", "properties": fields, "required": list(fields)}
 
     def example_reply(self) -> str:
-        """A reply of the form that is wanted, for quotes."""
+        """A typical reply, for cost quotes."""
         spec: ChatJudgeSpec = self.spec
         if spec.reply != "json":
             return "0.75"
@@ -176,9 +175,9 @@ class ChatJudge(AskingJudge):
         return (yield from self.ask(case, 0))
 
     def ask(self, case: Case, first: int) -> Generator[Request, Reply, float | Dropped]:
-        """Ask for a score, and again as often as the spec allows; `first` is the number of the first sample.
+        """Ask for a score, and again as often as the spec allows.
 
-        At temperature 0, what was asked in just these words is not asked again.
+        `first` is the number of the first sample. At temperature 0, an identical request is not repeated.
         """
         if self.model_spec is None:
             return Dropped("needs_model")
@@ -211,14 +210,14 @@ class ChatJudge(AskingJudge):
     def _repair_messages(
         self, opening: tuple[Message, ...], reply_text: str, fault: ReplyFault, values: Mapping[str, Any]
     ) -> tuple[Message, ...]:
-        """The messages of a repair round: the first ones, what was said last, and what was wrong with it."""
+        """The messages of a repair round: the first ones, the last reply, and what was wrong with it."""
         if self._repair is None or not reply_text:
             return opening
-        told = {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
-        return (*opening, Message("assistant", reply_text), Message("user", render_prompt(self._repair, told)))
+        repair_values = {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
+        return (*opening, Message("assistant", reply_text), Message("user", render_prompt(self._repair, repair_values)))
 
     def _read(self, reply: Reply) -> float | ReplyFault:
-        """The score of a reply, or why it holds none."""
+        """The score of a reply, or why it has none."""
         if reply.outcome in _OUTCOMES:
             return ReplyFault(_OUTCOMES[reply.outcome])
         text = strip_reasoning(reply.text)
@@ -232,9 +231,10 @@ class ChatJudge(AskingJudge):
 
 
 def read_rubric(ref: FileRef, aspect: str) -> tuple[str, list[dict[str, str]]]:
-    """What a file of questions to people says of `aspect`: the question, and its bands from the highest.
+    """Read the guiding question of `aspect` and its bands, highest first, from a rubric file.
 
-    RecipeError if it cannot be read or does not say anything of it.
+    Raises:
+        RecipeError: The file cannot be read, or has no such question.
     """
     try:
         data: Any = yaml.safe_load(ref.file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Judges: what scores the answer to a question in one aspect, as experts would."""
+"""The base classes of judges, which score answers in one aspect, as experts would."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from benchbuilder.models import Reply, Request
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is judged: an answer to a question, with the paragraphs that are known about it.
+    """An answer to a question, with paragraphs as evidence.
 
-    `right` and `wrong` are the item's own statements. Only judges that compare with references read them.
+    `right` and `wrong` are the item's statements, which only judges that compare with references read.
     """
 
     question: str
@@ -29,20 +29,20 @@ class Case:
     right: str = ""
     wrong: str = ""
     type: str = ""
-    """The item's type (``tf``, ``oe``), where its payload has one."""
+    """The item's type (``tf``, ``oe``), if its payload has one."""
 
     def without_evidence(self) -> Case:
-        """The same case for a judge that is given no paragraphs."""
+        """The same case for a judge that receives no paragraphs."""
         return replace(self, evidence=())
 
 
 def case_hash(case: Case) -> str:
-    """A short hash of question and answer, by which a judge knows what it has learned from."""
+    """A short hash of question and answer, by which a judge recognises its training answers."""
     return hashlib.blake2b(f"{case.question}\0{case.answer}".encode(), digest_size=8).hexdigest()
 
 
 def make_case(item: Item[Any], answer: str) -> Case:
-    """The case of an `answer` to an `item`: what the item's payload calls context, question, answers and evidence."""
+    """The case of an `answer` to an `item`, from the payload's texts named context, question, answer and evidence."""
     texts: dict[str, tuple[str, ...]] = item.payload.texts()
 
     def text(name: str) -> str:
@@ -60,11 +60,11 @@ def make_case(item: Item[Any], answer: str) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A case with the score that it should get.
+    """A case with its target score.
 
-    `model` is empty for a synthetic example (a true or a false statement as the answer), `ratings` holds each person's
-    value where `target` is their mean. `item` is the item's id; `family` is shared by all items of one fact and their
-    near duplicates: no split may divide a family where questions are held out. `source` is the item's partition.
+    `model` is empty for a synthetic example (a true or false statement as the answer). `ratings` holds each rater's
+    value if `target` is their mean. `item` is the item's id. `family` is shared by all items of one fact and their near
+    duplicates: no split that holds out questions may divide a family. `source` is the item's partition.
     """
 
     case: Case
@@ -78,19 +78,19 @@ class Example:
 
     @property
     def synthetic(self) -> bool:
-        """Whether no model wrote the answer and nobody rated it."""
+        """Whether the answer is a statement of the item, not written by a model and not rated."""
         return not self.model
 
 
 class JudgeSpec(KindSpec):
-    """What every judge has: the aspect that it scores, and whether it is given the paragraphs (``evidence``)."""
+    """Settings of every judge: the aspect that it scores, and whether it receives the paragraphs (``evidence``)."""
 
     aspect: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     evidence: bool = True
 
 
 class Judge(ABC):
-    """Scores answers in one aspect. Made from its spec without importing anything heavy; `open` does that."""
+    """Scores answers in one aspect. It is made from its spec; only `open` imports heavy libraries."""
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
@@ -102,14 +102,18 @@ class Judge(ABC):
         self.spec = spec
 
     def ready(self) -> None:
-        """InstallationError (with the extra to install) if a library is missing that it needs; imports none of them."""
+        """Check, without imports, that all needed libraries are installed.
+
+        Raises:
+            InstallationError: A library is missing; the message names the extra to install.
+        """
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of what shapes its scores besides spec and training, for keys and cards."""
+        """Versions of everything besides spec and training that affects scores, for keys and cards."""
         return {}
 
     def open(self, folder: Path | None) -> None:
-        """Get ready to score. `folder` holds what `train` wrote; ``None`` for a judge that is not trained."""
+        """Prepare for scoring. `folder` contains what `train` wrote; ``None`` for an untrained judge."""
 
 
 class ScoringJudge(Judge):
@@ -117,7 +121,7 @@ class ScoringJudge(Judge):
 
     @abstractmethod
     def score(self, cases: Sequence[Case]) -> list[float]:
-        """A score from 0 to 1 for each case, in order. A case scores the same in whatever company."""
+        """A score from 0 to 1 for each case, in order. The score of a case does not depend on the other cases."""
 
 
 class TrainedJudge(ScoringJudge):
@@ -132,18 +136,23 @@ class TrainedJudge(ScoringJudge):
         self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,
         note: Callable[[str], None],
     ) -> Mapping[str, Any]:  # fmt: skip
-        """Learn from `examples`, write what was learned into `folder` (arrays and JSON, never pickle), and be open.
+        """Train on `examples` and be open afterwards. The same arguments give the same judge.
 
-        `held_out` is what the judge will be held to account on: nothing is learned from it, and nothing (no epoch, no
-        penalty) is chosen by it; that is done on a part of `examples` of whole families. It may be told of by `note`,
-        and is empty in the final training on everything. What is returned (plain data) goes into the judge's card. The
-        same arguments, the same judge.
+        Args:
+            examples: The training examples. Choices (epoch, penalty) are made on whole families of these.
+            held_out: The examples for validation, which must not affect the training; empty in the final training.
+            folder: Where the trained judge is written, as arrays and JSON, never as pickle.
+            seed: The seed of the recipe.
+            note: Receives a few lines about what is done.
+
+        Returns:
+            Plain data for the judge's card.
         """
 
     def apply_choices(self, facts: Mapping[str, Any]) -> None:
-        """Go by what another training chose, which returned `facts`, when this judge is trained: on everything.
+        """Use the choices of an earlier training, which returned `facts`, in the final training on all data.
 
-        A kind whose training leaves nothing aside to choose by (or chooses by folds) has nothing to do here.
+        A kind that chooses by cross-validation, or not at all, need not override this.
         """
 
 
@@ -153,10 +162,10 @@ class AskingJudge(Judge):
     @property
     @abstractmethod
     def model_spec(self) -> KindSpec | None:
-        """The model; ``None`` if there is none yet (a fine-tuned one whose job is not through)."""
+        """The model; ``None`` if there is none yet (the job of a fine-tuned judge is not finished)."""
 
     @abstractmethod
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
-        """The work on one case: the score, or why there is none (a reason of `reasons`)."""
+        """Score one case: returns the score, or why there is none (a reason of `reasons`)."""
 
     reasons: ClassVar[Mapping[str, str]] = {}

@@ -1,4 +1,4 @@
-"""The folder of a trained judge: where its parts lie, what its card says, and for what it must not be used."""
+"""The folder of a trained judge: its parts, its card, and checks that it fits a benchmark."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from benchbuilder.core import DataError
 JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",
 )  # fmt: skip
-"""The card, what the judge learned from everything, what it learned without the held-out examples, its scores of these,
-and which answers the final judge learned from."""
+"""Parts of the folder: the card, the final judge, the judge for validation, its predictions of held-out examples, and
+the hashes of the final judge's training answers."""
 
 
 DIGESTS = {FINAL: "artefact_sha256", HELD_OUT: "held_out_sha256"}
-"""Under which key a card has the digest of a part."""
+"""The key of a part's digest in the card."""
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -36,7 +36,7 @@ class _Conformal(BaseModel):
 
 
 class _JudgeCard(BaseModel):
-    """What a card must say, so that the judge can score and be reported on; it says more to people."""
+    """The fields of a card that scoring and reports need; a card has more for people."""
 
     model_config = ConfigDict(strict=True)
 
@@ -57,7 +57,11 @@ class _JudgeCard(BaseModel):
 
 
 def read_judge_card(folder: Path) -> dict[str, Any] | None:
-    """The card of the judge in `folder`; ``None`` if none was trained there. DataError if it is damaged."""
+    """The card of the judge in `folder`; ``None`` if there is no judge.
+
+    Raises:
+        DataError: The card is damaged.
+    """
     path = folder / JUDGE_CARD
     try:
         card: Any = json.loads(path.read_bytes())
@@ -68,24 +72,30 @@ def read_judge_card(folder: Path) -> dict[str, Any] | None:
     try:
         _JudgeCard.model_validate(card)
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in error.errors()[:3])
-        raise DataError(f"{path} is no card of a judge", why=told, next="train the judge again") from error
+        problems = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'the card'}: {one['msg']}" for one in error.errors()[:3]
+        )
+        raise DataError(f"{path} is not a card of a judge", why=problems, next="train the judge again") from error
     return card
 
 
 def verify_judge_part(folder: Path, part: str, card: Mapping[str, Any]) -> Path:
-    """The `part` of the judge in `folder` (`FINAL`, `HELD_OUT`). DataError unless it is what training left there."""
+    """The `part` of the judge in `folder` (`FINAL` or `HELD_OUT`).
+
+    Raises:
+        DataError: The part was changed or removed since the training.
+    """
     if folder_digest(folder / part) != card.get(DIGESTS[part]):
-        there = "its files are not those that its card was written for" if (folder / part).is_dir() else "it is gone"
+        reason = "its files do not match its card" if (folder / part).is_dir() else "it is gone"
         raise DataError(
-            f"the judge {folder.name!r} was changed since it was trained", where=str(folder / part), why=there,
-            next=f"put its files back, or train it again: benchbuild judge train {folder.name} --again recipe=...",
+            f"the judge {folder.name!r} was changed since it was trained", where=str(folder / part), why=reason,
+            next=f"restore its files, or train it again: benchbuild judge train {folder.name} --again recipe=...",
         )  # fmt: skip
     return folder / part
 
 
 def read_learned_hashes(folder: Path) -> frozenset[str]:
-    """The marks of the answers that the judge in `folder` learned from; DataError if they cannot be read."""
+    """The hashes of the training answers of the judge in `folder`; DataError if they cannot be read."""
     try:
         return frozenset(json.loads((folder / LEARNED).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -93,18 +103,18 @@ def read_learned_hashes(folder: Path) -> frozenset[str]:
 
 
 def read_trained_judge_card(folder: Path, name: str) -> dict[str, Any]:
-    """The card of judge `name` below `folder`; DataError if it was not trained yet."""
+    """The card of judge `name` below `folder`; DataError if it is not trained yet."""
     card = read_judge_card(folder / name)
     if card is None:
         raise DataError(
             f"the judge {name!r} is not trained yet", where=str(folder / name),
-            why="its kind has to learn from rated answers", next=f"benchbuild judge train {name} recipe=...",
+            why="its kind must be trained on rated answers", next=f"benchbuild judge train {name} recipe=...",
         )  # fmt: skip
     return card
 
 
 def plain_spec(spec: BaseModel) -> dict[str, Any]:
-    """A spec as plain data, the same on every machine: files as they are written, and without knobs."""
+    """A spec as plain data, the same on every machine: file paths as written, without runtime options."""
     fields = type(spec).model_fields.items()
     return {
         name: _plain_value(getattr(spec, name))
@@ -126,48 +136,50 @@ def _plain_value(value: Any) -> Any:
 
 
 def folder_digest(folder: Path) -> str:
-    """SHA-256 of the files in `folder` with their relative names; times do not count. DataError if one is no file
-    that can be read."""
+    """SHA-256 of the files in `folder` with their relative names, without times; DataError if one cannot be read."""
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
             with file.open("rb") as stream:
                 content = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
-            raise DataError(f"cannot read {file}", why=error.strerror or str(error), next="put it back") from error
+            raise DataError(f"cannot read {file}", why=error.strerror or str(error), next="restore it") from error
         digest.update(f"{file.relative_to(folder).as_posix()}\0{content}\n".encode())
     return digest.hexdigest()
 
 
 def rubric_digest(rubric: FileRef | None) -> str:
-    """SHA-256 of what the aspects mean, in words; empty where nothing says so. DataError if it cannot be read.
+    """SHA-256 of the rubric, which defines the aspects; empty without a rubric.
 
-    Of a YAML file what it says counts, not how it is set or commented.
+    For a YAML file only the data count, not layout or comments.
+
+    Raises:
+        DataError: The rubric cannot be read.
     """
     if rubric is None:
         return ""
     try:
         text = rubric.file.read_text(encoding="utf-8")
-        said = yaml.safe_load(text) if rubric.file.suffix in (".yaml", ".yml") else text
+        content = yaml.safe_load(text) if rubric.file.suffix in (".yaml", ".yml") else text
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(
             f"cannot read the rubric {rubric.path}", where=str(rubric.file), why=str(error),
             next="check evaluation.rubric in the recipe",
         ) from error  # fmt: skip
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def changed_settings(card: Mapping[str, Any], spec: BaseModel, evaluation: EvaluationSpec, seed: int) -> list[str]:
-    """The settings of the recipe that are others now than those that a judge was trained by, by their keys.
+    """The keys of the recipe's settings that differ from those that a judge was trained with.
 
-    `spec` is what the recipe says of the judge now. `evaluation.training.ablations` does not count: nothing that the
-    judge learns, and no figure of it, hangs on it.
+    `spec` is the judge's spec in the recipe now. `evaluation.training.ablations` is ignored, because neither the judge
+    nor its figures depend on it.
     """
     name, training = card.get("name", ""), evaluation.training
-    told = _changed_keys(f"evaluation.judges.{name}", card.get("spec"), plain_spec(spec))
+    keys = _changed_keys(f"evaluation.judges.{name}", card.get("spec"), plain_spec(spec))
     now = plain_spec(training) if training is not None else {}
     before: Any = card.get("training") or {}
-    told += [
+    keys += [
         key for key in _changed_keys("evaluation.training", before, now) if key != "evaluation.training.ablations"
     ]  # fmt: skip
     pairs = {
@@ -175,7 +187,7 @@ def changed_settings(card: Mapping[str, Any], spec: BaseModel, evaluation: Evalu
         "evaluation.bootstrap.level": (card.get("level"), evaluation.bootstrap.level),
         "seed": (card.get("seed"), seed),
     }
-    return told + [key for key, (was, is_now) in pairs.items() if was != is_now]
+    return keys + [key for key, (was, is_now) in pairs.items() if was != is_now]
 
 
 def _changed_keys(key: str, old: Any, new: Mapping[str, Any]) -> list[str]:
@@ -186,11 +198,11 @@ def _changed_keys(key: str, old: Any, new: Mapping[str, Any]) -> list[str]:
 
 
 def judge_mismatches(card: Mapping[str, Any], *, language: str, rubric: str) -> list[str]:
-    """In words, what a judge was made for that is not what it is wanted for: language and rubric (by its digest)."""
-    told: list[str] = []
+    """Sentences about the language and the rubric (by its digest), if a judge was made for others."""
+    mismatches: list[str] = []
     if card.get("language") != language:
-        told.append(f"it was made for answers in {card.get('language')!r}, these are in {language!r}")
+        mismatches.append(f"it was made for answers in {card.get('language')!r}, these are in {language!r}")
     if card.get("rubric_sha256", "") != rubric:
         made, wanted = (text[:12] or "none" for text in (str(card.get("rubric_sha256", "")), rubric))
-        told.append(f"it was made for another rubric ({made}, here {wanted})")
-    return told
+        mismatches.append(f"it was made for another rubric ({made}, here {wanted})")
+    return mismatches

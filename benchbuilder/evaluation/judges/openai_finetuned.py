@@ -1,4 +1,4 @@
-"""The judge kind `openai_finetuned`: a chat model that a service trains on rated answers, asked for a number."""
+"""The judge kind `openai_finetuned`: a chat model that a service fine-tunes on rated answers."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.models import Message
 
 MODEL = "model.json"
-"""The file of a judge's folder that names the model which the service made."""
+"""The file in a judge's folder that names the fine-tuned model."""
 
 
 class TrainingPrice(Spec):
-    """What the service takes for training: US dollars per million tokens that are trained on, and since when."""
+    """The price of training: US dollars per million trained tokens, and the date of this price."""
 
     usd: Annotated[float, Field(ge=0)]
     as_of: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
 class TuningSpec(Spec):
-    """How the service trains. What is ``null`` is left to it."""
+    """How the service trains; it chooses settings that are ``null``."""
 
     epochs: Annotated[int, Field(ge=1, le=50)]
     batch_size: Annotated[int | None, Field(ge=1)] = None
     learning_rate_multiplier: Annotated[float | None, Field(gt=0)] = None
     suffix: Annotated[str, Field(pattern=r"^[a-z0-9-]{0,24}$")] = ""
-    """Part of the name of the model that is made; default the judge's name."""
+    """Part of the fine-tuned model's name; by default the judge's name."""
     least_examples: Annotated[int, Field(ge=1), RuntimeOption()] = 10
-    """Examples that the service wants at least."""
+    """Minimum number of examples of the service."""
     most_tokens: Annotated[int, Field(ge=1), RuntimeOption()] = 65_536
-    """Tokens that one example may have there."""
+    """Maximum tokens per example of the service."""
     metadata: Annotated[bool, RuntimeOption()] = True
-    """Whether the service takes metadata with a job; without them, a job is found again by its suffix alone."""
+    """Whether the service accepts metadata with a job; without it, a job is found again by its suffix."""
     price: Annotated[TrainingPrice | None, RuntimeOption()] = None
-    """What training costs, as the service says; ``null``: not known, and said to be."""
+    """The price of training; ``null`` is reported as unknown."""
 
 
 class OpenAIFinetunedSpec(ChatJudgeSpec):
-    """Which model is trained, and how its replies look."""
+    """The model to fine-tune, and the format of its replies."""
 
     reply: Literal["json", "number"] = "number"
     decimals: Annotated[int, Field(ge=1, le=3)]
-    """Decimals of the scores that are trained on."""
+    """Decimals of the training scores."""
     tuning: TuningSpec
     model: Annotated[KindSpec | None, Slot("model")] = None
-    """The model that is trained: of the kind `openai`, at whatever address has fine-tuning jobs like OpenAI's."""
+    """The base model, of the kind `openai`, at any service with fine-tuning jobs like OpenAI's."""
 
     @model_validator(mode="after")
     def _plain_number(self) -> OpenAIFinetunedSpec:
@@ -62,10 +62,10 @@ class OpenAIFinetunedSpec(ChatJudgeSpec):
 
 
 class OpenAIFinetunedJudge(ChatJudge):
-    """Asks the model that a fine-tuning job made, with the very messages that it was trained on.
+    """Asks a fine-tuned model with the same messages that it was trained on.
 
-    `open` is given the folder in which `benchbuild finetune status` left the model's name; until then there is nobody
-    to ask.
+    `open` reads the model's name from the folder in which `benchbuild finetune status` left it; before that there is no
+    model.
     """
 
     kind: ClassVar[str] = "openai_finetuned"
@@ -76,14 +76,14 @@ class OpenAIFinetunedJudge(ChatJudge):
 
     @property
     def model_spec(self) -> KindSpec | None:
-        """The trained model at the address of the one that was trained."""
+        """The fine-tuned model, at the address of the base model."""
         spec: OpenAIFinetunedSpec = self.spec
         if not self._tuned or spec.model is None:
             return None
         return spec.model.model_copy(update={"name": self._tuned})
 
     def open(self, folder: Path | None) -> None:
-        """Read prompts, and the name of the model if there is one."""
+        """Read prompts, and the name of the fine-tuned model if there is one."""
         super().open(folder)
         self._tuned = "" if folder is None else read_finetuned_model(folder)
 
@@ -96,7 +96,7 @@ class OpenAIFinetunedJudge(ChatJudge):
 
 
 def read_finetuned_model(folder: Path) -> str:
-    """The name of the trained model in `folder`, or "". DataError if the file is damaged."""
+    """The name of the fine-tuned model in `folder`, or ""; DataError if the file is damaged."""
     path = folder / MODEL
     try:
         found: Any = json.loads(path.read_bytes())
@@ -110,7 +110,7 @@ def read_finetuned_model(folder: Path) -> str:
 
 
 def write_finetuned_model(folder: Path, model: str, about: Mapping[str, Any]) -> None:
-    """Leave the name of the trained model in `folder`, with what is known `about` its job."""
+    """Write the name of the fine-tuned model into `folder`, with facts `about` its job."""
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / f"{MODEL}.new"
     made.write_text(json.dumps({"model": model, **about}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

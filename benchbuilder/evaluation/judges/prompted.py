@@ -1,4 +1,4 @@
-"""The judge kind `prompted`: any chat model, told in a prompt what the aspect means and asked for a score."""
+"""The judge kind `prompted`: a chat model whose prompt explains the aspect and asks for a score."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from benchbuilder.models import Reply, Request
 
 
 class PromptedSpec(ChatJudgeSpec):
-    """Which model is asked, and how often about each case."""
+    """The model to ask, and the number of samples per case."""
 
     samples: Annotated[int, Field(ge=1, le=64)] = 1
-    """Scores that are asked for and averaged; more than one needs a temperature above 0."""
+    """Number of scores to average; more than one needs a temperature above 0."""
     model: Annotated[KindSpec | None, Slot("model")] = None
 
     @model_validator(mode="after")
@@ -30,9 +30,9 @@ class PromptedSpec(ChatJudgeSpec):
 
 
 class PromptedJudge(ChatJudge):
-    """Asks a chat model that was not trained for it. Of several samples the score is the mean.
+    """Asks a chat model without training; the score is the mean of all samples.
 
-    A case has a score only if every sample has one: a mean of those that could be read would favour what reads well.
+    A case has a score only if every sample has one: a mean of the readable samples alone would be biased.
     """
 
     kind: ClassVar[str] = "prompted"
@@ -40,13 +40,13 @@ class PromptedJudge(ChatJudge):
 
     @property
     def model_spec(self) -> KindSpec | None:
-        """The model, unless it is one that answers nothing."""
+        """The model, unless its kind is ``none``."""
         spec: PromptedSpec = self.spec
         model = spec.model
         return None if model is None or model.kind == "none" else model
 
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
-        """One sample after the other."""
+        """Ask for one sample after the other."""
         spec: PromptedSpec = self.spec
         scores: list[float] = []
         for sample in range(spec.samples):

@@ -1,4 +1,4 @@
-"""The judge kind `similarity`: an answer is as good as it is nearer to the right statement than to the wrong one."""
+"""The judge kind `similarity`: scores an answer by its similarity to the right and the wrong statement."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from benchbuilder.retrieval import Tokenizer
 
 
 class SimilarityJudgeSpec(JudgeSpec):
-    """How near texts are: ``chrf`` on characters, ``rouge_l`` on the tokens of `tokenizer`. It reads no paragraphs,
-    and of an answer no more than the first `longest` characters.
+    """The similarity measure: ``chrf`` on characters, or ``rouge_l`` on the tokens of `tokenizer`.
+
+    Paragraphs are not read, and only the first `longest` characters of an answer count.
     """
 
     evidence: bool = False
@@ -38,8 +39,10 @@ class SimilarityJudgeSpec(JudgeSpec):
 
 
 class SimilarityJudge(ScoringJudge):
-    """Needs no training, and knows nothing but words: the similarity to the right statement minus that to the wrong
-    one, halved and moved to 0..1. 0.5 says that it cannot tell, as for a case without statements.
+    """Compares words only, without training.
+
+    The score is the similarity to the right statement minus that to the wrong one, rescaled to 0..1. 0.5 means
+    undecided, for example without statements.
     """
 
     kind: ClassVar[str] = "similarity"
@@ -66,7 +69,7 @@ class SimilarityJudge(ScoringJudge):
             )
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the library that measures, and of the tokenizer."""
+        """Versions of the metric library, and of the tokenizer."""
         if self._tokenizer is not None:
             return self._tokenizer.fingerprint()
         try:
@@ -80,7 +83,7 @@ class SimilarityJudge(ScoringJudge):
             self._tokenizer.open()
 
     def score(self, cases: Sequence[Case]) -> list[float]:
-        """How much nearer each answer is to the right statement."""
+        """The relative closeness of each answer to the right statement."""
         return [self._score(case) for case in cases]
 
     def _score(self, case: Case) -> float:

@@ -1,6 +1,6 @@
-"""What the judge `tfidf_ridge` sees of a case: characters of the answer, and how it stands to question and evidence.
+"""The features of the judge `tfidf_ridge`: n-grams of the answer, and its relation to question and evidence.
 
-Nothing here knows a language: texts are cut where marks stand, and compared by character n-grams.
+They depend on no language: texts are cut at punctuation, and compared by character n-grams.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ RELATIONS = (
     "question in evidence", "question window", "longest alike", "unlike evidence", "evidence unlike", "no evidence",
     "length", "sentences",
 )  # fmt: skip
-"""The features that are numbers, in order."""
+"""The numeric features, in order."""
 _OPENING = 4
-"""Characters of a sentence that may hold a verdict."""
+"""Number of characters at the start of a sentence that may contain a verdict."""
 _FEWEST = 0.3
-"""Share of a sentence that must stand in a window of the evidence for the two to be compared."""
+"""Proportion of a sentence that a window of the evidence must contain for the two to be compared."""
 
 Grams = frozenset[str]
 
@@ -44,7 +44,7 @@ class CaseFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SentencePart:
-    """A sentence: its bare characters and their bigrams."""
+    """A sentence: its letters and digits, and their bigrams."""
 
     text: str
     pairs: Grams
@@ -57,15 +57,15 @@ def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
     own = Counter(gram for part in parts for gram in character_ngrams(part.text, 1, max_ngram))
     question_pairs, known = _union(asked), _union(windows)
     nearest = [_nearest(part, windows) for part in parts]
-    shares = [share for share, _ in nearest]
-    added, lost = _difference_ngrams([(part, window) for part, (share, window) in zip(parts, nearest, strict=True)
-                           if window is not None and share >= _FEWEST])  # fmt: skip
+    proportions = [proportion for proportion, _ in nearest]
+    added, lost = _difference_ngrams([(part, window) for part, (proportion, window) in zip(parts, nearest, strict=True)
+                           if window is not None and proportion >= _FEWEST])  # fmt: skip
     question_nearest = [_nearest(part, windows) for part in asked]
     beyond, _ = _difference_ngrams(
         [
             (part, window)
-            for part, (share, window) in zip(asked, question_nearest, strict=True)
-            if window is not None and share >= _FEWEST
+            for part, (proportion, window) in zip(asked, question_nearest, strict=True)
+            if window is not None and proportion >= _FEWEST
         ]
     )
     pairs = _union(parts)
@@ -74,12 +74,15 @@ def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
         _proportion_known(pairs, question_pairs),
         _proportion_known(pairs, known),
         _proportion_known(pairs - question_pairs, known),
-        max(shares, default=0.0),
-        min(shares, default=0.0),
-        sum(s * n for s, n in zip(shares, sizes, strict=True)) / max(1, sum(sizes)),
+        max(proportions, default=0.0),
+        min(proportions, default=0.0),
+        sum(s * n for s, n in zip(proportions, sizes, strict=True)) / max(1, sum(sizes)),
         _proportion_known(question_pairs, known),
-        max((share for share, _ in question_nearest), default=0.0),
-        max((share for share, part in zip(shares, parts, strict=True) if part.pairs & question_pairs), default=0.0),
+        max((proportion for proportion, _ in question_nearest), default=0.0),
+        max(
+            (proportion for proportion, part in zip(proportions, parts, strict=True) if part.pairs & question_pairs),
+            default=0.0,
+        ),
         math.log1p(sum(added.values())),
         math.log1p(sum(lost.values())),
         float(not windows),

@@ -1,4 +1,4 @@
-"""The judge kind `tfidf_ridge`: ridge regression on characters and on how an answer stands to the evidence."""
+"""The judge kind `tfidf_ridge`: ridge regression on n-grams and on the relation of an answer to its evidence."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ _BLOCKS = ("answer", "added", "lost", "verdict")
 
 
 class TfidfRidgeSpec(JudgeSpec):
-    """How much it looks at, and how it is held back.
+    """Features and regularisation.
 
-    N-grams have up to `longest` characters and occur in at least `fewest` examples; of each block the `most` frequent
-    count. `weights` says how strongly each block counts beside the numbers about the relation of answer, question and
-    evidence. The penalty is the one of `penalties` with the least squared error in a cross-validation with `folds`,
-    which no family of questions is divided by.
+    N-grams have up to `longest` characters and occur in at least `fewest` examples; of each block, the `most` frequent
+    ones count. `weights` are the weights of blocks relative to the numeric features. The penalty is the one of
+    `penalties` with the least squared error in a cross-validation with `folds`, which never divides an item family.
     """
 
     longest: Annotated[int, Field(ge=1, le=6)]
@@ -56,9 +55,10 @@ class _Block:
 class TfidfRidgeJudge(TrainedJudge):
     """Scores in milliseconds and trains in seconds, without a GPU.
 
-    Style is in the n-grams of the answer. Facts are in the rest: how much of the answer, and of what it says beyond the
-    question, the paragraphs hold, and in which characters a sentence differs from the one that is nearest to it (a
-    lone negation, another name). Order of paragraphs, widths, case, marks and white space make no difference.
+    The n-grams of the answer capture style. The other features capture facts: how much of the answer (and of its
+    content beyond the question) the paragraphs contain, and in which characters a sentence differs from the nearest
+    sentence in them (a negation, another name). Order of paragraphs, width, case, punctuation and white space make no
+    difference.
     """
 
     kind: ClassVar[str] = "tfidf_ridge"
@@ -72,7 +72,7 @@ class TfidfRidgeJudge(TrainedJudge):
         self._intercept = 0.0
 
     def ready(self) -> None:
-        """InstallationError if scikit-learn is missing, which training needs."""
+        """InstallationError if scikit-learn, which training needs, is missing."""
         if find_spec("sklearn") is None:
             raise InstallationError(
                 "the judge kind 'tfidf_ridge' needs scikit-learn", why="it is not installed",
@@ -80,7 +80,7 @@ class TfidfRidgeJudge(TrainedJudge):
             )  # fmt: skip
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The version of scikit-learn, by which it learns."""
+        """The version of scikit-learn."""
         try:
             return {"scikit-learn": version("scikit-learn")}
         except PackageNotFoundError:
@@ -92,9 +92,9 @@ class TfidfRidgeJudge(TrainedJudge):
         self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,  # noqa: ARG002
         note: Callable[[str], None],
     ) -> Mapping[str, Any]:  # fmt: skip
-        """Learn; the penalty is chosen on the `examples` alone. What is drawn by chance: nothing.
+        """Train; the penalty is chosen on `examples` only, and nothing is random.
 
-        On one thread: the matrices are sparse and small, and threads of linear algebra would only wait for each other.
+        It runs on one thread: the matrices are small and sparse, so more threads would only wait for each other.
         """
         self.ready()
         from threadpoolctl import threadpool_limits
@@ -138,7 +138,7 @@ class TfidfRidgeJudge(TrainedJudge):
     def _penalty(
         self, columns: Any, targets: Floats, weights: Floats, examples: Sequence[Example]
     ) -> tuple[float, dict[float, float]]:
-        """The penalty that does best on families it has not seen, and the squared error of each on rated answers."""
+        """The penalty with the least error on unseen families, and the squared error of each on rated answers."""
         families = np.array([example.family for example in examples])
         rated = np.array([not example.synthetic for example in examples])
         asked = rated if len(set(families[rated])) >= 2 else np.ones(len(examples), dtype=bool)
@@ -161,7 +161,7 @@ class TfidfRidgeJudge(TrainedJudge):
     # --- scoring
 
     def score(self, cases: Sequence[Case]) -> list[float]:
-        """Each case by itself."""
+        """Score each case by itself."""
         return [self._score(self._features(case)) for case in cases]
 
     def _score(self, features: CaseFeatures) -> float:
@@ -169,7 +169,7 @@ class TfidfRidgeJudge(TrainedJudge):
         return float(min(1.0, max(0.0, self._intercept + math.fsum(values * self._coefficients[places]))))
 
     def _row(self, features: CaseFeatures) -> tuple[NDArray[np.intp], Floats]:
-        """Places and values of a case's features that are not zero."""
+        """Positions and values of a case's non-zero features."""
         places: list[int] = list(range(len(RELATIONS)))
         values: list[float] = list((np.array(features.relations) - self._centre) / self._width)
         for name in _BLOCKS:
@@ -191,7 +191,7 @@ class TfidfRidgeJudge(TrainedJudge):
         values, places = (np.concatenate(parts) for parts in ([v for _, v in rows], [p for p, _ in rows]))
         return csr_matrix((values, places, ends), shape=(len(rows), width))
 
-    # --- keeping
+    # --- storage
 
     def _save(self, folder: Path, penalty: float) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,11 @@ class TfidfRidgeJudge(TrainedJudge):
         (folder / _WORDS).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
 
     def open(self, folder: Path | None) -> None:
-        """Read what was learned. DataError if there is nothing, or what another version of this kind left."""
+        """Read the trained judge.
+
+        Raises:
+            DataError: There is none, or another version of this kind wrote it.
+        """
         if folder is None:
             raise DataError("a judge of kind 'tfidf_ridge' must be trained", next="benchbuild judge train recipe=...")
         try:
@@ -227,12 +231,12 @@ class TfidfRidgeJudge(TrainedJudge):
             self._check_loaded()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
             raise DataError(
-                "what this judge learned cannot be read", where=str(folder), why=str(error),
+                "the trained judge cannot be read", where=str(folder), why=str(error),
                 next="benchbuild judge train recipe=...",
             ) from error  # fmt: skip
 
     def _check_loaded(self) -> None:
-        """ValueError unless what was read belongs together, and is numbers."""
+        """Raise ValueError unless the arrays fit together and are finite."""
         width = len(RELATIONS) + sum(len(block.places) for block in self._blocks.values())
         shapes = [(self._centre, len(RELATIONS)), (self._width, len(RELATIONS)), (self._coefficients, width)]
         shapes += [(block.rarity, len(block.places)) for block in self._blocks.values()]
@@ -240,7 +244,7 @@ class TfidfRidgeJudge(TrainedJudge):
             if array.shape != (length,) or array.dtype.kind != "f" or not np.isfinite(array).all():
                 raise ValueError(f"an array of {length} numbers was expected, found {array.shape} of {array.dtype}")
         if not math.isfinite(self._intercept) or not (self._width > 0).all():
-            raise ValueError("an intercept or a width is no number to reckon with")
+            raise ValueError("the intercept or a width is invalid")
 
 
 def _fit(columns: Any, targets: Floats, weights: Floats, penalty: float) -> tuple[Floats, float]:

@@ -1,1 +1,1 @@
-"""The kinds of the slot `metric`: what the scores of many answers come to."""
+"""Metrics, which aggregate the scores of many answers."""

@@ -1,4 +1,4 @@
-"""Metrics: what the scores of many answers come to."""
+"""The base class of metrics, which aggregate the scores of many answers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from benchbuilder.core import Score, Statistic
 
 
 class ClusteredScore(NamedTuple):
-    """A score with the fact that its item is about: scores of one fact belong together."""
+    """A score with the fact of its item: scores of one fact form a cluster."""
 
     score: Score
     fact: str
 
 
 class MetricSpec(KindSpec):
-    """What every metric has: the `aspect` whose scores it reads, of the `scorer`, or of every scorer if ``null``."""
+    """Settings of every metric: the `aspect` it reads, and its `scorer`, or the first one if ``null``."""
 
     aspect: Name
     scorer: Name | None = None
 
 
 class Metric(ABC):
-    """Reduces the scores that one model has in one aspect to figures between 0 and 1. Pure: made from its spec alone.
+    """Reduces the scores of one model in one aspect to figures between 0 and 1, without state or I/O.
 
-    `figures` are the names of what it gives, in the order in which they are shown.
+    `figures` are the names of its figures, in display order.
     """
 
     kind: ClassVar[str]
@@ -40,4 +40,4 @@ class Metric(ABC):
 
     @abstractmethod
     def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
-        """For each of `figures` the statistic of these scores: one row for each, those without a value included."""
+        """The statistic of each figure, with one row per score, including scores without a value."""

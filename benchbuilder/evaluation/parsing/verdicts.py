@@ -105,7 +105,7 @@ class VerdictReader:
         self._any = tuple(map(_any_verdict, tables))
 
     def read(self, answer: str, yes_no_question: YesNoQuestion = _NOTHING_KNOWN) -> VerdictReading:
-        """Read the verdict of `answer` on `yes_no_question`; without a claim, the claim is derived from the question."""
+        """Read the verdict of `answer`; if `yes_no_question` has no claim, it is derived from the question."""
         try:
             return self._read(answer, yes_no_question)
         except DataError:  # a pattern that timed out on an unusual answer

@@ -1,4 +1,4 @@
-"""Scorers: what gives answers their scores."""
+"""The base class of scorers, which give answers their scores."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from benchbuilder.models import Reply, Request
 
 @dataclass(frozen=True, slots=True)
 class AspectScore:
-    """What a scorer says of an answer in one aspect; `value` is ``None`` where no value can be given.
+    """The score of an answer in one aspect; `value` is ``None`` if there is none.
 
-    `counts` is what a metric sums, see `Score.counts`.
+    `counts` are summed by a metric, see `Score.counts`.
     """
 
     aspect: str
@@ -39,15 +39,15 @@ class AspectScore:
 
 
 ScorerResult = tuple[AspectScore, ...] | Dropped | NotApplicable
-"""The marks of one answer (at least one, each with an aspect of its own), or why there are none."""
+"""The scores of one answer (at least one, each in another aspect), or why there are none."""
 ScoringConversation = Generator[Request, Reply, ScorerResult]
-"""The work on one answer where a model has to be asked: yields requests, is sent replies, returns what it scored."""
+"""A generator that scores one answer by asking a model: yields requests, receives replies, returns the result."""
 
 
 class Scorer(ABC):
-    """Scores answers. Made from its spec without I/O; `open` reads what it needs; the same answer, the same marks.
+    """Scores answers. It is made from its spec without I/O; `open` reads what it needs. Equal answers get equal scores.
 
-    `reasons` is the closed list of reasons why an answer has no mark, with a sentence for each.
+    `reasons` is the closed list of reasons for a missing score, with a sentence for each.
     """
 
     kind: ClassVar[str]
@@ -60,16 +60,16 @@ class Scorer(ABC):
         self.context = context
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions and hashes of what shapes the marks besides the spec, for the key."""
+        """Versions and hashes of everything besides the spec that affects scores, for the key."""
         return {}
 
     def external_inputs(self) -> Mapping[str, str]:
-        """Hashes of what people contributed so far, by name; see `Stage.external_inputs`."""
+        """Hashes of people's contributions so far, by name; see `Step.external_inputs`."""
         return {}
 
     @property
     def model_spec(self) -> KindSpec | None:
-        """The model that it asks about each answer, if any: then `converse` scores, and not `score`."""
+        """The model that it asks about each answer; if there is one, `converse` scores instead of `score`."""
         return None
 
     def open(self) -> None:
@@ -77,10 +77,10 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
-        """What each answer (with its item) scored, in order."""
+        """Score each answer (with its item), in order."""
 
     def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:  # noqa: ARG002
-        """The work on one answer, where a model is asked."""
+        """Score one answer by asking the model."""
         raise TypeError(f"the scorer {self.kind!r} asks no model")
         yield  # pragma: no cover
 
@@ -88,7 +88,7 @@ class Scorer(ABC):
 def outcomes_of(
     result: ScorerResult, answer: Answer, item: Item[Any], scorer: str, produced_by: ProducedBy
 ) -> list[Outcome]:
-    """The outcomes of an answer to `item` that scored so; the scores are its children, a slot for each aspect."""
+    """The outcomes of an answer to `item`: its scores as children, with a branch per aspect, or why there are none."""
     if not isinstance(result, tuple):
         return [result]
     return [

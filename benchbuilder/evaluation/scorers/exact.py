@@ -1,4 +1,4 @@
-"""The scorer kind `exact`: whether an answer is the item's, by the key of an option or word by word."""
+"""The scorer kind `exact`: whether an answer matches the item's, by the key of an option or by its text."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResu
 
 
 class ExactSpec(KindSpec):
-    """How answers are compared with what stands in the payload.
+    """How answers are compared with the payload.
 
-    An item whose payload has the field `options` (each with ``key`` and ``text``) is answered by the key that the
-    field `key` names, or by that option's text; several right keys are written together (``AC``) and must all be
-    chosen. Any other is answered by a text of its field `answer`.
+    If the payload has the field `options` (each with ``key`` and ``text``), the right answer is the key in the field
+    `key`, or that option's text. Several right keys are written together (``AC``) and must all be chosen. Otherwise,
+    the right answers are the texts of the field `answer`.
 
-    `announced` are patterns that come before a final answer. Widths, case, white space, the characters of `ignore` and
-    what the patterns of `drop` match (articles, units) do not count in a comparison. `also_words` are keys that are
-    words of the language too, as A and I are in English: one counts before a small letter only if its option's text
-    follows.
+    `announced` are patterns that precede a final answer. Comparisons ignore width, case, white space, the characters of
+    `ignore`, and matches of the patterns `drop` (articles, units). `also_words` are keys that are also words of the
+    language, like A and I in English: before a lower-case letter they count only if the option's text follows.
     """
 
     announced: tuple[Regex, ...]
@@ -44,10 +43,10 @@ class ExactSpec(KindSpec):
 
 
 class ExactScorer(Scorer):
-    """1 for the right answer, 0 for another, none where no option can be told with confidence: that is never guessed.
+    """1 for the right answer, 0 for a wrong one, and no value if the answer is unclear: options are never guessed.
 
-    The label is ``right``, ``wrong`` or ``invalid``; ``refused``, ``empty``, ``filtered`` or ``missing`` where there
-    was no attempt to answer. The detail is what was read.
+    The label is ``right``, ``wrong`` or ``invalid``, or ``refused``, ``empty``, ``filtered`` or ``missing`` without an
+    attempt to answer. The detail is the text that was read.
     """
 
     kind: ClassVar[str] = "exact"
@@ -58,7 +57,7 @@ class ExactScorer(Scorer):
     spec: ExactSpec
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
-        """What each answer scored."""
+        """The score of each answer."""
         return [self._scored(answer, item) for answer, item in pairs]
 
     def _scored(self, answer: Answer, item: Item[Any]) -> ScorerResult:
@@ -99,7 +98,7 @@ class ExactScorer(Scorer):
 
 
 def _right_keys(key: str, options: Mapping[str, str]) -> frozenset[str]:
-    """The right keys, in one word or apart; empty if one of them is no option."""
+    """The right keys, as one option or as several; empty if one of them is not an option."""
     if key in options:
         return frozenset({key})
     keys = frozenset(mark for mark in key if mark.isalnum())

@@ -32,10 +32,10 @@ from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResu
 
 
 class JudgedSpec(KindSpec):
-    """Which judge, and for what.
+    """The judge, and what it scores.
 
-    `folder` is where the judge's training left it, for a kind that is trained; what it learned counts, not where it
-    lies. A judge that was made for another `language` or `rubric` does not score, unless `anyway`.
+    `folder` is the folder of a trained judge; only its content affects keys, not its path. A judge made for another
+    `language` or `rubric` does not score, unless `anyway` is set.
     """
 
     judge: Annotated[Any, Slot("judge")]
@@ -46,12 +46,11 @@ class JudgedSpec(KindSpec):
 
 
 class JudgedScorer(Scorer):
-    """Scores what a judge says of each answer.
+    """Scores answers by a judge.
 
-    An answer without text (white space and invisible characters are none) scores 0 and is not put to the judge: who
-    says nothing gains nothing. The label is what became of the request where that was not a complete answer, or
-    ``learned`` where the judge learned from this very answer: its score is then no independent one. The detail is the
-    judge's interval, if it has one.
+    An answer without text (only white space and invisible characters) scores 0 without asking the judge. The label is
+    the outcome of the request if it was not a complete answer, or ``learned`` if the judge was trained on this answer,
+    so that its score is not independent. The detail is the judge's interval, if it has one.
     """
 
     kind: ClassVar[str] = "judged"
@@ -71,7 +70,7 @@ class JudgedScorer(Scorer):
 
     @property
     def model_spec(self) -> KindSpec | None:
-        """The model that the judge asks, if it is one that asks. One that was trained is opened to know its model."""
+        """The model that the judge asks, if any. A fine-tuned judge is opened, because its folder names the model."""
         if not isinstance(self._judge, AskingJudge):
             return None
         if self._judge.trains:
@@ -79,7 +78,11 @@ class JudgedScorer(Scorer):
         return self._judge.model_spec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions that shape the judge's scores, and what it learned. DataError if it may not score, or cannot."""
+        """Versions that affect the judge's scores, and digests of its training.
+
+        Raises:
+            DataError: The judge is not trained, or not for this benchmark.
+        """
         parts = dict(self._judge.fingerprint())
         if self._judge.trains:
             card = self._card()
@@ -89,26 +92,30 @@ class JudgedScorer(Scorer):
         return parts
 
     def _card(self) -> dict[str, Any]:
-        """The card of a judge that fits; DataError otherwise."""
+        """The card of the judge; DataError unless it fits the recipe and the benchmark."""
         place = Path(self.spec.folder or "")
         name = place.name
         card = read_trained_judge_card(place.parent, name)
         if card.get("spec") != plain_spec(self._spec):
             raise DataError(
-                f"the judge {name!r} was trained by other settings than the recipe has now",
+                f"the judge {name!r} was trained with other settings than the recipe has now",
                 where=f"evaluation.judges.{name}",
                 next=f"benchbuild judge train {name} recipe=..., or change the settings back",
             )
-        told = judge_mismatches(card, language=self.spec.language, rubric=rubric_digest(self.spec.rubric))
-        if told and not self.spec.anyway:
+        mismatches = judge_mismatches(card, language=self.spec.language, rubric=rubric_digest(self.spec.rubric))
+        if mismatches and not self.spec.anyway:
             raise DataError(
-                f"the judge {name!r} was not made for this benchmark", why="; ".join(told),
+                f"the judge {name!r} was not made for this benchmark", why="; ".join(mismatches),
                 next="train one for it, or set evaluation.any_rubric=true and do not compare the scores with others",
             )  # fmt: skip
         return card
 
     def open(self) -> None:
-        """Open the judge. DataError if it may not score here, or was changed since it was trained."""
+        """Open the judge.
+
+        Raises:
+            DataError: The judge does not fit the benchmark, or was changed since its training.
+        """
         if self._opened:
             return
         self._judge.ready()
@@ -122,23 +129,23 @@ class JudgedScorer(Scorer):
         self._opened = True
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
-        """What the judge says of each answer."""
+        """The judge's score of each answer."""
         if not isinstance(self._judge, ScoringJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks a model: it is driven by conversations")
-        said = [place for place, (answer, _) in enumerate(pairs) if not is_blank(answer.text)]
-        values = dict(zip(said, self._judge.score([self._case(*pairs[place]) for place in said]), strict=True))
+        places = [place for place, (answer, _) in enumerate(pairs) if not is_blank(answer.text)]
+        values = dict(zip(places, self._judge.score([self._case(*pairs[place]) for place in places]), strict=True))
         return [self._scored(*pair, values.get(place)) for place, pair in enumerate(pairs)]
 
     def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:
-        """What the judge says of an answer once it has asked its model."""
+        """The judge's score of an answer, by asking its model."""
         if not isinstance(self._judge, AskingJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks no model")
         value: float | None = None
         if not is_blank(answer.text):
-            told = yield from self._judge.converse(self._case(answer, item))
-            if isinstance(told, Dropped):
-                return told
-            value = told
+            result = yield from self._judge.converse(self._case(answer, item))
+            if isinstance(result, Dropped):
+                return result
+            value = result
         return self._scored(answer, item, value)
 
     def _case(self, answer: Answer, item: Item[Any]) -> Case:
@@ -146,7 +153,7 @@ class JudgedScorer(Scorer):
         return case if self._spec.evidence else case.without_evidence()
 
     def _scored(self, answer: Answer, item: Item[Any], value: float | None) -> ScorerResult:
-        """The marks of an answer with the judge's `value`, or without text."""
+        """The score of an answer with the judge's `value`; ``None`` is an answer without text."""
         if answer.outcome == "missing":
             return NotApplicable("missing")
         label = "" if answer.outcome == "complete" else answer.outcome

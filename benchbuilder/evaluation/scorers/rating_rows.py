@@ -1,4 +1,4 @@
-"""Ratings of answers as they stand in files, in an export of votes, or in the review app."""
+"""Reads ratings of answers from files, from an export of votes, or from the review app."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ANNOTATOR, _ADJUDICATOR = "annotator", "adjudicator"
 
 @dataclass(frozen=True, slots=True)
 class AnswerRating:
-    """What one person gave to an answer in one aspect, from 0 to 1, and where that stands.
+    """The rating of an answer by one person in one aspect, from 0 to 1, with its location `where`.
 
-    Several `ids` or `models` gave the same answer. `answer` is the text that was rated, white space folded; ``None``
-    where that is not said.
+    `ids` and `models` have several entries if they share the answer. `answer` is the rated text with white space
+    folded; ``None`` if unknown.
     """
 
     where: str
@@ -41,20 +41,22 @@ class AnswerRating:
     answer: str | None
 
     def lookup_keys(self) -> tuple[str, ...]:
-        """Under what it is found: ids, and the question, white space folded."""
+        """The keys by which it is found: the ids, and the question with white space folded."""
         return (*self.ids, self.question) if self.question else self.ids
 
 
 def ratings_in_file(file: Path, aspects: Collection[str]) -> tuple[AnswerRating, ...]:
-    """The ratings of a file in long or wide form, or of an export; of other aspects none.
+    """The ratings in `aspects` from a file in long or wide form, or from an export.
 
-    DataError, with file and line, lists values that are no numbers from 0 to 1, rows that do not say what they rate,
-    and second ratings of one person for the same thing. A plan asks for them once for each model: what was read last
-    is read again only if the file is another by then.
+    A plan asks for them once per model, so the last file is cached until its content changes.
+
+    Raises:
+        DataError: Values are not numbers from 0 to 1, rows do not say what they rate, or a person rated something
+            twice; the message lists them with file and line.
     """
     try:
         held = hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError:  # told of by what reads it
+    except OSError:  # the reader below reports it
         held = ""
     return _read_ratings(file, tuple(aspects), held)
 
@@ -92,9 +94,10 @@ def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[A
 
 
 def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], label: str) -> list[AnswerRating]:
-    """The ratings among what people said in a review.
+    """The ratings among the answers of a rating project, whose rows name ``model`` and ``id`` (or show ``question``).
 
-    Its work list says ``id`` (or shows ``question``) and ``model``; DataError lists what does not, and wrong values.
+    Raises:
+        DataError: Rows do not name these, or values are invalid; the message lists them.
     """
     found: list[AnswerRating] = []
     problems: list[str] = []
@@ -104,7 +107,7 @@ def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], lab
         ids, models = (tuple(filter(None, one.metadata.get(name, ()))) for name in ("id", "model"))
         question, text = collapse_space(one.fields.get("question", "")), one.fields.get("answer")
         if not models or not (ids or question):
-            problems.append(f"{one.location}: it is not said which model's answer was rated, or to what")
+            problems.append(f"{one.location}: the rated model or item is missing")
             continue
         try:
             value = _value(one.value)
@@ -129,13 +132,13 @@ def _long(row: Mapping[str, Any]) -> tuple[str, str, Any]:
 
 
 def _rating(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: Any) -> AnswerRating:
-    """One rating; ValueError says what is wrong with it."""
+    """Parse one rating; ValueError says what is wrong."""
     name = next((str(row[key]).strip() for key in ("id", "item") if row.get(key)), "")
     question, model = (str(row.get(key) or "").strip() for key in ("question", "model"))
     if not model or not (name or question):
-        raise ValueError("it is not said which model's answer was rated, or to what")
+        raise ValueError("the rated model or item is missing")
     if not rater:
-        raise ValueError(f"it is not said who rated {aspect}")
+        raise ValueError(f"the rater of {aspect} is missing")
     role = str(row.get("role") or _ANNOTATOR).strip()
     if role not in (_ANNOTATOR, _ADJUDICATOR):
         raise ValueError(f"role is {role!r}; known are {_ANNOTATOR}, {_ADJUDICATOR}")
@@ -157,32 +160,32 @@ def _is_blank(cell: Any) -> bool:
 
 
 def _value(cell: object) -> float:
-    """A number from 0 to 1; ValueError says what stands there. Full-width digits count, and so does a comma."""
+    """Parse a number from 0 to 1, also with full-width digits or a decimal comma; ValueError otherwise."""
     plain = to_half_width(unicodedata.normalize("NFKC", str(cell))).strip().replace(",", ".")
     try:
         value = math.nan if isinstance(cell, bool) else float(plain)
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:
-        raise ValueError(f"{str(cell)!r} is no number from 0 to 1")
+        raise ValueError(f"{str(cell)!r} is not a number from 0 to 1")
     return value
 
 
 def _ambiguous_models(ratings: Sequence[AnswerRating]) -> list[str]:
-    """What is said of two names of models that a recipe writes alike: nobody can tell whether they are one."""
+    """Problems with different model names that a recipe writes alike: they may or may not be one model."""
     first: dict[str, tuple[str, AnswerRating]] = {}
     problems: dict[str, str] = {}
     for rated in ratings:
         for model in rated.models:
             before, at = first.setdefault(recipe_name(model), (model, rated))
             if before != model:
-                told = f"the model {model!r} is called {before!r} at {at.where}: give a model one name everywhere"
-                problems.setdefault(model, f"{rated.where}: {told}")
+                message = f"the model {model!r} is called {before!r} at {at.where}: give a model one name everywhere"
+                problems.setdefault(model, f"{rated.where}: {message}")
     return list(problems.values())
 
 
 def _duplicate_problems(ratings: Sequence[AnswerRating]) -> list[str]:
-    """What is said of second ratings of one person, or second decisions, for one answer in one aspect."""
+    """Problems with second ratings by one person, or second decisions, for one answer in one aspect."""
     first: dict[tuple[str, str, str, str, str | None], AnswerRating] = {}
     problems: list[str] = []
     for rated in ratings:
@@ -191,6 +194,6 @@ def _duplicate_problems(ratings: Sequence[AnswerRating]) -> list[str]:
             for model in rated.models:
                 before = first.setdefault((place, recipe_name(model), rated.aspect, who, rated.answer), rated)
                 if before is not rated:
-                    told = f"{rated.aspect} of {model} on {place} was rated before, at {before.where}"
-                    problems.append(f"{rated.where}: {rated.rater}: {told}")
+                    message = f"{rated.aspect} of {model} on {place} was rated before, at {before.where}"
+                    problems.append(f"{rated.where}: {rated.rater}: {message}")
     return problems

@@ -1,4 +1,4 @@
-"""The scorer kind `ratings`: what people gave answers, from files or from the review app."""
+"""The scorer kind `ratings`: human ratings of answers, from files or from the review app."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResu
 from benchbuilder.evaluation.scorers.rating_rows import AnswerRating, ratings_in_app, ratings_in_file
 
 _GRAVITY = ("unrated", "too_few", "in_dispute")
-"""Of two reasons why there is no score the later one is told."""
+"""Reasons for a missing score; if two apply, the later one is reported."""
 
 
 class RatingsSpec(KindSpec):
-    """Where people's ratings stand, and what is made of them.
+    """Where ratings come from, and how they become a score.
 
-    By default they are those of the review `review` in the app; with `file` those of a file: CSV, TSV, JSON Lines or
-    Parquet in long form (``id`` or ``question``, ``model``, ``aspect``, ``rater``, ``value``, maybe ``role`` and
-    ``answer``) or in wide form (a column ``ASPECT.RATER`` each), or the review's export (`benchbuild votes export
-    csv`). `aspects` are those that are scored: the names of guiding questions, in the app. By the `rule` ``mean`` the
-    score is the mean of what annotators gave. By ``adjudicate`` it is so unless they lie further apart than
-    `tolerance` or on different sides of `threshold`: then it is what an adjudicator gave. An answer with fewer than
-    `at_least` ratings in an aspect has no score in it.
+    By default they come from the rating project `review` in the app. With `file` they come from CSV, TSV, JSON Lines or
+    Parquet in long form (``id`` or ``question``, ``model``, ``aspect``, ``rater``, ``value``, optionally ``role`` and
+    ``answer``), in wide form (one column ``ASPECT.RATER`` each), or from the app's export (`benchbuild votes export
+    csv`). `aspects` are the scored aspects; in the app, they are names of guiding questions.
+
+    With the `rule` ``mean`` the score is the mean of the annotators' ratings. With ``adjudicate`` it is the mean unless
+    they differ by more than `tolerance`, or are on different sides of `threshold`: then an adjudicator's rating is the
+    score. An answer with fewer than `at_least` ratings in an aspect has no score in it.
     """
 
     aspects: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -42,10 +43,10 @@ class RatingsSpec(KindSpec):
 
 
 class RatingsScorer(Scorer):
-    """Scores an answer by what people gave it; each person's value is kept beside the score.
+    """Scores answers by human ratings; each rater's value is kept beside the score.
 
-    Ratings are found by the item's id, else by its question, and by the model's name, as it stands or as recipes write
-    it. Where they say which text was rated, it must be the answer's. What adjudicators gave is no rating of the mean.
+    Ratings are matched by the item's id, else by its question, and by the model's name, as written or as in recipes. If
+    a rating names the rated text, it must be the answer. Ratings by adjudicators do not enter the mean.
     """
 
     kind: ClassVar[str] = "ratings"
@@ -73,7 +74,11 @@ class RatingsScorer(Scorer):
         return {f"ratings in the app ({spec.review})": digest} if digest else {}
 
     def open(self) -> None:
-        """Read all ratings; DataError lists those that cannot be used, with file and line."""
+        """Read all ratings.
+
+        Raises:
+            DataError: Ratings are unusable; the message lists them with file and line.
+        """
         spec = self.spec
         if spec.file is not None:
             self._rated = ratings_in_file(spec.file.file, spec.aspects)
@@ -87,11 +92,11 @@ class RatingsScorer(Scorer):
                     self._found.setdefault((recipe_name(model), place), []).append(rated)
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
-        """A mark for each aspect with enough ratings."""
+        """A score in each aspect with enough ratings."""
         return [self._scored(answer, item) for answer, item in pairs]
 
     def unused_ratings(self, items: Collection[Item[Any]], models: Collection[str]) -> Iterator[str]:
-        """Sentences that count the ratings of what is not there: other items, other models."""
+        """Sentences about ratings of items or models that are not in the evaluation."""
         known = {place for item in items for place in _lookup_keys(item)}
         named = {recipe_name(model) for model in models}
         strange = [rated for rated in self._rated if known.isdisjoint(rated.lookup_keys())]
@@ -142,5 +147,5 @@ class RatingsScorer(Scorer):
 
 
 def _lookup_keys(item: Item[Any]) -> tuple[str, str]:
-    """What an item's ratings stand under: its id, its question with its context."""
+    """The keys by which an item's ratings are found: its id, and its question with context."""
     return item.id, collapse_space(make_case(item, "").question)

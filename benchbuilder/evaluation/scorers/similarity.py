@@ -1,4 +1,4 @@
-"""The scorer kind `similarity`: how near an answer is to the item's right statement, and to its wrong one."""
+"""The scorer kind `similarity`: the similarity of an answer to the item's right and wrong statements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SimilarityMeasure = Literal["chrf", "rouge_l"]
 
 
 class SimilaritySpec(KindSpec):
-    """Which `measures` are taken, the tokenizer of ``rouge_l``, and how many characters of an answer count."""
+    """The `measures`, the tokenizer of ``rouge_l``, and how many characters of an answer count (`longest`)."""
 
     measures: Annotated[tuple[SimilarityMeasure, ...], Field(min_length=1)]
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
@@ -39,13 +39,14 @@ class SimilaritySpec(KindSpec):
 
 
 class SimilarityScorer(Scorer):
-    """For each measure the aspects ``MEASURE_right`` (similarity to the right statement) and, if the item has a wrong
-    statement, ``MEASURE_difference``: that minus the similarity to the wrong one, halved and moved to 0..1, so that
-    0.5 is no difference.
+    """Scores two aspects per measure.
 
-    An answer without text is similar to nothing: 0, and 0.5. The label is what became of the request where that was
-    not a complete answer. Reasoning is no part of an answer. Of one that is longer than `longest` characters only the
-    first of them count: the detail says so.
+    ``MEASURE_right`` is the similarity to the right statement. If the item has a wrong statement,
+    ``MEASURE_difference`` is the first similarity minus that to the wrong statement, rescaled to 0..1; 0.5 is no
+    difference.
+
+    An answer without text scores 0 and 0.5. The label is the outcome of the request if it was not a complete answer.
+    Reasoning is removed. Only the first `longest` characters of an answer count; the detail says if it was cut.
     """
 
     kind: ClassVar[str] = "similarity"
@@ -68,7 +69,7 @@ class SimilarityScorer(Scorer):
             self._tokenizer = create_from_spec("tokenizer", spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the libraries that measure, and of the tokenizer."""
+        """Versions of the metric libraries, and of the tokenizer."""
         known = {"sacrebleu": _installed("sacrebleu")} if "chrf" in self.spec.measures else {}
         return {**known, **(self._tokenizer.fingerprint() if self._tokenizer is not None else {})}
 

@@ -1,4 +1,4 @@
-"""The scorer kind `verdict`: whether the answer to a yes/no question says what the item expects."""
+"""The scorer kind `verdict`: whether the answer to a yes/no question is the expected one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LABELS = {"empty": "empty", "refusal": "refused"}
 
 
 class VerdictSpec(KindSpec):
-    """By which `tables` answers are read, and which field of the payload holds the verdict that is right (`expected`).
-    Of an answer that is longer than `longest` characters the last of them are read: there the last verdict stands.
+    """The `tables` by which answers are read, and the payload field with the right verdict (`expected`).
 
-    Answers are read by all tables at once, so that one in another language than the question's counts too.
+    Only the last `longest` characters of an answer are read, because the last verdict counts. Answers are read by all
+    tables at once, so that an answer in another language than the question counts too.
     """
 
     tables: Annotated[tuple[FileRef, ...], Field(min_length=1)]
@@ -37,11 +37,11 @@ class VerdictSpec(KindSpec):
 
 
 class VerdictScorer(Scorer):
-    """1 for the right verdict, 0 for the wrong one, none where no verdict can be relied on: that is never guessed.
+    """1 for the right verdict, 0 for the wrong one, and no value if no verdict is reliable: verdicts are never guessed.
 
-    The last verdict counts. The label is ``right``, ``wrong`` or ``invalid``; ``refused``, ``empty``, ``filtered`` or
-    ``missing`` where there was no attempt to answer. The detail is the verdict with the words it was read from, or why
-    there is none.
+    The last verdict counts. The label is ``right``, ``wrong`` or ``invalid``, or ``refused``, ``empty``, ``filtered``
+    or ``missing`` without an attempt to answer. The detail is the verdict with the words it was read from, or why there
+    is none.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -61,12 +61,12 @@ class VerdictScorer(Scorer):
         return {"opencc": script_version()}
 
     def open(self) -> None:
-        """Read the tables; DataError if one is wrong."""
+        """Read the tables; DataError if one is invalid."""
         if self._reader is None:
             self._reader = verdict_reader([table.file for table in self.spec.tables])
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
-        """What each answer scored."""
+        """The score of each answer."""
         self.open()
         return [self._scored(answer, item) for answer, item in pairs]
 
@@ -91,7 +91,7 @@ class VerdictScorer(Scorer):
         return (AspectScore(self.spec.aspect, float(right), "right" if right else "wrong", detail),)
 
     def _final_text(self, text: str) -> tuple[str | None, str]:
-        """What is read of an answer, ``None`` if it is reasoning alone, and what is said of that."""
+        """The part of an answer to read (``None`` if it is only reasoning), and a remark if it was cut."""
         longest = self.spec.longest
         if len(text) <= longest:
             return text, ""
@@ -108,8 +108,8 @@ def _expected(value: Any, item: Item[Any], field: str) -> Literal["yes", "no", "
         return ""
     if value not in ("yes", "no"):
         raise DataError(
-            f"the field {field!r} of an item holds no verdict", where=item.id, why=f"it is {str(value)[:40]!r}",
-            next="name the field that holds yes, no or nothing: evaluation.scorers.….expected",
+            f"the field {field!r} of an item has no verdict", where=item.id, why=f"it is {str(value)[:40]!r}",
+            next="name the field that has yes, no or nothing: evaluation.scorers.….expected",
         )  # fmt: skip
     return value
 

@@ -1,1 +1,1 @@
-"""The kinds of the slot `solver`: in what phases a model under evaluation comes to its answer."""
+"""Solvers: the steps by which a model under evaluation arrives at its answer."""

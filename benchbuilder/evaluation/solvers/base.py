@@ -1,4 +1,4 @@
-"""Solvers: in what phases a model under evaluation comes to its answer."""
+"""The base class of solvers, which define the steps by which a model arrives at its answer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from benchbuilder.config import KindSpec, PromptRef, Sampling
 
 ITEM = "item"
-"""What a step of a solver calls the items, in its `from`."""
+"""The name of the items in the `from` of a solver's step."""
 ANSWER = "answer"
-"""The phase whose rows are the answers that are scored; the last one."""
+"""The last phase, whose rows are the scored answers."""
 
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """A model that is evaluated: its name, its spec, and how the recipe says that it is asked."""
+    """A model under evaluation: its name, its spec, and how the recipe asks it."""
 
     name: str
     model: KindSpec
@@ -27,9 +27,9 @@ class EvaluatedModel:
 
 
 class Solver(ABC):
-    """Says by what steps a model answers items: a fragment of a plan, the same for every model.
+    """Defines the steps by which a model answers items: a fragment of a plan, the same for every model.
 
-    Each phase is a step of its own, so that journal, quote, budget, batches and resume hold for each.
+    Each phase is a separate step, so journal, quote, budget, batches and resuming work for each.
     """
 
     kind: ClassVar[str]
@@ -43,8 +43,8 @@ class Solver(ABC):
 
     @abstractmethod
     def steps(self, evaluated_model: EvaluatedModel) -> Mapping[str, Mapping[str, Any]]:
-        """For each of `phases` the step, as YAML would say it (``kind``, ``from`` and what the stage wants).
+        """The step of each of `phases`, as in YAML (``kind``, ``from`` and the settings of the kind).
 
-        In `from`, ``item`` stands for the items and the name of an earlier phase for its rows. The rows of every phase
-        are answers (`records.answer.Answer`) under the name `evaluated_model.name`.
+        In `from`, ``item`` is the items, and the name of an earlier phase its rows. The rows of every phase are
+        answers (`benchbuilder.core.Answer`) under the name `evaluated_model.name`.
         """

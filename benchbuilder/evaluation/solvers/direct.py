@@ -1,4 +1,4 @@
-"""The solver kind `direct`: an item is put to the model once, and what it says is its answer."""
+"""The solver kind `direct`: the model is asked once about each item, and its reply is the answer."""
 
 from __future__ import annotations
 

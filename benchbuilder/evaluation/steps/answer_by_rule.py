@@ -1,4 +1,4 @@
-"""Answers that need no model: those of a baseline, and those that were given before."""
+"""The step `answer_by_rule`: answers of baselines, which need no model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchbuilder.steps import Map, Port
 
 
 class AnswerByRuleSpec(StepSpec):
-    """Which baseline answers, and under which name its answers are kept."""
+    """The baseline, and the name of its answers."""
 
     name: str
     baseline: Annotated[KindSpec, Slot("baseline")]
 
 
 class AnswerByRule(Map):
-    """Has a baseline answer each item; one answer an item."""
+    """Lets a baseline answer each item; one answer per item."""
 
     kind: ClassVar[str] = "answer_by_rule"
     spec_class: ClassVar[type[StepSpec]] = AnswerByRuleSpec
@@ -33,11 +33,11 @@ class AnswerByRule(Map):
         return create_from_spec("baseline", self.spec.baseline)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What shapes the baseline's answers besides its spec."""
+        """Everything besides its spec that affects the baseline's answers."""
         return self._baseline.fingerprint()
 
     def external_inputs(self) -> Mapping[str, str]:
-        """What people wrote so far, where the answers are theirs."""
+        """Hashes of people's answers so far, for a baseline of human answers."""
         baseline = self._baseline
         baseline.open(self.context.workplace)
         return baseline.external_inputs()

@@ -1,4 +1,4 @@
-"""Scoring the answers of one model."""
+"""The step `score`: scores the answers of one model."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
 from benchbuilder.steps import Gather, Port
 
 _CHUNK_SIZE = 2_000
-"""Answers that a scorer gets at a time: judges sort them by length, and memory stays flat."""
+"""Answers per call of a scorer: enough for judges to sort by length, few enough to bound memory."""
 
 
 class ScoreSpec(StepSpec):
-    """Which scorer scores, and the name under which the recipe knows it."""
+    """The scorer, and its name in the recipe."""
 
     name: str
     scorer: Annotated[KindSpec, Slot("scorer")]
 
 
 class ScoreAnswers(Gather):
-    """Has a scorer score answers by itself. The reasons why an answer has no score are those of its scorer."""
+    """Lets a scorer score answers without a model. The reasons for missing scores are those of the scorer."""
 
     kind: ClassVar[str] = "score"
     version: ClassVar[int] = 2
@@ -38,11 +38,11 @@ class ScoreAnswers(Gather):
         self.reasons = dict(self.scorer.reasons)  # pyright: ignore[reportAttributeAccessIssue] - closed all the same
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What shapes the scores besides the spec."""
+        """Everything besides the spec that affects scores."""
         return self.scorer.fingerprint()
 
     def external_inputs(self) -> Mapping[str, str]:
-        """What people said so far, where the scores are theirs."""
+        """Hashes of people's ratings so far, for a scorer of human ratings."""
         return self.scorer.external_inputs()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
@@ -59,6 +59,6 @@ class ScoreAnswers(Gather):
             produced_by = self.produced_by(self.spec.scorer.kind)
             for (answer, item), scored in zip(pairs, self.scorer.score(pairs), strict=True):
                 outcomes.append((answer.id, outcomes_of(scored, answer, item, self.spec.name, produced_by)))
-        # a plan has a step for each model: none keeps the benchmark, or a judge's weights, once it is through
+        # a plan has a step per model: release the benchmark and a judge's weights after each
         self._items, self.scorer = {}, create_from_spec("scorer", self.spec.scorer, self.context)
         return GatherResult(outcomes)

@@ -1,4 +1,4 @@
-"""Scoring answers by asking a model about each."""
+"""The step `score_by_model`: scores answers by asking a model about each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchbuilder.steps import Port, PromptedMap, model_identity
 
 
 class ScoreByModelSpec(StepSpec):
-    """Which scorer scores, and the name under which the recipe knows it."""
+    """The scorer, and its name in the recipe."""
 
     name: str
     scorer: Annotated[KindSpec, Slot("scorer")]
 
 
 class ScoreByModel(PromptedMap):
-    """Has a scorer ask its model about each answer. The reasons for no score are those of its scorer."""
+    """Lets a scorer ask its model about each answer. The reasons for missing scores are those of the scorer."""
 
     kind: ClassVar[str] = "score_by_model"
     version: ClassVar[int] = 2
@@ -42,7 +42,7 @@ class ScoreByModel(PromptedMap):
         return self.scorer.model_spec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What shapes the scores besides the spec: the model itself."""
+        """Everything besides the spec that affects scores: the identity of the model."""
         return {**self.scorer.fingerprint(), **({} if self.model_spec is None else model_identity(self.model_spec))}
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002

@@ -62,7 +62,9 @@ def test_columns_of_different_length_are_refused():
         correlation.pearson([1, 2, 3], [1, 2])
 
 
-@pytest.mark.parametrize("name", ["pearson_statistic", "spearman_statistic", "kendall_statistic", "r_squared_statistic"])
+@pytest.mark.parametrize(
+    "name", ["pearson_statistic", "spearman_statistic", "kendall_statistic", "r_squared_statistic"]
+)
 def test_a_draw_without_variation_is_undefined_and_the_others_are_not(name):
     statistic = getattr(correlation, name)([0.1, 0.1, 0.7], [0.3, 0.5, 0.9])
     found = statistic.of(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 3.0]]))

@@ -122,7 +122,9 @@ def test_mostly_undefined_samples_give_no_interval():
     """A given row of forty is missing from 36 % of samples: what needs it has an interval, what it spoils has none."""
     predicted, target = [0.0] * 40, [float(row % 2) for row in range(40)]
     predicted[0] = 1.0
-    some = intervals.bootstrap_estimate(correlation.pearson_statistic(predicted, target), [str(row) for row in range(40)], **HOW)
+    some = intervals.bootstrap_estimate(
+        correlation.pearson_statistic(predicted, target), [str(row) for row in range(40)], **HOW
+    )
     assert some.low is not None
     spoilt = Statistic(lambda weights: np.where(weights[:, 0] > 0, np.nan, 1.0), np.ones(40, bool), "row 0 spoils it")
     mended = Statistic(
@@ -308,4 +310,6 @@ def test_probabilities_equal_scipy(freedom):
 @pytest.mark.parametrize("freedom", FREEDOM)
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 0.95, 0.999])
 def test_quantiles_equal_scipy(freedom, level):
-    assert student_t.two_sided_quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-9)
+    assert student_t.two_sided_quantile(level, freedom) == pytest.approx(
+        stats.t.ppf((1 + level) / 2, freedom), rel=1e-9
+    )

@@ -151,9 +151,7 @@ unit = st.floats(0, 1)
 @given(st.lists(st.tuples(unit, unit), min_size=2, max_size=20), st.lists(unit, max_size=20), st.data())
 def test_any_scores_give_bounds_around_the_value_or_words(rows, rest, data):
     truth, said = zip(*rows, strict=True)
-    names = data.draw(
-        st.lists(st.sampled_from("abcd"), min_size=len(rows) + len(rest), max_size=len(rows) + len(rest))
-    )
+    names = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(rows) + len(rest), max_size=len(rows) + len(rest)))
     own, others = names[: len(rows)], names[len(rows) :]
     for found in (
         pp.prediction_powered_mean(truth, said, rest, LEVEL),

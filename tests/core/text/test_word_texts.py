@@ -87,7 +87,10 @@ def test_an_unknown_name_stays_and_so_does_a_percentage(forms):
 
 
 def test_templates_are_filled_for_words_that_have_all_columns(forms):
-    assert list(forms.fill_templates(" %third%", " does not %base%")) == [(" goes", " does not go"), (" does", " does not do")]
+    assert list(forms.fill_templates(" %third%", " does not %base%")) == [
+        (" goes", " does not go"),
+        (" does", " does not do"),
+    ]
     assert list(forms.fill_templates(" is", " is not")) == [(" is", " is not")]
     assert list(forms.fill_templates("%third%", "%many%")) == []
 

@@ -113,7 +113,7 @@ def test_what_is_wrong_in_a_sheet_is_told_with_its_line(tmp_path):
 def test_an_answer_beside_another_question_is_refused(tmp_path):
     rows = [{"id": ITEMS[0].id, "question": full(ITEMS[1]), "answer": "是的。"}]
     baseline = opened(tmp_path, file=str(jsonl(tmp_path / "a.jsonl", rows)))
-    with pytest.raises(DataError, match="beside another question") as caught:
+    with pytest.raises(DataError, match="is for another question") as caught:
         baseline.answer(ITEMS[0])
     assert caught.value.where == "a.jsonl:1"
 

@@ -107,7 +107,7 @@ def test_a_constant_judge_fails_the_constant_predictor_check(
     monkeypatch.setattr(TfidfRidgeJudge, "score", lambda self, cases: [0.5] * len(cases))
     said: list[str] = []
     card = train(tmp_path, made, said=said).card
-    assert "every prediction is 0.500" in card["alarm"]
+    assert "every prediction is 0.500" in card["constant_predictor"]
     assert any(line.startswith("  WARNING: every prediction is 0.500") for line in said)
 
 
@@ -357,11 +357,11 @@ def test_a_changed_artefact_does_not_pass_for_the_judge(judges: Path, tmp_path: 
 def test_a_card_that_lacks_something_is_no_card(judges: Path, tmp_path: Path, damage: dict[str, Any]):
     card = read_trained_judge_card(judges, "ridge")
     (tmp_path / "card.json").write_text(json.dumps({**card, **damage}), encoding="utf-8")
-    with pytest.raises(DataError, match="is no card of a judge") as told:
+    with pytest.raises(DataError, match="is not a card of a judge") as told:
         read_judge_card(tmp_path)
     assert next(iter(damage)) in told.value.why
     (tmp_path / "card.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(DataError, match="is no card of a judge"):
+    with pytest.raises(DataError, match="is not a card of a judge"):
         read_judge_card(tmp_path)
 
 

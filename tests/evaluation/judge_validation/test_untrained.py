@@ -28,7 +28,7 @@ def test_it_stands_beside_trained_judges_on_the_same_answers(made: World, tmp_pa
     assert [one.example for one in trial.predictions] == [one.example for one in other.predictions]
     assert {one.predicted for one in trial.predictions} == {0.25}
     assert [(one.example, one.side) for one in trial.left_out] == [(one.example, one.side) for one in other.left_out]
-    assert "every prediction is 0.250" in trial.card["alarm"]
+    assert "every prediction is 0.250" in trial.card["constant_predictor"]
     assert {key: trial.card[key] for key in ("data_sha256", "split", "held_out")} == {
         key: other.card[key] for key in ("data_sha256", "split", "held_out")
     }

@@ -73,7 +73,7 @@ def test_it_learns_the_rule_where_paragraphs_take_most_of_the_room(trained):
     majority = max((true >= 0.5).mean(), (true < 0.5).mean())
     assert ((found >= 0.5) == (true >= 0.5)).mean() > majority + 0.2
     assert facts["shortened"] == {"evidence": 320}  # of 376: 56 choose the epoch
-    assert facts["alarm"] is None
+    assert facts["constant_predictor"] is None
     assert facts["trained"] < facts["parameters"] / 3
 
 

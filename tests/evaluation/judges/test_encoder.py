@@ -75,7 +75,7 @@ def test_it_learns_the_rule_where_paragraphs_take_most_of_the_room(trained):
     majority = max((true >= 0.5).mean(), (true < 0.5).mean())
     assert ((found >= 0.5) == (true >= 0.5)).mean() > majority + 0.2
     assert facts["shortened"] == {"evidence": 204}  # of 240: 36 choose the epoch
-    assert facts["alarm"] is None
+    assert facts["constant_predictor"] is None
 
 
 def test_a_loaded_judge_scores_the_same(trained, base):
@@ -297,13 +297,13 @@ def test_whole_families_of_rated_examples_choose_the_epoch():
 
 
 @pytest.mark.parametrize("number", [20, 80])
-def test_an_alarm_where_all_scores_are_alike(base, tmp_path, number):
+def test_constant_scores_fail_the_constant_predictor_check(base, tmp_path, number):
     told: list[str] = []
     judge = made(base, learning_rate=1e-9, epochs=1)
     facts = judge.train(tiny.examples(number, 1), [], tmp_path, 3, told.append)
     assert bool(facts["choosing_pearson"]) == (number == 80)
-    assert "hardly vary" in facts["alarm"]
-    assert any(line.startswith("ALARM") for line in told)
+    assert "hardly vary" in facts["constant_predictor"]
+    assert any(line.startswith("WARNING") for line in told)
 
 
 def test_training_that_blows_up_is_said_in_words(base, tmp_path):

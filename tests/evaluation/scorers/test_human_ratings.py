@@ -138,7 +138,7 @@ def test_in_dispute_an_adjudicator_decides(tmp_path):
 
 @pytest.mark.parametrize(
     ("changed", "told"),
-    [({"value": 1.05}, "'1.05' is no number from 0 to 1"), ({"value": "good"}, "correctness of r2: 'good'"),
+    [({"value": 1.05}, "'1.05' is not a number from 0 to 1"), ({"value": "good"}, "correctness of r2: 'good'"),
      ({"value": -0.1}, "'-0.1'"), ({"value": True}, "'True'"), ({"value": "nan"}, "'nan'"),
      ({"model": ""}, "which model's"), ({"id": ""}, "or to what"), ({"rater": " "}, "who rated correctness"),
      ({"role": "boss"}, "role is 'boss'"), ({"rater": "r1"}, "r1: correctness of jia on item-")],
@@ -161,8 +161,8 @@ def test_all_problems_at_once_and_in_wide_files_too(tmp_path):
         of_file(file)
     told = str(caught.value)
     assert "3 problems" in told
-    assert "a.csv:2: correctness of r1: '2' is no number from 0 to 1" in told
-    assert "a.csv:2: correctness of r2: 'high' is no number from 0 to 1" in told
+    assert "a.csv:2: correctness of r1: '2' is not a number from 0 to 1" in told
+    assert "a.csv:2: correctness of r2: 'high' is not a number from 0 to 1" in told
     assert f"a.csv:4: r1: correctness of jia on {ITEMS[0].id} was rated before, at a.csv:3" in told
     file.write_text("id,model,right.r1\nx,jia,1\n", encoding="utf-8")
     with pytest.raises(DataError, match="holds no ratings of correctness, interpretability"):

@@ -208,7 +208,7 @@ def test_what_has_no_verdict_is_not_applicable(tmp_path):
     for one in (claim(type="oe", expected=""), claim(expected=""), item(choice)):
         assert found.score([(answer("是的。", one), one)]) == [NotApplicable("no_verdict_asked")]
     assert set(found.reasons) == {"no_verdict_asked"}
-    with pytest.raises(DataError, match="holds no verdict"):
+    with pytest.raises(DataError, match="has no verdict"):
         scorer(tmp_path, expected="question").score([(answer("是的。", claim()), claim())])
 
 

@@ -32,7 +32,7 @@ from benchbuilder.evaluation.judges.neural.processes import is_main, launched, t
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
 
 CHECK_SAMPLE_SIZE = 256
-"""Training examples that are scored for the alarm where nothing chooses the epoch."""
+"""Training examples that are scored for the constant predictor check if nothing chooses the epoch."""
 
 
 class NeuralJudge(TrainedJudge):
@@ -168,17 +168,17 @@ class NeuralJudge(TrainedJudge):
             learner, self.spec, learned, choosing, work, key=key, seed=context["seed"], note=note, stop=self._epochs
         )
         looked_at = choosing if choosing.rows else learned.every(max(1, len(learned.rows) // CHECK_SAMPLE_SIZE))
-        alarm = check_constant_predictor(
+        warning = check_constant_predictor(
             score_rows(learner, looked_at.rows, self.spec.device_batch_size), looked_at.targets
         )
-        if alarm is not None:
-            note(f"ALARM: {alarm.why}; try a lower learning_rate, a longer warm_up, or more epochs")
+        if warning is not None:
+            note(f"WARNING: {warning.why}; try a lower learning_rate, a longer warm_up, or more epochs")
         return {
             "kind": self.kind, **context, **sizes, "max_length": learner.max_length, "training": key,
             "computed_in": f"{computed_in} on {place.device.type}", "steps": fitted.steps,
             "epochs": len(fitted.losses), "epoch_kept": fitted.best_epoch, "epoch_chosen_by": self._chosen_by(choosing),
             "losses": fitted.losses, "choosing_pearson": fitted.pearsons, "tokens_learned": fitted.tokens,
-            "shortened": dict(shortened), "alarm": alarm.why if alarm is not None else None,
+            "shortened": dict(shortened), "constant_predictor": warning.why if warning is not None else None,
         }  # fmt: skip
 
     def apply_choices(self, facts: Mapping[str, Any]) -> None:
