@@ -88,8 +88,8 @@ def _trained_judge_notes(
             f"was trained by other settings than the recipe has now ({', '.join(keys)}): "
             "its scores go by those until it is trained again"
         )
-    if card.get("alarm"):
-        warnings.append(f"raised a warning when it was trained: {card['alarm']}")
+    if card.get("constant_predictor"):
+        warnings.append(f"failed the constant predictor check: {card['constant_predictor']}")
     return "", warnings
 
 

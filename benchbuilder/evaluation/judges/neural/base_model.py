@@ -57,7 +57,7 @@ class BaseModelSource:
 
 
 def resolve_base_model(spec: LearningSpec, trained_identity: Mapping[str, str] | None = None) -> BaseModelSource:
-    """The model that `spec` names; with what is `trained_identity` of it from training, the same commit and never another."""
+    """The model that `spec` names; with the `trained_identity` of a trained judge, exactly the same commit."""
     if spec.path is not None:
         return BaseModelSource(
             Path(spec.path.path).name or spec.path.file.name, str(spec.path.file), None, spec.path.file

@@ -19,8 +19,8 @@ GAP = "…"
 class TokenRow:
     """A case as tokens; `types` tell the two texts of a pair apart where the model wants that.
 
-    `truncation` is the last part that had to be shortened: before the question is, all paragraphs are gone, and before the
-    answer is, all of the question.
+    `truncation` is the last part that was shortened: the question only once all paragraphs are removed, and the answer
+    only once the whole question is removed.
     """
 
     ids: tuple[int, ...]
