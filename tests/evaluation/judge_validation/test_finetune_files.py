@@ -94,9 +94,9 @@ def test_a_weight_below_1_keeps_that_share():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "no JSON"), ("", "empty"), ("[]", "an object with `messages` and nothing else"),
-        ('{"prompt": "a", "completion": "0.5"}', "an object with `messages` and nothing else"),
-        (GOOD[:-1] + ', "text": "a"}', "an object with `messages` and nothing else"),
+        ("{", "not JSON"), ("", "empty"), ("[]", "an object with `messages` only"),
+        ('{"prompt": "a", "completion": "0.5"}', "an object with `messages` only"),
+        (GOOD[:-1] + ', "text": "a"}', "an object with `messages` only"),
         ('{"messages": "a"}', "an object with `messages`"), ('{"messages": ["a"]}', "the role of a message is one of"),
         (turns(("user", "a")), "expected a request and its reply, not user"), (turns(), "not nothing"),
         (turns(("assistant", "0.5"), ("user", "a")), "a request and its reply"),
@@ -106,7 +106,7 @@ def test_a_weight_below_1_keeps_that_share():
         (turns(("user", " "), ("assistant", "0.5")), "the message of role user has no text"),
         (turns(("tool", "a")), "the role of a message is one of"),
         ('{"messages": [{"role": "user", "content": 5}]}', "no text"),
-        ('{"messages": [{"role": "user", "content": "a", "name": "b"}]}', "role and content"),
+        ('{"messages": [{"role": "user", "content": "a", "name": "b"}]}', "only role, content"),
         ('{"messages": [{"role": "user", "content": "a", "weight": 0.5}]}', "a weight of 0 or 1"),
     ],
 )  # fmt: skip

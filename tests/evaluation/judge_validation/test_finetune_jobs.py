@@ -251,7 +251,7 @@ def test_a_job_that_is_gone_is_said_to_be(server: FakeOpenAI, tmp_path: Path):
     desk = desk_of(server, tmp_path)
     last = desk.submit(wanted(tmp_path))
     server.reset()
-    with pytest.raises(JobGoneError, match="does not know the job ftjob-1"):
+    with pytest.raises(JobGoneError, match="no longer knows the job ftjob-1"):
         desk.poll(last)
     assert desk.submit(wanted(tmp_path), retry=True).attempt == 2
     assert made(server) == 1

@@ -178,7 +178,7 @@ def test_what_cannot_be_split_is_refused_with_a_way_on():
     assert "no rated answer of omega" in str(told.value)
     assert "alpha, beta, delta, gamma" in str(told.value)
     lonely = [example for example in examples(made) if example.model in ("", "alpha")]
-    with pytest.raises(DataError, match="no rated answer is left to learn from by the split by_model"):
+    with pytest.raises(DataError, match="no rated answer is left for training by the split by_model"):
         parted(lonely, "by_model")
 
 

@@ -122,14 +122,14 @@ def test_few_held_out_answers_and_shared_paragraphs_are_warned_of(made: World, t
     said: list[str] = []
     card = train(tmp_path / "few", made, trained_on(held_out=0.1), said=said).card
     assert card["counts"]["held_out"]["rated"] < 30
-    assert any("warning: Only" in line and "below 30" in line for line in said)
-    assert any("below 30" in limit for limit in card["limits"])
+    assert any("warning: Only" in line and "Below 30" in line for line in said)
+    assert any("Below 30" in limit for limit in card["limits"])
     assert not any("share" in line for line in said)
     said = []
     card = train(tmp_path / "shared", made, trained_on(split="by_model"), said=said).card
     assert card["held_out"]["shared_paragraphs"] == dict.fromkeys(("answers", "some", "all"), len(made.items))
-    assert any("share at least one with the training side" in line for line in said)
-    assert any("share at least one with the training side" in limit for limit in card["limits"])
+    assert any("share at least one with the training data" in line for line in said)
+    assert any("share at least one with the training data" in limit for limit in card["limits"])
     assert any("width of its intervals" in limit for limit in card["limits"])
 
 

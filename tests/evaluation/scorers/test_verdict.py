@@ -245,7 +245,7 @@ GOOD = "stops: '.'\nasks: '?'\npauses: ','\nlongest: 40\naffirm: {plain: ['yes']
     [
         (GOOD + "unsure: {clause: ['(maybe']}\n", "is not a regular expression"),
         (GOOD + "tail: '{nowhere}'\n", "there is no part nowhere"),
-        (GOOD + "parts: {a: '{b}', b: '{a}'}\ntail: '{a}'\n", "stands in itself"),
+        (GOOD + "parts: {a: '{b}', b: '{a}'}\ntail: '{a}'\n", "contains itself"),
         (GOOD + "sometimes: []\n", "sometimes: Extra inputs"),
         (GOOD + "quotes: ['<<>>']\n", "each is two characters"),
         (GOOD.replace("['no']", "['no'], echo: ['not']"), "has no group"),
