@@ -32,7 +32,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "triples": "benchbuilder.sources.triples:Triples",
         "triple_tables": "benchbuilder.sources.triple_tables:TripleTables",
         "multiple_choice": "benchbuilder.sources.multiple_choice:MultipleChoice",
-        "several_choice": "benchbuilder.sources.several_choice:SeveralChoices",
+        "several_choice": "benchbuilder.sources.multiple_choice:SeveralChoices",
         "corpus": "benchbuilder.sources.corpus:Corpus",
         "huggingface": "benchbuilder.sources.huggingface:HuggingFace",
         "rdf": "benchbuilder.sources.rdf:Rdf",

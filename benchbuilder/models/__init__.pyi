@@ -1,5 +1,3 @@
-from .asker import ConversationDriver as ConversationDriver
-from .asker import T as T
 from .base import ASK_FOR_JSON as ASK_FOR_JSON
 from .base import BatchGoneError as BatchGoneError
 from .base import BatchService as BatchService
@@ -19,15 +17,17 @@ from .base import Usage as Usage
 from .base import request_key as request_key
 from .base import request_keys as request_keys
 from .conversation import Conversation as Conversation
+from .conversation import ConversationDriver as ConversationDriver
+from .conversation import T as T
 from .gateway.budget import ASSUMED_REPLY_TOKENS as ASSUMED_REPLY_TOKENS
+from .gateway.budget import remaining_budget as remaining_budget
+from .gateway.budget import sibling_journals as sibling_journals
 from .gateway.gateway import Gateway as Gateway
 from .gateway.prices import FREE as FREE
 from .gateway.prices import Price as Price
 from .gateway.prices import missing_price_problem as missing_price_problem
 from .gateway.prices import model_price as model_price
 from .gateway.prices import why_unpriced as why_unpriced
-from .gateway.shared_budget import remaining_budget as remaining_budget
-from .gateway.shared_budget import sibling_journals as sibling_journals
 from .gateway.token_count import TokenCounter as TokenCounter
 from .gateway.token_count import calibrated_counter as calibrated_counter
 from .prompts import Prompt as Prompt
@@ -36,7 +36,9 @@ from .prompts import find_prompt as find_prompt
 from .prompts import read_few_shot_pairs as read_few_shot_pairs
 from .prompts import read_prompt as read_prompt
 from .prompts import render_prompt as render_prompt
+from .providers.chat import ChatWrapping as ChatWrapping
 from .providers.chat import apply_chat_template as apply_chat_template
+from .providers.chat import wrap_messages as wrap_messages
 from .providers.openai import OFFICIAL as OFFICIAL
 from .providers.openai import OpenAIModel as OpenAIModel
 from .providers.openai import OpenAISpec as OpenAISpec
@@ -44,7 +46,6 @@ from .providers.openai_tuning import CLOSING as CLOSING
 from .providers.openai_tuning import JobOrder as JobOrder
 from .providers.openai_tuning import JobState as JobState
 from .providers.openai_tuning import OpenAITuning as OpenAITuning
-from .providers.plain_chat import ChatWrapping as ChatWrapping
-from .providers.plain_chat import wrap_messages as wrap_messages
 from .providers.replay import RecordedReply as RecordedReply
 from .providers.replay import write_replies as write_replies
+from .providers.weights_digest import file_sha256 as file_sha256

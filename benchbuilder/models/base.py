@@ -1,4 +1,4 @@
-"""Models: what writes a text that no rule can write."""
+"""The interface of models: requests, replies, receipts, and the base classes of local and hosted models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchbuilder.config import KindSpec
 
 MessageRole = Literal["system", "user", "assistant"]
 ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "
-"""What stands before the schema in a message, where the backend is not given the schema itself."""
+"""Precedes the schema in a message if the backend does not receive the schema itself."""
 ReplyOutcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
 
 
@@ -27,10 +27,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a model: the turns so far, the settings, the JSON Schema of the reply if one is wanted.
+    """One request to a model.
 
-    `sample` tells equal requests apart that want replies of their own. `expected` is what the stage thinks a good
-    reply looks like: quotes count its tokens; it is neither sent nor part of the key.
+    Attributes:
+        messages: The turns so far.
+        sampling: Sampling settings by name (see `Sampling`).
+        schema: JSON Schema of the reply, if a structured reply is wanted.
+        sample: Distinguishes equal requests that need independent replies.
+        expected: What the step considers a typical reply. Quotes count its tokens. It is neither sent nor part of the
+            key.
     """
 
     messages: tuple[Message, ...]
@@ -42,17 +47,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one reply as the service counted them."""
+    """Tokens of one request and its reply, as the service counted them."""
 
     prompt: int
     completion: int
     cached: int = 0
-    """Those of the prompt that the service had in its cache."""
+    """Prompt tokens that came from the cache of the service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered. `usage` is ``None`` if the service did not say; `assumed` marks a quote's stand-in."""
+    """The answer of a model. `usage` is ``None`` if unknown; `assumed` marks the placeholder of a quote."""
 
     text: str
     outcome: ReplyOutcome
@@ -62,13 +67,13 @@ class Reply:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a step asked of a model and what it cost, over all runs of a build.
+    """The requests of one step to one model and their cost, over all runs of a build.
 
-    `calls` counts the replies that were paid for, `batched` those of them that were handed in by the batch, `outcomes`
-    all of them by outcome. `uncounted` are replies for which the service gave no usage: their tokens are an estimate.
-    `unanswered` counts attempts that may be billed though no reply came (timeouts, broken connections, a killed
-    build), `unanswered_tokens` the most that these can have had; `usd` holds their cost. `usd` is ``None`` where a
-    price is not known; `prices_as_of` dates the table.
+    `calls` counts the paid replies, `batched` those of them that were sent in batches, `outcomes` all of them by
+    outcome. `uncounted` replies came without usage: their tokens are an estimate. `unanswered` counts attempts that may
+    be billed although no reply came (timeouts, broken connections, a killed build). `unanswered_tokens` is the upper
+    bound of their tokens, and `usd` includes their cost. `usd` is ``None`` if a price is unknown; `prices_as_of` is the
+    date of the price table.
     """
 
     step: str
@@ -86,15 +91,18 @@ class Receipt:
     prices_as_of: str
     outcomes: Mapping[str, int]
     pending: int = 0
-    """Those of the `unanswered` that are in batches which are not through: their replies may still come."""
+    """Unanswered requests in unfinished batches: their replies may still come."""
 
 
 class TransientError(Exception):
-    """An attempt failed that may succeed next time: too many requests, a fault of the service, no connection.
+    """A failed attempt that may succeed later: too many requests, a fault of the service, no connection.
 
-    `retry_after_s` is what the service asked for; `throttled` says that it was asked too often; `billed` that it may
-    have done the work all the same (a timeout, a connection that broke after the request was sent); `unreached` that
-    nobody was there (a refused connection, an unknown host).
+    Args:
+        message: What happened.
+        retry_after_s: Seconds to wait, if the service asked for a pause.
+        throttled: Whether the service received too many requests.
+        billed: Whether the service may have done the work (a timeout, or a connection that broke after sending).
+        unreached: Whether the service could not be reached (a refused connection, an unknown host).
     """
 
     def __init__(
@@ -112,80 +120,92 @@ class TransientError(Exception):
 
 
 class RefusedRequestError(Exception):
-    """The service refuses this one request whatever happens (400 and the like): its row fails, the others go on."""
+    """The service refuses this request for good (400 and similar): its row fails, the others continue."""
 
 
 class BatchGoneError(Exception):
-    """The service does not know a batch, or a file of its results, any more; or never did under this key."""
+    """The service does not know a batch or its result file: it was deleted, or belongs to another key."""
 
 
 class Model(ABC):
-    """Writes replies. Made from its spec without importing anything heavy; `open` does that.
+    """Writes replies. Its constructor imports nothing heavy; `open` and `generate` do.
 
-    A reply travels as the `body` that the backend gave, which is journaled before `read` makes a Reply of it.
+    A backend returns the raw `body` of a reply. The gateway journals the body, then `read` turns it into a Reply.
     """
 
     kind: ClassVar[str]
     spec_class: ClassVar[type[KindSpec]]
     can_answer: ClassVar[bool] = True
-    """Whether it answers at all; what only a model can do is dropped with ``needs_model`` if it does not."""
+    """Whether it answers at all. If not, rows that need a model are dropped with the reason ``needs_model``."""
     settings: ClassVar[frozenset[str]] = frozenset()
-    """The fields of `Sampling` that the backend knows."""
+    """The fields of `Sampling` that the backend supports."""
     required: ClassVar[frozenset[str]] = frozenset()
-    """Those of them that it cannot do without."""
+    """The settings that must be set."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
 
     @property
     def label(self) -> str:
-        """How people call it: the name of the model."""
+        """The name of the model, for people."""
         return str(getattr(self.spec, "name", "") or self.kind)
 
     def identity(self) -> Mapping[str, Any]:
-        """Everything about the model that shapes its replies besides the request: endpoint, name, wrapping."""
+        """Everything that shapes replies besides the request (endpoint, name, wrapping); part of the key of a reply."""
         return {"kind": self.kind}
 
     @property
     def replies_file(self) -> str:
-        """The file that its replies were recorded in, if it only repeats what `label` once wrote."""
+        """Name of the file of recorded replies, if the model replays them; else ""."""
         return ""
 
     def ready(self) -> None:
-        """InstallationError if a library is missing that it needs; none is imported."""
+        """Check, without importing them, that all required libraries are installed.
+
+        Raises:
+            InstallationError: A library is missing.
+        """
 
     def known_settings(self) -> frozenset[str]:
-        """The sampling settings that this backend knows, by its kind and its spec."""
+        """The sampling settings that this backend supports, by its kind and its spec."""
         return self.settings
 
     def sent_settings(self, sampling: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that are sent: those that the backend knows."""
+        """The part of `sampling` that the backend supports."""
         return {name: value for name, value in sampling.items() if name in self.known_settings()}
 
     @abstractmethod
     def read(self, body: str) -> Reply:
-        """The reply that a journaled body holds; ValueError if it holds none."""
+        """Parse a journaled body.
+
+        Raises:
+            ValueError: The body holds no reply.
+        """
 
 
 class LocalModel(Model):
-    """Answers in this process, many requests at a time."""
+    """A model in this process; answers many requests at a time."""
 
     batch_size: int = 1
 
     @abstractmethod
     def generate(self, requests: Sequence[Request]) -> list[str]:
-        """A body for each request, in order; loads what it needs on the first call.
+        """Answer requests; the first call loads the model.
 
-        RefusedRequestError if it has none for the one request that it was given.
+        Returns:
+            One body per request, in order.
+
+        Raises:
+            RefusedRequestError: A single request was given and cannot be answered.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How a batch is getting on; `done` of `total` requests have a result, good or bad.
+    """The state of a batch; `done` of `total` requests have a result, good or bad.
 
-    `phase` is ``ended`` when what there is can be fetched, whether or not each request has a result, and ``failed``
-    when the batch was not taken as a whole: `message` says why, in the service's words.
+    `phase` is ``ended`` when results can be fetched, even if some requests have none. It is ``failed`` when the service
+    rejected the whole batch; `message` then holds its reason.
     """
 
     phase: Literal["running", "ended", "failed"]
@@ -195,60 +215,72 @@ class BatchState:
 
 
 class BatchService(ABC):
-    """Takes requests by the batch, to be answered within a day or so.
+    """Accepts batches of requests, which are answered within about a day.
 
-    Every method raises TransientError where another try may succeed, ServiceError where none can. A batch has a
-    `mark` of ours by which it is found again if a kill came between handing it in and hearing its id.
+    Every method raises TransientError if a retry may succeed, and ServiceError if not. We give each batch a `mark`. If
+    a kill comes between submission and the receipt of the id, the mark identifies the batch.
     """
 
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
-    """The most that one batch may hold."""
+    """The largest size of one batch, in bytes."""
 
     @abstractmethod
     def size(self, request: Request) -> int:
-        """Bytes that a request takes in a batch, with a key of 64 characters."""
+        """Bytes of a request in a batch, with a key of 64 characters."""
 
     @abstractmethod
     async def submit(self, mark: str, requests: Sequence[tuple[str, Request]]) -> str:
-        """Hand in requests, each with its key; the id of the batch."""
+        """Submit requests, each with its key; return the id of the batch."""
 
     @abstractmethod
     async def find(self, mark: str, since: float) -> str | None:
-        """The id of the batch with this mark, if there is one handed in `since` then (seconds since 1970)."""
+        """The id of the batch with this mark, if one was submitted after `since` (seconds since 1970)."""
 
     @abstractmethod
     async def poll(self, ident: str) -> BatchState:
-        """How a batch is getting on; BatchGoneError if there is none."""
+        """The state of a batch; BatchGoneError if it does not exist."""
 
     @abstractmethod
     def results(self, ident: str) -> AsyncIterator[tuple[str, str | Exception]]:
-        """Of a batch that has ended: key and body, or what `HostedModel.send` would have raised, in any order.
+        """Stream the results of an ended batch, in any order.
 
-        They are read as they come. Requests without a result may be missing. BatchGoneError if they are not kept.
+        Yields:
+            Key and body; or key and the exception that `HostedModel.send` would have raised. Requests without a result
+            may be missing.
+
+        Raises:
+            BatchGoneError: The service no longer keeps the results.
         """
 
 
 class HostedModel(Model):
-    """Answers over the network; the gateway decides when it is asked."""
+    """A model behind an address; the gateway decides when to send a request."""
 
     async def open(self) -> None:
-        """Import and open what `send` needs, unless that is done; InstallationError or ServiceError if it cannot be."""
+        """Import libraries and open connections, unless that is done.
+
+        Raises:
+            InstallationError: A library is missing.
+            ServiceError: The service cannot be used, for instance because the key is missing.
+        """
 
     def batches(self) -> BatchService | None:
-        """How requests are handed in by the batch, where the service takes them so."""
+        """The batch interface of the service, or ``None``."""
         return None
 
     @abstractmethod
     async def send(self, request: Request) -> str:
-        """The body of the answer to one attempt.
+        """Make one attempt and return the body of the answer.
 
-        TransientError if another attempt may succeed, RefusedRequestError if none will, ServiceError if no request
-        to this service can (a wrong key, an unknown model).
+        Raises:
+            TransientError: Another attempt may succeed.
+            RefusedRequestError: This request will never succeed.
+            ServiceError: No request to this service can succeed (a wrong key, an unknown model).
         """
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
 
 
 def request_key(model: Model, request: Request) -> str:
@@ -257,7 +289,7 @@ def request_key(model: Model, request: Request) -> str:
 
 
 def request_keys(model: Model, request: Request) -> tuple[str, str]:
-    """The key of a request, and its loose key: the same of everything but `max_new_tokens`."""
+    """The key of a request, and its loose key, which leaves out `max_new_tokens`."""
     parts = {
         "model": dict(model.identity()),
         "messages": [[message.role, message.content] for message in request.messages],

@@ -1,4 +1,4 @@
-"""Prompts: Jinja files that are found, checked and rendered without trusting them or what is put into them."""
+"""Finds, checks and renders prompts: Jinja files that are not trusted, and neither are the values they show."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from benchbuilder.core import Problem, RecipeError
 
 MAX_SOURCE = 100_000
-"""Characters that a prompt file may have."""
+"""Most characters of a prompt file."""
 MAX_OUTPUT = 200_000
-"""Characters that a rendered prompt may have."""
+"""Most characters of a rendered prompt."""
 MAX_LOOPS = 2
-"""How deep loops may be nested."""
+"""Deepest nesting of loops."""
 
 FILTERS = ("first", "join", "last", "length", "lower", "trim", "upper")
 LOOP_ATTRIBUTES = ("first", "index", "index0", "last", "length")
@@ -36,7 +36,7 @@ _ALLOWED: tuple[type[nodes.Node], ...] = (
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt file that was read: `name` as the recipe writes it, where it was found, and its text."""
+    """A prompt file: its `name` as the recipe writes it, its path and its text."""
 
     name: str
     file: Path
@@ -44,21 +44,22 @@ class Prompt:
 
 
 def find_prompt(name: str, roots: Sequence[Path]) -> Prompt:
-    """Read the prompt `name` from the first of `roots` that holds it.
+    """Read the prompt `name` from the first of `roots` that has it.
 
-    RecipeError if no root holds it, or if the name leads out of the root (``..``, an absolute path, a link).
+    Raises:
+        RecipeError: No root has it, or the name leads out of the root (``..``, an absolute path, a link).
     """
     for root in roots:
         file = (root / name).resolve()
         if Path(name).is_absolute() or not file.is_relative_to(root.resolve()):
-            raise _wrong("the prompt leads out of its folder", name, found=name, allowed=f"a file under {root}")
+            raise _wrong("the prompt lies outside its folder", name, found=name, allowed=f"a file under {root}")
         if file.is_file():
             return read_prompt(name, file)
     raise _wrong("there is no such prompt", name, allowed=", ".join(str(root) for root in roots))
 
 
 def read_prompt(name: str, file: Path) -> Prompt:
-    """The prompt in `file`, which the recipe calls `name`; RecipeError if it cannot be read."""
+    """Read the prompt in `file`, which the recipe calls `name`; RecipeError if it cannot be read."""
     try:
         return Prompt(name=name, file=file, source=file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -66,9 +67,10 @@ def read_prompt(name: str, file: Path) -> Prompt:
 
 
 def read_few_shot_pairs(file: Path) -> list[dict[str, str]]:
-    """The few-shot pairs in a YAML file: a list of mappings, all with the same keys, of strings.
+    """Read few-shot pairs from a YAML file: a list of mappings of strings, all with the same keys.
 
-    RecipeError if it holds anything else.
+    Raises:
+        RecipeError: The file holds anything else, or cannot be read.
     """
     try:
         pairs: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -88,7 +90,7 @@ def read_few_shot_pairs(file: Path) -> list[dict[str, str]]:
 
 
 def used_variables(prompt: Prompt) -> frozenset[str]:
-    """The names that the prompt uses; RecipeError if it does not parse or holds what a prompt may not hold."""
+    """The variables of a prompt; RecipeError if it does not parse or uses a forbidden construct."""
     tree = _parsed(prompt)
     if problems := [_problem(prompt, *refused) for refused in _forbidden_nodes(tree)]:
         raise RecipeError(problems)
@@ -96,11 +98,11 @@ def used_variables(prompt: Prompt) -> frozenset[str]:
 
 
 def check_prompt(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
-    """Everything that is wrong with the prompt, each with its line; nothing is rendered.
+    """Find all problems of a prompt, each with its line, without rendering it.
 
     A prompt may use the names in `allowed`, ``{{ a.b }}``, ``for``, ``if``, comparisons and a few filters. Calls,
-    assignments, arithmetic, includes and macros are refused: they would let a shared prompt reach out of its file,
-    grow without bound, or hide from the hash of its file.
+    assignments, arithmetic, includes and macros are refused. They would let a shared prompt read other files, grow
+    without bound, or depend on text outside the hash of its file.
     """
     try:
         tree = _parsed(prompt)
@@ -122,10 +124,15 @@ def check_prompt(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
 
 
 def render_prompt(prompt: Prompt, values: Mapping[str, Any]) -> str:
-    """The prompt filled with `values`: plain dicts, lists, strings, numbers and booleans, nothing else.
+    """Fill a prompt with values.
 
-    TypeError for any other value: an object in a template is a way out of it. RecipeError if the prompt has a
-    problem, a value is missing, or the result is longer than ``MAX_OUTPUT`` characters.
+    Args:
+        prompt: The prompt.
+        values: Plain dicts, lists, strings, numbers and booleans by name. An object would be a way out of the sandbox.
+
+    Raises:
+        TypeError: A value is of another type.
+        RecipeError: The prompt has a problem, a value is missing, or the result exceeds ``MAX_OUTPUT`` characters.
     """
     for name, value in values.items():
         _require_plain(value, name)
@@ -144,14 +151,14 @@ def render_prompt(prompt: Prompt, values: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=64)
 def _compiled(prompt: Prompt, allowed: frozenset[str]) -> Template:
-    """The prompt as a template, after every check; the same prompt is rendered for many rows."""
+    """The checked prompt as a template; cached, as one prompt is rendered for many rows."""
     if problems := check_prompt(prompt, allowed):
         raise RecipeError(problems, next="correct the prompt and run again")
     return _environment().from_string(prompt.source)
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Nothing can be called; ``a.b`` and ``a[b]`` look into dicts and lists, and at the counters of a loop."""
+    """Refuses all calls; ``a.b`` and ``a[b]`` read dicts, lists and the counters of a loop only."""
 
     def is_safe_callable(self, obj: Any) -> bool:  # noqa: ARG002
         return False
@@ -185,7 +192,7 @@ def _environment() -> _Sandbox:
 
 
 def _join(items: Any, separator: str = "") -> str:
-    """The filter `join`, for lists only, with its result bounded: joined joins would grow without limit."""
+    """The filter `join`, for lists only and with a bounded result: nested joins would grow without limit."""
     if not isinstance(items, list) or type(separator) is not str:
         raise TemplateRuntimeError("join works on lists, with a string between")
     parts = [str(item) for item in items]
@@ -206,7 +213,7 @@ def _parsed(prompt: Prompt) -> nodes.Template:
 
 
 def _forbidden_nodes(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
-    """Line, complaint and name of each thing in `tree` that a prompt may not hold."""
+    """Line, problem and name of each forbidden construct in `tree`."""
     open_nodes: list[tuple[nodes.Node, int]] = [(tree, 0)]
     while open_nodes:
         node, depth = open_nodes.pop()

@@ -1,4 +1,4 @@
-"""Tokenizers and retrievers.
+"""Tokenizers, which cut text into words, and retrievers, which rank passages for a query.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Retrievers: the passages of one knowledge base that fit a query."""
+"""The base class of retrievers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from benchbuilder.config import KindSpec
 
 
 class Retriever(ABC):
-    """Ranks the passages of one knowledge base.
+    """Ranks the passages of one knowledge base for a query.
 
-    Texts are given as a sequence that reads them when they are asked for: go through them in slices
-    (``texts[start:stop]`` is a list), and do not hold them all. Picklable before it is opened.
+    Texts are passed as a lazy sequence: read them in slices (``texts[start:stop]`` is a list), and do not keep them all
+    in memory. A retriever can be pickled before `index` opens it.
     """
 
     kind: ClassVar[str]
@@ -25,25 +25,31 @@ class Retriever(ABC):
         self.spec = spec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Distribution and dictionary versions that shape the ranking."""
+        """Versions of libraries and dictionaries that shape the ranking."""
         return {}
 
     def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:  # noqa: ARG002
-        """Make in `cache` what `index` opens, with up to `workers` processes: once, before any worker opens it.
+        """Build the index in `cache`, once, before any worker opens it.
 
-        Which files and folders of `cache` that is; workers on other machines get copies of them. None where every
-        worker makes its own index.
+        Args:
+            texts: The passages of the knowledge base.
+            cache: Folder for the index.
+            workers: Most processes to use.
+
+        Returns:
+            The files and folders of the index; workers on other machines get copies. Empty if every worker builds its
+            own index.
         """
         return ()
 
     @abstractmethod
     def index(self, texts: Sequence[str], cache: Path) -> None:
-        """Open the index of just these texts and settings that is in `cache`, or make it."""
+        """Open the index of these texts and settings from `cache`, or build it."""
 
     @abstractmethod
     def search(self, query: str) -> list[tuple[int, float]]:
-        """Positions and scores of the best texts, best first; none with score zero."""
+        """Positions and scores of the best texts, best first; texts with score zero are left out."""
 
     def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
-        """What `search` finds for each query, in order."""
+        """The results of `search` for each query, in order."""
         return [self.search(query) for query in queries]

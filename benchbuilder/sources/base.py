@@ -1,4 +1,4 @@
-"""Sources: readers that account for every unit of every file."""
+"""The base class of sources, which read files into rows and account for every unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchbuilder.core import Dropped, EndOfFile, Kept, Row, SourceBatch, Source
 
 
 class SourceSpec(KindSpec):
-    """What every source says of itself: its language, its licence and where it is published (for the card)."""
+    """Settings of every source: its language, and for the card its licence and publication."""
 
     language: str = ""
     licence: Annotated[str, DescriptiveField()] = ""
@@ -25,9 +25,9 @@ class SourceSpec(KindSpec):
 class Source(ABC):
     """Reads files into rows of class `output`.
 
-    `read` yields one Unit for each unit of the driving files, in order, and an EndOfFile when it has reached the end
-    of each file. A malformed unit is dropped with a reason of `reasons`; exact duplicates inside the source are
-    dropped naming the kept unit. A file that is missing or of the wrong shape raises DataError.
+    `read` yields one SourceUnit per unit of the files, in order, and an EndOfFile at the end of each file. A malformed
+    unit is dropped with one of `reasons`. An exact duplicate inside the source is dropped, with a reference to the kept
+    unit. A missing file, or one of the wrong shape, raises DataError.
     """
 
     kind: ClassVar[str]
@@ -43,25 +43,25 @@ class Source(ABC):
 
     @classmethod
     def row_class(cls, spec: Any) -> type[Row]:  # noqa: ARG003
-        """The class of the rows that a source with this `spec` makes; `output`, unless it is the recipe that says."""
+        """The class of the rows of a source with this `spec`: `output`, unless it depends on the recipe."""
         return cls.output
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What else shapes the rows: versions of libraries, content of files besides those that are read."""
+        """Further inputs that shape the rows: versions of libraries, contents of other files."""
         return {}
 
     @abstractmethod
     def files(self) -> list[FileRef]:
-        """Every file that is read, in order."""
+        """All files that are read, in order."""
 
     @abstractmethod
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files, and the end of each."""
 
     def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
-        """The same as `read`, many units at a time: this is what a build asks for.
+        """Like `read`, but in batches; a build uses this.
 
-        A kind that reads millions of units makes them by the column, in memory that does not grow with the file.
+        A kind that reads millions of units overrides it to build columns directly, in bounded memory.
         """
         units: list[SourceUnit] = []
         for unit in self.read():
@@ -77,15 +77,15 @@ class Source(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Look at the head of each file: raise DataError if it has the wrong shape. Reads a few lines at most."""
+        """Check the first lines of each file; DataError if it has the wrong shape."""
 
 
 UNITS_PER_BATCH = 10_000
-"""How many units are packed into columns at a time."""
+"""Units per batch."""
 
 
 def pack_units(units: Sequence[SourceUnit], output: type[Row]) -> SourceBatch:
-    """Consecutive units of one file as columns."""
+    """Pack consecutive units of one file into columns."""
     outcomes = [unit.outcome for unit in units]
     return SourceBatch(
         units[0].file,
@@ -97,7 +97,7 @@ def pack_units(units: Sequence[SourceUnit], output: type[Row]) -> SourceBatch:
 
 
 def unpack_units(batch: SourceBatch) -> Iterator[SourceUnit]:
-    """The units of a file that columns hold, one by one."""
+    """The units of a batch, one by one."""
     rows = iter(batch.rows)
     columns: list[list[Any]] = [column.to_pylist() for column in (batch.lines, batch.reasons, batch.details)]
     for line, reason, detail in zip(*columns, strict=True):

@@ -1,4 +1,4 @@
-"""The source kind `benchmark`: items of a benchmark that was not built here."""
+"""The source kind `benchmark`: items of an external benchmark."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ _HEAD_ROWS = 50
 
 
 class BenchmarkColumns(Spec):
-    """Which column is what, by the names of the published files of CARE-MI; ``null``: there is none.
+    """The names of the columns, by default those of the published files of CARE-MI; ``null``: no such column.
 
-    `question` must be there. Of the others those that the file has under these names are read; a column that a recipe
-    names otherwise must be there.
+    `question` is required. Other columns are read if the file has them. A column that the recipe renames is required.
     """
 
     type: str | None = "q-type"
@@ -46,23 +45,23 @@ class BenchmarkColumns(Spec):
 
 
 class BenchmarkSpec(TableSpec):
-    """JSON Lines, JSON, TSV, CSV or Parquet with one item a row."""
+    """JSON Lines, JSON, TSV, CSV or Parquet with one item per row."""
 
     columns: BenchmarkColumns = BenchmarkColumns()
     quoting: Annotated[bool | None, Field()] = True
     type: Literal["tf", "oe"] = "oe"
-    """The type of items in a file that has no column for it."""
+    """The type of items in a file without a column for it."""
     expected: Literal["yes", "no"] | None = None
-    """The right verdict of true/false items in a file that has no column for it. ``null``: it is not known, and such
-    items are asked but get no verdict score."""
+    """The right verdict of true/false items in a file without a column for it. ``null``: unknown; such items are asked,
+    but get no verdict score."""
 
 
 class Benchmark(RowSource[BenchmarkSpec]):
     r"""Items with a right and a wrong answer and paragraphs.
 
     `type` is TF or OE, `expected` yes, no or empty. Paragraphs are a list (of texts, or of objects with ``text``), or
-    one text in which they are separated by line breaks (in delimited files also by ``\n``). Items with the same right
-    answer, or the same `fact`, are of one family: intervals and splits treat them as one.
+    one text with line breaks between them (in delimited files also ``\n``). Items with the same right answer, or the
+    same `fact`, form an item family: intervals and splits keep them together.
     """
 
     kind: ClassVar[str] = "benchmark"
@@ -75,15 +74,15 @@ class Benchmark(RowSource[BenchmarkSpec]):
     }
 
     def key(self, field: str) -> str:
-        """The recipe key of a field of this source, which stands with the evaluation."""
+        """The recipe key of a field of this source, which belongs to the evaluation."""
         return f"evaluation.benchmark.{field}"
 
     def columns(self) -> Sequence[Column]:
-        """The columns that every file has, the question first."""
+        """The columns of every file, the question first."""
         return list(self._present_columns().values())
 
     def _present_columns(self) -> dict[str, str]:
-        """Fields and their columns; those that the recipe does not name itself only if the first file has them."""
+        """Columns by field; columns with default names only if the first file has them."""
         if not hasattr(self, "_found"):
             named = {field: name for field, name in self.spec.columns.model_dump().items() if name is not None}
             held = self._file_columns(self.select_files()[0][0])
@@ -106,7 +105,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
             data: Any = json.loads(source_file.path.read_text(encoding=self.spec.encoding))
             return {key for row in data[:_HEAD_ROWS] for key in row} if isinstance(data, list) else None
         except (OSError, ValueError, TypeError, csv.Error, pa.ArrowException):
-            return None  # whoever reads the file says what is wrong with it
+            return None  # reading the file reports the problem
 
     def _record_keys(self, source_file: SourceFile) -> set[str]:
         keys = set[str]()
@@ -116,15 +115,15 @@ class Benchmark(RowSource[BenchmarkSpec]):
         return keys
 
     def duplicate_key(self, row: Row) -> Hashable:
-        """Two rows that say the same are one item."""
+        """Rows with equal content are one item."""
         return row.id
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
-        """One item."""
-        given = dict(zip(self._present_columns(), values, strict=True))
-        if isinstance(given.get("expected"), bool):
-            given["expected"] = "yes" if given["expected"] else "no"
-        texts = {name: self._text(given.get(name), source_file) for name in given if name != "evidence"}
+        """The item of one row."""
+        cells = dict(zip(self._present_columns(), values, strict=True))
+        if isinstance(cells.get("expected"), bool):
+            cells["expected"] = "yes" if cells["expected"] else "no"
+        texts = {name: self._text(cells.get(name), source_file) for name in cells if name != "evidence"}
         if not texts.get("question"):
             return Dropped("missing_field", self.spec.columns.question)
         kind = _TYPES.get((texts.get("type") or self.spec.type).lower())
@@ -134,7 +133,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
         if verdict not in _VERDICTS:
             return Dropped("unknown_verdict", verdict)
         answer = texts.get("answer") or ""
-        paragraphs = self._paragraphs(given.get("evidence"), source_file)
+        paragraphs = self._paragraphs(cells.get("evidence"), source_file)
         if paragraphs is None:
             return Dropped("malformed", "evidence is neither a text nor a list of texts")
         payload = Claim.model_validate({
@@ -145,8 +144,8 @@ class Benchmark(RowSource[BenchmarkSpec]):
         family = texts.get("fact") or "answer-" + hashlib.blake2b(answer.encode(), digest_size=8).hexdigest()
         if not answer and not texts.get("fact"):
             family = "question-" + hashlib.blake2b(str(texts["question"]).encode(), digest_size=8).hexdigest()
-        envelope = self.row_header(source_file, line) | {"partition": texts.get("source") or self.name}
-        return _ITEM.build(**envelope, payload=payload, candidate="", fact=family, reviewed=False)
+        header = self.row_header(source_file, line) | {"partition": texts.get("source") or self.name}
+        return _ITEM.build(**header, payload=payload, candidate="", fact=family, reviewed=False)
 
     def _text(self, value: Any, source_file: SourceFile) -> str:
         text = cell_text(value) or ""
@@ -170,7 +169,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
         )
 
     def check(self) -> None:
-        """Look at the head of each file; DataError if the columns that are wanted are not there."""
+        """Check the head of each file; DataError if the question column is missing."""
         for found in self.select_files()[0]:
             held = self._file_columns(found)
             if held is not None and self.spec.columns.question not in held:

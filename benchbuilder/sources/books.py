@@ -1,4 +1,4 @@
-"""The source kind `books`: textbooks as text, PDF or EPUB, a passage a page or chapter."""
+"""The source kind `books`: textbooks as text, PDF or EPUB, one passage per page or chapter."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from benchbuilder.sources.formats.epub import Epub
 from benchbuilder.sources.formats.files import SourceFile, find_files
 from benchbuilder.sources.formats.lines import Encoding
 from benchbuilder.sources.formats.pdf_page_lines import paragraphs, without_running_lines
-from benchbuilder.sources.formats.pdf_pages import LockedBookError, printed_pages
-from benchbuilder.sources.formats.pdf_text import NO_TEXT
+from benchbuilder.sources.formats.pdf_pages import NO_TEXT, LockedBookError, printed_pages
 from benchbuilder.sources.formats.plain_text import text_rows
 from benchbuilder.sources.formats.tables import Column, RawRow
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
@@ -30,22 +29,22 @@ class BooksSpec(SourceSpec):
     files: str = ""
     """Which files of a folder: a name with ``*``."""
     encoding: Encoding = "utf-8"
-    """Of the texts."""
+    """The encoding of text files."""
     unit: Literal["line", "block", "file"] = "line"
     """What a unit of a plain text is: a line, a block between blank lines, or the whole file."""
     running_lines: Literal["drop", "keep"]
-    """What becomes of lines that stand at the top or bottom of nearly every page of a PDF, and of page numbers."""
+    """How to treat running heads and feet of PDF pages, and page numbers."""
     join_hyphens: bool
-    """Whether a word that a hyphen parts at the end of a line of a PDF becomes one."""
+    """Whether words that are hyphenated at the end of a line of a PDF are joined."""
 
 
 class Books(UnitSource[BooksSpec]):
-    """Passages of textbooks: pages of a PDF, chapters of an EPUB, lines of a text, with a paragraph a line.
+    """Passages of textbooks: pages of a PDF, chapters of an EPUB, lines of a text, with one paragraph per line.
 
-    The document is the title of the book: an EPUB names it, for others it is the name of the file. The title is the
-    chapter, where the book's table of contents or its first heading tells it, or else the book's. Units are numbered
-    from 1: the page of the PDF, the document in the order of the EPUB, the line on which a text begins. Running heads
-    and page numbers that were left out of a PDF are counted at its end, as ``FILE (running lines)``.
+    The document is the title of the book: an EPUB contains it, for other files it is the file name. The title is the
+    chapter by the table of contents or the first heading, or else the title of the book. Units are numbered from 1: the
+    page of a PDF, the document in the order of an EPUB, the first line of a text unit. Removed running heads and page
+    numbers of a PDF are counted at its end, as ``FILE (running lines)``.
     """
 
     kind: ClassVar[str] = "books"
@@ -53,7 +52,7 @@ class Books(UnitSource[BooksSpec]):
     output: ClassVar[type[Row]] = Passage
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
-        NO_TEXT: "The page or chapter holds no text: it may be a picture of some.",
+        NO_TEXT: "The page or chapter has no text: it may be a scanned image.",
         "locked": "The book or chapter cannot be read without a password or a licence.",
         "no_chapter": "The document is a table of contents, or holds no text by its type.",
     }
@@ -65,7 +64,7 @@ class Books(UnitSource[BooksSpec]):
         self._left_out: dict[str, int] = {}
 
     def columns(self) -> Sequence[Column]:
-        """What a unit has."""
+        """The fields of a unit."""
         return ("document", "title", "text")
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
@@ -73,11 +72,11 @@ class Books(UnitSource[BooksSpec]):
         return find_files(self.spec.path, self.key("path"), (_PDF, _EPUB, _TEXT), self.spec.files), []
 
     def can_read_head(self, source_file: SourceFile) -> bool:
-        """Only texts: the others are looked at by `check` itself."""
+        """Only text files: `check` looks at the others itself."""
         return self._suffix(source_file) == _TEXT
 
     def check(self) -> None:
-        """Look at the head of each text, at the first pages of each PDF, and at what each EPUB says of itself."""
+        """Check the head of each text, the first pages of each PDF, and the package of each EPUB."""
         super().check()
         for found in self.select_files()[0]:
             if self._suffix(found) == _EPUB:
@@ -87,7 +86,7 @@ class Books(UnitSource[BooksSpec]):
                     pass
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
-        """The units of all books, and behind each PDF how many running lines it had."""
+        """The units of all books, and after each PDF the number of its running lines."""
         for unit in super().read():
             yield unit
             if isinstance(unit, EndOfFile) and (count := self._left_out.pop(unit.file, 0)):
@@ -165,5 +164,5 @@ class Books(UnitSource[BooksSpec]):
 
 
 def _replace_surrogates(text: str) -> str:
-    """`text` without halves of characters, which PDFs may hold."""
+    """Replace surrogates, which PDFs may contain."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""The source kind `built_items`: the finished items of a build, as its store holds them."""
+"""The source kind `built_items`: the finished items of a build, from its store."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchbuilder.sources.base import Source, SourceSpec
 
 
 class BuiltItemsSpec(SourceSpec):
-    """The Parquet parts of a sealed step, in order, and the name of the class of its rows."""
+    """The Parquet parts of a complete step, in order, and the name of its row class."""
 
     parts: tuple[FileRef, ...]
     row: str
 
 
 class BuiltItems(Source):
-    """Items with the ids that they were built with; `origin` is their place among the items."""
+    """Items with their original ids; `origin` is their position among the items."""
 
     kind: ClassVar[str] = "built_items"
     spec_class: ClassVar[type[SourceSpec]] = BuiltItemsSpec
@@ -31,7 +31,7 @@ class BuiltItems(Source):
 
     def __init__(self, spec: Any, name: str, language: str) -> None:
         super().__init__(spec, name, language)
-        self.output = row_class(spec.row)  # pyright: ignore[reportAttributeAccessIssue] - items of any payload
+        self.output = row_class(spec.row)  # pyright: ignore[reportAttributeAccessIssue] - any payload
 
     def files(self) -> list[FileRef]:
         """The parts."""
@@ -48,4 +48,4 @@ class BuiltItems(Source):
             yield EndOfFile(ref.path, line)
 
     def check(self) -> None:
-        """The store wrote them."""
+        """Nothing to check: the store wrote the files."""

@@ -38,7 +38,7 @@ _DIGEST_BYTES = 16
 
 
 class CorpusColumns(Spec):
-    """Which field is what; a plain text has none of them, its title and document are the name of its file."""
+    """The names of the fields; a plain text has none, its title and document are the file name."""
 
     text: Column = "text"
     title: Column | None = None
@@ -52,13 +52,13 @@ class CorpusMapping(Spec):
 
 
 class CorpusSpec(CorpusMapping, TableSpec):
-    """Plain text by line, block or file, or records with a text each."""
+    """Plain text by line, block or file, or records with one text each."""
 
 
 class Corpus(RowSource[CorpusSpec]):
     """Passages (pages or paragraphs) of one knowledge base, named after the source.
 
-    A record without a document counts as its own: its document is the file's name and its number.
+    A record without a document is its own document, named by file and number.
     """
 
     kind: ClassVar[str] = "corpus"
@@ -68,7 +68,7 @@ class Corpus(RowSource[CorpusSpec]):
     default_format: ClassVar[TableFormat | None] = "text"
 
     def columns(self) -> Sequence[Column]:
-        """Text, title and document where the recipe names them."""
+        """Text, and title and document if the recipe names them."""
         c = self.spec.columns
         return [column for column in (c.text, c.title, c.document) if column is not None]
 
@@ -97,7 +97,7 @@ class Corpus(RowSource[CorpusSpec]):
         return (row.title, row.text) if numbered else row.id
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
-        """What the units of a file were made, by the column: the same as `make` for each."""
+        """The rows and drops of a file, built by column; the same as `make` for each unit."""
         self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
         for held in self._column_batches(source_file):
             yield self._make_batch(held, source_file)
@@ -133,7 +133,7 @@ class Corpus(RowSource[CorpusSpec]):
     def _passages(
         self, source_file: SourceFile, lines: NDArray[np.int64], cells: Mapping[str, Cells]
     ) -> tuple[Table[Any], NDArray[np.uint8]]:
-        """The passages of units that have a text, and a hash of what makes two of them duplicates."""
+        """The passages of units with a text, and the digest of their duplicate keys."""
         count, numbers = len(lines), pa.array(lines)
         stem = constant_column(source_file.path.stem if self._is_text(source_file) else "", count)
         texts = {name: cells[name].to_arrow() if name in cells else stem for name in ("text", "title", "document")}
@@ -161,5 +161,5 @@ class Corpus(RowSource[CorpusSpec]):
 
 
 def _numbered_documents(name: str, lines: pa.Array[Any]) -> pa.Array[Any]:
-    """The document that a record without one counts as."""
+    """The documents of records without one."""
     return _compute.binary_join_element_wise(f"{name}:", lines.cast(pa.string()), "")

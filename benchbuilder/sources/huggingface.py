@@ -32,24 +32,24 @@ _READ = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 
 
 class HuggingFaceSpec(RecordSpec):
-    """A dataset and what its records are made into.
+    """A dataset, and the kind of rows to make from its records.
 
-    `path` is a folder written by ``save_to_disk``, a folder as the Hub holds it, or a data file. Or `name` is that of a
-    dataset on the Hub (``owner/name``) and `revision` the commit that is read: it is downloaded into the cache of the
-    library when it is not there yet, and read from there without network.
+    `path` is a folder written by ``save_to_disk``, a folder as stored on the Hub, or a data file. Or `name` is a
+    dataset on the Hub (``owner/name``) and `revision` its commit. It is downloaded once into the cache of the library,
+    and then read without network.
     """
 
     path: FileRef | None = None
     name: Annotated[str | None, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)?$")] = None
     revision: Annotated[str | None, Field(pattern=r"^[0-9a-f]{40}$")] = None
     subset: str = ""
-    """Which of several configurations of the dataset."""
+    """The configuration of the dataset, if it has several."""
     files: str = ""
-    """Which files, instead of those that the dataset names: a name with ``*``, and ``{split}`` where it says that."""
+    """Files to read instead of those that the dataset names: a name with ``*``, and ``{split}`` for the split."""
     splits: dict[str, bool] = {}
-    """Which splits are read; without it all."""
+    """The splits to read; by default all."""
     label_names: bool = True
-    """Whether a class label is read as its name, or as its number."""
+    """Whether class labels are read as names, not numbers."""
 
     shared: ClassVar[frozenset[str]] = frozenset({"splits"})
 
@@ -65,7 +65,8 @@ class HuggingFaceSpec(RecordSpec):
 class HuggingFace(RecordSource[HuggingFaceSpec]):
     """Records of a dataset in Arrow, Parquet, JSON or CSV files, numbered from 1 in each file (by line in text files).
 
-    A column may be the field of a nested one: ``choices.text``. Files of splits that are left out are named as such.
+    A column may be a nested field, such as ``choices.text``. Files of splits that are not read are reported as
+    excluded.
     """
 
     kind: ClassVar[str] = "huggingface"
@@ -77,7 +78,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         self._dataset: HubDataset | None = None
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
-        """The files of the splits that are read, and the others. DataError if there is none."""
+        """The files of the splits to read, and the others; DataError if there is none to read."""
         files = self._load_dataset().files
         splits = self.spec.splits
         held = list(dict.fromkeys(found.labels.get("split", "") for found in files))
@@ -85,7 +86,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
             raise DataError(
                 f"{self.key('splits')}: there is no split {', '.join(map(repr, missing))}",
                 where=self._location(), why=f"there are: {', '.join(filter(None, held)) or 'none'}",
-                next="name splits that are there",
+                next="name existing splits",
             )  # fmt: skip
         chosen = [found for found in files if not splits or splits.get(found.labels.get("split", ""), False)]
         if not chosen:
@@ -110,9 +111,9 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         if form == "json":
             return json_rows(source_file.path, source_file.name, columns, key=key, encoding="utf-8", records="")
         if form in ("csv", "tsv"):
-            cut = TableDialect(key=key, encoding="utf-8", delimiter="," if form == "csv" else "\t", quoting=True, header=True,
-                      width=None)  # fmt: skip
-            return delimited_rows(source_file.path, source_file.name, cut, columns)
+            delimiter = "," if form == "csv" else "\t"
+            dialect = TableDialect(key, "utf-8", delimiter, quoting=True, header=True, width=None)
+            return delimited_rows(source_file.path, source_file.name, dialect, columns)
         raise wrong_shape(self.key("files"), source_file.name, expected=f"a file that ends in {', '.join(_READ)}",
                           found=f"the suffix {suffix!r}", next="name the files of the data")  # fmt: skip
 
@@ -139,7 +140,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         return found
 
     def _arrow_rows(self, source_file: SourceFile) -> Iterator[RawRow]:
-        """Records of an Arrow or Parquet file; only the columns that are asked for are read."""
+        """Records of an Arrow or Parquet file; only the requested columns are read."""
         columns, tops = self.columns(), list(dict.fromkeys(str(c).partition(".")[0] for c in self.columns()))
         datasets = import_datasets()
         try:
@@ -153,13 +154,15 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
             names = self._column_names(table.schema.names, columns, tops, source_file)
             yield from self._record_rows(iter(table.select(names).to_batches(_BATCH_ROWS)), table.schema)
         except (pa.ArrowException, OSError) as error:
-            raise wrong_shape(self.key("path"), source_file.name, expected="an Arrow or Parquet file", found=str(error)[:200],
-                              next="save or download the dataset again") from error  # fmt: skip
+            raise wrong_shape(
+                self.key("path"), source_file.name, expected="an Arrow or Parquet file", found=str(error)[:200],
+                next="save or download the dataset again",
+            ) from error  # fmt: skip
 
     def _column_names(
         self, held: Sequence[str], columns: Sequence[Any], tops: Sequence[str], source_file: SourceFile
     ) -> list[str]:
-        """The columns to read: those that are named, whole or up to the first dot."""
+        """The columns to read: the requested names, complete or up to the first dot."""
         names = [name for name in held if name in columns or name in tops]
         lacking = [str(c) for c in columns if str(c) not in held and str(c).partition(".")[0] not in held]
         if lacking:
@@ -190,6 +193,6 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
 
 
 def _is_lines(path: Path) -> bool:
-    """Whether a ``.json`` file holds a record a line, as many datasets have it: its first sign is no bracket."""
+    """Whether a ``.json`` file has one record per line, as in many datasets: it begins with a brace."""
     with path.open("rb") as stream:
         return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"

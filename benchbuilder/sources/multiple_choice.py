@@ -1,4 +1,4 @@
-"""The source kind `multiple_choice`: questions with options of which one is right."""
+"""The source kinds `multiple_choice` (one right option) and `several_choice` (one or more right options)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,21 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Choice, DataError, Dropped, Fact, Option, Regex, Row, find_all, normalise_space
+from benchbuilder.core import (
+    Choice,
+    DataError,
+    Dropped,
+    Fact,
+    MultipleAnswerChoice,
+    Option,
+    Regex,
+    Row,
+    find_all,
+    normalise_space,
+)
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, make_options, parse_options
+from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, find_keys, make_options, parse_options
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
 from benchbuilder.sources.row_source import RowSource
 from benchbuilder.sources.unit_source import READING_REASONS
@@ -23,10 +34,10 @@ _FACT = Fact[Choice]
 
 
 class ChoiceColumns(Spec):
-    """Which column is what. `options` is one column, a list of columns (keyed A, B, ...) or a mapping key -> column."""
+    """The columns. `options` is a column, a list of columns (keyed A, B, ...) or a mapping key -> column."""
 
     either: ClassVar[tuple[tuple[str, ...], ...]] = (("answer_key", "answer"),)
-    """Groups of columns of which one is needed; a form to fill in opens the first."""
+    """Groups of columns of which one is required; forms show the first."""
 
     question: Column
     options: Column | tuple[Column, ...] | dict[str, Column]
@@ -44,34 +55,34 @@ class ChoiceColumns(Spec):
 
 
 class ChoiceMapping(Spec):
-    """How the columns of a row make a question with options, and which questions are read."""
+    """How the columns of a row become a question with options, and which questions are read."""
 
     columns: ChoiceColumns
     key_as: KeyAs = "letter"
-    """What `columns.answer_key` holds; without that column, the text of `columns.answer` finds the option."""
+    """The content of `columns.answer_key`; without that column, `columns.answer` holds the text of the option."""
     option_mark: Regex | Annotated[str, Field(max_length=0)] = ""
-    """Pattern of what stands before an option inside a text, with its key as the only letters: ``A.`` or ``(A)``."""
+    """Pattern of the mark before an option inside a text, whose only letters are the key: ``A.`` or ``(A)``."""
     categories: dict[str, bool] = {}
-    """Which categories are read; without it all. Files whose name says another category are not opened."""
+    """The categories to read; by default all. Files that are named after another category are not opened."""
     splits: dict[str, bool] = {}
-    """Which splits are read; without it all."""
+    """The splits to read; by default all."""
     blank: Regex | None = None
-    """A question in which this pattern is not found is no question with a blank, and dropped."""
+    """Questions without a match of this pattern have no blank, and are dropped."""
     needs_image: Regex | None = None
-    """A question in whose context or text this pattern is found needs an image, and is dropped."""
+    """Questions whose context or text matches this pattern need an image, and are dropped."""
     options_count: Annotated[int, Field(ge=2)] | None = None
-    """How many options a valid question has (options without text do not count)."""
+    """The number of options of a valid question (options without text do not count)."""
     normalise_spaces: bool = False
     """Whether every run of white space (ideographic ones too) becomes one space."""
 
 
 class MultipleChoiceSpec(ChoiceMapping, TableSpec):
-    """JSON, JSONL, CSV, TSV or Parquet with one question a row."""
+    """JSON, JSONL, CSV, TSV or Parquet with one question per row."""
 
 
 @dataclass(frozen=True)
 class ChoiceQuestion:
-    """What a row asks, whatever its right answers are; `raw` are its cells."""
+    """The question of a row without its right answers; `raw` are its cells."""
 
     raw: Mapping[str, Any]
     context: str
@@ -83,7 +94,7 @@ class ChoiceQuestion:
 class MultipleChoice(RowSource[MultipleChoiceSpec]):
     """Multiple-choice questions with one right option.
 
-    With both `answer_key` and `answer`, the option of the key must read like the answer.
+    With both `answer_key` and `answer`, the text of the keyed option must equal the answer.
     """
 
     kind: ClassVar[str] = "multiple_choice"
@@ -103,7 +114,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
     shape_reasons: ClassVar[frozenset[str]] = RowSource.shape_reasons | {"no_answer_key", "key_not_in_options"}
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
-        """The files of the categories and splits that are read, and the others. DataError if a category has none."""
+        """The files of the categories and splits to read, and the others; DataError if a category has no file."""
         every, _ = super().select_files()
         chosen = [found for found in every if self._is_wanted(found.labels)]
         for label, choice in (("category", self.spec.categories), ("split", self.spec.splits)):
@@ -134,18 +145,18 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         return [*single, *options] if isinstance(options, tuple) else [*single, options]
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
-        """The fact of one row: the first thing that is wrong with it gives the reason."""
-        asked = self.parse_question(values, source_file)
-        if isinstance(asked, Dropped):
-            return asked
-        right = self._right_option(asked.raw, asked.options)
+        """The fact of one row, or its first problem."""
+        parsed = self.parse_question(values, source_file)
+        if isinstance(parsed, Dropped):
+            return parsed
+        right = self._right_option(parsed.raw, parsed.options)
         if isinstance(right, Dropped):
             return right
-        if (drop := self.find_problem(asked)) is not None:
+        if (drop := self.find_problem(parsed)) is not None:
             return drop
         choice = Choice(
-            context=asked.context, question=asked.question, options=asked.options,
-            answer_key=right.key, answer=right.text, **asked.labels,
+            context=parsed.context, question=parsed.question, options=parsed.options,
+            answer_key=right.key, answer=right.text, **parsed.labels,
         )  # fmt: skip
         return _FACT.build(payload=choice, **self.row_header(source_file, line))
 
@@ -204,7 +215,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         return right
 
     def find_problem(self, parsed: ChoiceQuestion) -> Dropped | None:
-        """Why a question is none that the recipe takes, if so."""
+        """Why the recipe excludes a question, or ``None``."""
         spec, text = self.spec, parsed.context + parsed.question
         if spec.options_count is not None and len(parsed.options) != spec.options_count:
             return Dropped("options_count", f"{len(parsed.options)} options, expected {spec.options_count}")
@@ -213,3 +224,38 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         if spec.needs_image is not None and (spans := find_all(spec.needs_image, text)):
             return Dropped("needs_image", spans[0].slice_of(text))
         return None
+
+
+_FACT = Fact[MultipleAnswerChoice]
+
+
+class SeveralChoices(MultipleChoice):
+    """Multiple-choice questions whose key names one option or more: a list, several letters, or numbers with commas.
+
+    The step `split_answers` decides what happens to questions with several right options. With an `answer_key`, the
+    text of `answer` is not read.
+    """
+
+    kind: ClassVar[str] = "several_choice"
+    output: ClassVar[type[Row]] = _FACT
+    reasons: ClassVar[Mapping[str, str]] = {
+        name: text for name, text in MultipleChoice.reasons.items() if name != "answer_mismatch"
+    } | {"multiple_answers": "The text of the answer is that of several options."}
+
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
+        """The fact of one row, or its first problem."""
+        parsed = self.parse_question(values, source_file)
+        if isinstance(parsed, Dropped):
+            return parsed
+        column, key_as = (
+            ("answer", "text") if self.spec.columns.answer_key is None else ("answer_key", self.spec.key_as)
+        )
+        keys = find_keys(parsed.raw[column], key_as, parsed.options, self.normalise_text)
+        if isinstance(keys, Dropped):
+            return keys
+        if (drop := self.find_problem(parsed)) is not None:
+            return drop
+        choice = MultipleAnswerChoice(
+            context=parsed.context, question=parsed.question, options=parsed.options, answer_keys=keys, **parsed.labels
+        )
+        return _FACT.build(payload=choice, **self.row_header(source_file, line))

@@ -1,4 +1,4 @@
-"""The source kind `rdf`: statements of RDF files, as triples with names, or as passages."""
+"""The source kind `rdf`: statements of RDF files, as triples with names or as passages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.rdf_names import NodeNames, language_rank, local_name
 from benchbuilder.sources.formats.rdf_statements import RDF_SUFFIXES, RdfFile, RdfFormat, RdfLiteral
-from benchbuilder.sources.formats.tables import Column, RawRow, cell_text, find_surrogate
+from benchbuilder.sources.formats.tables import Column, RawRow, cell_text
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 _FACT = Fact[Triple]
@@ -29,39 +29,38 @@ _PREFIXES = {
 
 
 class RelationSpec(Spec):
-    """A predicate that is a relation: its IRI (whole or with a prefix), and its name; ``null``: its label's."""
+    """A predicate that is a relation: its IRI (complete or with a prefix) and its name; ``null``: its label."""
 
     predicate: str
     name: str | None = None
 
 
 class RdfSpec(SourceSpec):
-    """RDF files (N-Triples or Turtle), and which of their predicates say what.
+    """RDF files (N-Triples or Turtle), and the meaning of their predicates.
 
-    Predicates are written with a prefix (``skos:prefLabel``) or whole (``http://example.org/treats``). The prefixes
+    Predicates are written with a prefix (``skos:prefLabel``) or in full (``http://example.org/treats``). The prefixes
     rdf, rdfs, skos, owl, dcterms and schema are known.
     """
 
     as_: Annotated[Literal["triple", "passage"], Field(alias="as")]
     """Whether a statement becomes a ``triple`` (see `relations`) or a ``passage`` (see `texts`)."""
     path: FileRef
-    """A file, a folder or a glob; names may stand in other files than relations."""
+    """A file, a folder or a glob; names and relations may be in different files."""
     files: str = ""
     """Which files of a folder: a name with ``*``."""
     format: RdfFormat | None = None
     """Default: by the file's suffix."""
     prefixes: dict[str, str] = {}
     labels: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Predicates that name something: a concept is displayed by the first that it has, the others are its terms."""
+    """Predicates for names. A concept is displayed by its first name; all its names are its terms."""
     languages: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Languages of the names and texts that are read, the best first; ``zh`` stands for ``zh-hans``, too, and "" for
-    those without a language."""
+    """Languages of names and texts to read, best first. ``zh`` includes ``zh-hans``; "" means no language tag."""
     types: tuple[str, ...] = ()
-    """Predicates that give something a type, for instance ``rdf:type``; the type's name is read by `labels`."""
+    """Predicates for types, for instance ``rdf:type``; the name of a type is read by `labels`."""
     names_from_iri: bool = False
-    """Whether something without a name is called as its IRI ends (``.../Folic_acid``: "Folic acid")."""
+    """Whether a node without a name is named by the end of its IRI (``.../Folic_acid``: "Folic acid")."""
     relations: dict[str, RelationSpec] = {}
-    """The predicates that are relations, each under a name of the recipe's own."""
+    """The predicates that are relations, under names of your choice."""
     texts: tuple[str, ...] = ()
     """The predicates whose texts are passages, for instance ``skos:definition``."""
 
@@ -69,40 +68,40 @@ class RdfSpec(SourceSpec):
     @classmethod
     def _once(cls, value: dict[str, RelationSpec]) -> dict[str, RelationSpec]:
         predicates = [relation.predicate for relation in value.values()]
-        if twice := sorted({one for one in predicates if predicates.count(one) > 1}):
-            raise ValueError(f"{', '.join(twice)}: one relation a predicate")
+        if repeated := sorted({predicate for predicate in predicates if predicates.count(predicate) > 1}):
+            raise ValueError(f"{', '.join(repeated)}: one relation per predicate")
         return value
 
     @model_validator(mode="after")
     def _predicates(self) -> RdfSpec:
         for written in (*self.labels, *self.types, *self.texts, *(r.predicate for r in self.relations.values())):
             self.iri(written)
-        wanted, other = ("relations", "texts") if self.as_ == "triple" else ("texts", "relations")
-        if not getattr(self, wanted):
-            raise ValueError(f"as: {self.as_} needs {wanted}: the predicates to read")
-        if getattr(self, other):
-            raise ValueError(f"{other} cannot be given with `as: {self.as_}`")
+        required, excluded = ("relations", "texts") if self.as_ == "triple" else ("texts", "relations")
+        if not getattr(self, required):
+            raise ValueError(f"as: {self.as_} needs {required}: the predicates to read")
+        if getattr(self, excluded):
+            raise ValueError(f"{excluded} cannot be given with `as: {self.as_}`")
         return self
 
     def iri(self, written: str) -> str:
-        """A predicate in full; ValueError for a prefix that is not known."""
+        """The full IRI of a predicate; ValueError for an unknown prefix."""
         prefix, colon, rest = written.partition(":")
         if colon and not rest.startswith("//") and prefix != "urn":
             known = {**_PREFIXES, **self.prefixes}
             if prefix not in known:
-                raise ValueError(f"{written}: prefixes does not say what {prefix!r} stands for")
+                raise ValueError(f"{written}: prefixes does not define {prefix!r}")
             return known[prefix] + rest
         if not colon:
-            raise ValueError(f"{written}: write a predicate with its prefix, or whole")
+            raise ValueError(f"{written}: write a predicate with its prefix, or in full")
         return written
 
 
 class Rdf(UnitSource[RdfSpec]):
-    """Statements whose predicate the recipe names. What names or types something is joined to them.
+    """Statements whose predicate the recipe names, joined with the names and types of their nodes.
 
-    A unit is a statement: in N-Triples its number is that of its line, in Turtle statements are counted as the library
-    reads them. All other statements of a file are told as an auxiliary file of the name ``FILE (names)``: names and
-    types that are used, of another language, of what no unit is about, and other predicates.
+    A unit is a statement. Its number is its line in N-Triples, and its position among all statements in Turtle. The
+    other statements of a file are reported as an auxiliary file ``FILE (names)``. It counts used names and types, names
+    in other languages, names of unreferenced nodes, and other predicates.
     """
 
     kind: ClassVar[str] = "rdf"
@@ -120,7 +119,7 @@ class Rdf(UnitSource[RdfSpec]):
 
     def __init__(self, spec: Any, name: str, language: str) -> None:
         super().__init__(spec, name, language)
-        self.output = self.row_class(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
+        self.output = self.row_class(spec)  # pyright: ignore[reportAttributeAccessIssue] - depends on the recipe
         driving = {spec.iri(relation.predicate): relation.name for relation in spec.relations.values()}
         self._driving: dict[str, str | None] = driving | dict.fromkeys(map(spec.iri, spec.texts))
         self._names = self._new_names()
@@ -131,7 +130,7 @@ class Rdf(UnitSource[RdfSpec]):
         return _FACT if spec.as_ == "triple" else Passage
 
     def columns(self) -> Sequence[Column]:
-        """What a statement has."""
+        """The parts of a statement."""
         return ("subject", "predicate", "object")
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
@@ -141,11 +140,11 @@ class Rdf(UnitSource[RdfSpec]):
         return find_files(self.spec.path, self.key("path"), suffixes, self.spec.files), []
 
     def can_read_head(self, source_file: SourceFile) -> bool:
-        """All but large files: the statements of the recipe may stand at their end."""
+        """All but large files, whose relevant statements may be at the end."""
         return source_file.path.stat().st_size <= _LARGE_BYTES
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
-        """The units of all files, then what else stands in them."""
+        """The units of all files, then the counts of their other statements."""
         files = [self._open_file(found) for found in self.select_files()[0]]
         self._names = self._new_names()
         unnamed = [predicate for predicate, name in self._driving.items() if name is None]
@@ -156,16 +155,14 @@ class Rdf(UnitSource[RdfSpec]):
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The statements with a predicate of the recipe, and those that cannot be read."""
-        for one in self._open_file(source_file).statements(self._driving):
-            if one.reason:
-                yield RawRow(one.number, (), one.reason, one.detail)
-            elif one.predicate:
-                yield RawRow(one.number, (one.subject, one.predicate, one.object))
+        for statement in self._open_file(source_file).statements(self._driving):
+            if statement.reason:
+                yield RawRow(statement.number, (), statement.reason, statement.detail)
+            elif statement.predicate:
+                yield RawRow(statement.number, (statement.subject, statement.predicate, statement.object))
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact or passage of one statement."""
-        if any(find_surrogate(one.text if isinstance(one, RdfLiteral) else one) for one in (values[0], values[2])):
-            return Dropped("malformed", "an IRI or a text that cannot be encoded")
         if self.spec.as_ == "passage":
             return self._passage(values[0], values[2], source_file, line)
         subject, predicate, thing = values
@@ -192,20 +189,20 @@ class Rdf(UnitSource[RdfSpec]):
         return _FACT.build(payload=triple, **self.row_header(source_file, line))
 
     def duplicate_key(self, row: Row) -> Hashable:
-        """Head, relation and tail as they are displayed; a passage by its id."""
+        """Displayed head, relation and tail; for a passage, its id."""
         payload = row.payload if isinstance(row, Fact) else None
         return (payload.head, payload.relation, payload.tail) if isinstance(payload, Triple) else row.id
 
     def _passage(self, subject: str, thing: str | RdfLiteral, source_file: SourceFile, line: int) -> Row | Dropped:
         if not isinstance(thing, RdfLiteral):
-            return Dropped("malformed", "the object is no text")
-        said = self._literal_text(thing)
-        if isinstance(said, Dropped):
-            return said
+            return Dropped("malformed", "the object is not a text")
+        text = self._literal_text(thing)
+        if isinstance(text, Dropped):
+            return text
         document = f"{source_file.path.name}:{line}" if subject.startswith("_:") else subject
         title = next(iter(self._node_names(subject)), "")
         return Passage.build(
-            base=self.name, document=document, title=title, text=said[0], **self.row_header(source_file, line)
+            base=self.name, document=document, title=title, text=text[0], **self.row_header(source_file, line)
         )  # fmt: skip
 
     def _literal_text(self, thing: RdfLiteral) -> tuple[str] | Dropped:
@@ -213,8 +210,6 @@ class Rdf(UnitSource[RdfSpec]):
         if language_rank(thing.language, self.spec.languages) is None:
             return Dropped("other_language", thing.language or "no language")
         text = cell_text(thing.text)
-        if text is None:
-            return Dropped("malformed", "the object is no text that can be encoded")
         return (text,) if text else Dropped("missing_field", "object")
 
     def _node_names(self, node: str) -> tuple[str, ...]:
@@ -225,7 +220,7 @@ class Rdf(UnitSource[RdfSpec]):
 
     def _new_names(self) -> NodeNames:
         spec = self.spec
-        return NodeNames([spec.iri(one) for one in spec.labels], [spec.iri(one) for one in spec.types], spec.languages)
+        return NodeNames(list(map(spec.iri, spec.labels)), list(map(spec.iri, spec.types)), spec.languages)
 
     def _open_file(self, source_file: SourceFile) -> RdfFile:
         form = self.spec.format or RDF_SUFFIXES.get(source_file.path.suffix.lower())

@@ -13,9 +13,8 @@ from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableFormat
-from benchbuilder.sources.multiple_choice import ChoiceColumns, ChoiceMapping, MultipleChoice
+from benchbuilder.sources.multiple_choice import ChoiceColumns, ChoiceMapping, MultipleChoice, SeveralChoices
 from benchbuilder.sources.row_source import RowSource
-from benchbuilder.sources.several_choice import SeveralChoices
 from benchbuilder.sources.triples import TripleColumns, TripleMapping, Triples
 from benchbuilder.sources.unit_source import UnitSource
 

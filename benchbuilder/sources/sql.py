@@ -17,8 +17,7 @@ from benchbuilder.config import FileRef, RuntimeOption
 from benchbuilder.core import DataError, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.sql_queries import check_select
-from benchbuilder.sources.formats.sql_rows import SourceDatabase
+from benchbuilder.sources.formats.sql_rows import SourceDatabase, check_select
 from benchbuilder.sources.formats.tables import RawRow, find_surrogate
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
 from benchbuilder.sources.unit_source import HEAD_ROWS

@@ -31,14 +31,14 @@ def example_of(name: str) -> dict[str, Any]:
 
 def pairs_of(name: str) -> list[dict[str, str]]:
     file = ROOT / name.replace(".j2", ".pairs.yaml")
-    return prompts.read_pairs(file) if file.is_file() else []
+    return prompts.read_few_shot_pairs(file) if file.is_file() else []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_bundled_prompt_renders_as_its_example_says(name):
-    found = prompts.find(name, [ROOT])
+    found = prompts.find_prompt(name, [ROOT])
     example = example_of(name)
-    rendered = prompts.render(found, {**example["variables"], "pairs": pairs_of(name)})
+    rendered = prompts.render_prompt(found, {**example["variables"], "pairs": pairs_of(name)})
     assert rendered == example["rendered"].rstrip("\n")
     assert "reviewed_by" in example
 
@@ -53,9 +53,11 @@ def test_every_example_belongs_to_a_prompt():
 @pytest.mark.parametrize(("name", "kind"), STEP_OF.items())
 def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
     given = {*registry.find_kind("step", kind).load().prompt_variables, "pairs"}
-    assert prompts.check(prompts.find(f"{language}/{name}.j2", [ROOT]), given) == []
-    assert prompts.check(prompts.find(f"{language}/writer.system.j2", [ROOT]), given) == []
-    assert prompts.check(prompts.find(f"{language}/repair.j2", [ROOT]), given | set(REPAIR_VARIABLES)) == []
+    assert prompts.check_prompt(prompts.find_prompt(f"{language}/{name}.j2", [ROOT]), given) == []
+    assert prompts.check_prompt(prompts.find_prompt(f"{language}/writer.system.j2", [ROOT]), given) == []
+    assert (
+        prompts.check_prompt(prompts.find_prompt(f"{language}/repair.j2", [ROOT]), given | set(REPAIR_VARIABLES)) == []
+    )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -63,11 +65,16 @@ def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
 def test_prompts_of_judges_use_only_what_their_kind_gives_and_close_every_tag(name, kind, language):
     given = registry.find_kind("judge", kind).load().prompt_variables
     system = "judge_tuned.system" if kind == "openai_finetuned" else "judge.system"
-    found = prompts.find(f"{language}/{name}.j2", [ROOT])
-    assert prompts.check(found, set(given)) == []
-    assert prompts.check(prompts.find(f"{language}/{system}.j2", [ROOT]), set(given)) == []
-    assert prompts.check(prompts.find(f"{language}/judge_repair.j2", [ROOT]), set(given) | set(REPAIR_VARIABLES)) == []
-    assert {"question", "answer", "evidence"} <= prompts.variables(found)
+    found = prompts.find_prompt(f"{language}/{name}.j2", [ROOT])
+    assert prompts.check_prompt(found, set(given)) == []
+    assert prompts.check_prompt(prompts.find_prompt(f"{language}/{system}.j2", [ROOT]), set(given)) == []
+    assert (
+        prompts.check_prompt(
+            prompts.find_prompt(f"{language}/judge_repair.j2", [ROOT]), set(given) | set(REPAIR_VARIABLES)
+        )
+        == []
+    )
+    assert {"question", "answer", "evidence"} <= prompts.used_variables(found)
     for tag in ("question", "reference", "answer"):
         assert found.source.count(f"\n<{tag}>\n") == found.source.count(f"\n</{tag}>\n") == 1
 
@@ -101,16 +108,16 @@ def test_a_prompt_shows_its_examples_only_where_there_are_some():
     for language, word in (("zh", "示例"), ("en", "Example")):
         for name in STEP_OF:
             values = dict.fromkeys(("context", "question", "answer", "statement"), "甲")
-            found = prompts.find(f"{language}/{name}.j2", [ROOT])
-            used = {key: value for key, value in values.items() if key in prompts.variables(found)}
-            assert word in prompts.render(found, {**used, "pairs": pairs_of(f"{language}/{name}.j2")})
-            assert word not in prompts.render(found, {**used, "pairs": []})
+            found = prompts.find_prompt(f"{language}/{name}.j2", [ROOT])
+            used = {key: value for key, value in values.items() if key in prompts.used_variables(found)}
+            assert word in prompts.render_prompt(found, {**used, "pairs": pairs_of(f"{language}/{name}.j2")})
+            assert word not in prompts.render_prompt(found, {**used, "pairs": []})
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_statement_without_an_answer_can_be_negated(language):
-    found = prompts.find(f"{language}/negate.j2", [ROOT])
-    text = prompts.render(found, {"statement": "甲。", "answer": "", "pairs": []})
+    found = prompts.find_prompt(f"{language}/negate.j2", [ROOT])
+    text = prompts.render_prompt(found, {"statement": "甲。", "answer": "", "pairs": []})
     assert "“”" not in text
     assert '""' not in text
     assert "2. " in text
@@ -132,38 +139,40 @@ def test_wrong_pairs_are_refused(tmp_path, text, message):
     file = tmp_path / "x.pairs.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(RecipeError, match=message):
-        prompts.read_pairs(file)
+        prompts.read_few_shot_pairs(file)
 
 
 def test_unknown_variables_are_found_with_their_line_before_any_call():
-    [problem] = prompts.check(prompt("问：{{ question }}\n答：{{ anwser }}\n"), {"question": "", "answer": ""})
+    [problem] = prompts.check_prompt(prompt("问：{{ question }}\n答：{{ anwser }}\n"), {"question": "", "answer": ""})
     assert problem.found == "anwser"
     assert problem.where.endswith("x.j2:2")
     assert problem.allowed == "answer, question"
 
 
 def test_names_used():
-    used = prompts.variables(prompt("{% for o in options %}{{ o.text }}{{ loop.index }}{% endfor %}{{ question }}"))
+    used = prompts.used_variables(
+        prompt("{% for o in options %}{{ o.text }}{{ loop.index }}{% endfor %}{{ question }}")
+    )
     assert used == {"options", "question"}
 
 
 def test_loops_see_only_their_counters():
     with pytest.raises(RecipeError):
-        prompts.render(prompt("{% for o in a %}{{ loop.cycle }}{% endfor %}"), {"a": ["x"]})
+        prompts.render_prompt(prompt("{% for o in a %}{{ loop.cycle }}{% endfor %}"), {"a": ["x"]})
 
 
 def test_syntax_errors_have_a_line():
-    [problem] = prompts.check(prompt("a\n{% if x %}\nb"), ["x"])
+    [problem] = prompts.check_prompt(prompt("a\n{% if x %}\nb"), ["x"])
     assert problem.where.endswith((":2", ":3"))
 
 
 def test_loops_conditions_and_plain_data_work():
     text = "{% for o in options %}{{ loop.index }}.{{ o.text }};{% endfor %}{% if n is defined and n > 1 %}{{ n }}{% endif %}"  # noqa: E501
-    assert prompts.render(prompt(text), {"options": [{"text": "甲"}, {"text": "乙"}], "n": 2}) == "1.甲;2.乙;2"
+    assert prompts.render_prompt(prompt(text), {"options": [{"text": "甲"}, {"text": "乙"}], "n": 2}) == "1.甲;2.乙;2"
 
 
 def test_text_is_not_escaped_and_braces_in_values_mean_nothing():
-    assert prompts.render(prompt("{{ a }}"), {"a": "<b> {{ 7 * 7 }} {% raw %}"}) == "<b> {{ 7 * 7 }} {% raw %}"
+    assert prompts.render_prompt(prompt("{{ a }}"), {"a": "<b> {{ 7 * 7 }} {% raw %}"}) == "<b> {{ 7 * 7 }} {% raw %}"
 
 
 class Loot(BaseModel):
@@ -179,7 +188,7 @@ class Text(str):
 )
 def test_only_plain_data_goes_in(value):
     with pytest.raises(TypeError, match="a prompt sees"):
-        prompts.render(prompt("{{ a }}"), {"a": value})
+        prompts.render_prompt(prompt("{{ a }}"), {"a": value})
 
 
 @pytest.mark.parametrize(
@@ -212,25 +221,25 @@ def test_only_plain_data_goes_in(value):
     ],
 )
 def test_exploits_are_refused_before_anything_is_rendered(text):
-    assert prompts.check(prompt(text), ["a"])
+    assert prompts.check_prompt(prompt(text), ["a"])
     with pytest.raises(RecipeError):
-        prompts.render(prompt(text), {"a": "aaaa"})
+        prompts.render_prompt(prompt(text), {"a": "aaaa"})
 
 
 def test_methods_and_attributes_of_plain_data_are_out_of_reach():
     for text in ("{{ a.format }}", "{{ a.upper }}", "{{ d.items }}", "{{ d.missing }}"):
         with pytest.raises(RecipeError, match="cannot be filled"):
-            prompts.render(prompt(text), {"a": "x", "d": {"k": "v"}})
+            prompts.render_prompt(prompt(text), {"a": "x", "d": {"k": "v"}})
 
 
 def test_output_is_capped():
     big = ["x" * 1000] * 1000
     with pytest.raises(RecipeError, match="too long"):
-        prompts.render(prompt("{% for b in a %}{{ b }}{% endfor %}"), {"a": big})
+        prompts.render_prompt(prompt("{% for b in a %}{{ b }}{% endfor %}"), {"a": big})
     with pytest.raises(RecipeError, match="join makes more"):
-        prompts.render(prompt("{{ a|join }}"), {"a": big})
+        prompts.render_prompt(prompt("{{ a|join }}"), {"a": big})
     with pytest.raises(RecipeError, match="join works on lists"):
-        prompts.render(prompt("{{ s|join(s)|join(s) }}"), {"s": "abc"})
+        prompts.render_prompt(prompt("{{ s|join(s)|join(s) }}"), {"s": "abc"})
 
 
 def test_prompts_stay_inside_their_folders(tmp_path):
@@ -241,13 +250,13 @@ def test_prompts_stay_inside_their_folders(tmp_path):
     (root / "link.j2").symlink_to(secret)
     for name in ("../secret.j2", str(secret), "link.j2"):
         with pytest.raises(RecipeError, match="leads out"):
-            prompts.find(name, [root])
+            prompts.find_prompt(name, [root])
     with pytest.raises(RecipeError, match="no such prompt"):
-        prompts.find("zh/nothing.j2", [root])
+        prompts.find_prompt("zh/nothing.j2", [root])
 
 
 def test_the_first_folder_that_has_it_wins(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
     (tmp_path / "two" / "a.j2").write_text("two")
-    assert prompts.find("a.j2", [tmp_path / "one", tmp_path / "two"]).source == "two"
+    assert prompts.find_prompt("a.j2", [tmp_path / "one", tmp_path / "two"]).source == "two"

@@ -35,7 +35,7 @@ def make(kind: str, name: str = "source", **spec: Any) -> Any:
 
 
 def read(kind: str, name: str = "source", **spec: Any) -> Result:
-    """Reads a source and holds it to the law: every unit one outcome, every file an end, ids unique, reasons declared."""
+    """Read a source and check its row accounting: outcomes, file ends, unique ids and declared reasons."""
     source, result = make(kind, name, **spec), Result()
     for unit in source.read():
         if isinstance(unit, EndOfFile):

@@ -180,13 +180,13 @@ def test_books_that_are_none_or_mean_harm(data, told, write, make_source):
 
 
 def test_a_book_that_unpacks_to_more_than_any(write, make_source, monkeypatch):
-    monkeypatch.setattr(epub_module, "MEMBER_BYTES", 100_000)
+    monkeypatch.setattr(epub_module, "MAX_MEMBER_BYTES", 100_000)
     path = write("bomb.epub", epub("A", {"One": f"<p>{'a' * 200_000}</p>"}))
     with pytest.raises(DataError) as raised:
         list(make_source("books", path=path, **SETTINGS).read())
     assert "chapter 1.xhtml, which unpacks to more" in str(raised.value)
-    monkeypatch.setattr(epub_module, "MEMBER_BYTES", 1 << 25)
-    monkeypatch.setattr(epub_module, "BOOK_BYTES", 1000)
+    monkeypatch.setattr(epub_module, "MAX_MEMBER_BYTES", 1 << 25)
+    monkeypatch.setattr(epub_module, "MAX_BOOK_BYTES", 1000)
     with pytest.raises(DataError, match="wrong shape"):
         list(make_source("books", path=path, **SETTINGS).read())
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.core.registry import find
-from benchbuilder.pipeline.cache_key import spec_parts
+from benchbuilder.core.registry import find_kind
+from benchbuilder.pipeline.cache_key import spec_key_inputs
 from benchbuilder.pipeline.wiring import expand
 
 # --- bundled sources -------------------------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ def test_steps_are_wired_by_what_the_records_become(tmp_path):
 
 
 def test_the_key_says_what_the_records_become_and_not_where_the_database_is():
-    cls = find("source", "sql").load().spec_class
+    cls = find_kind("source", "sql").load().spec_class
     given = {"kind": "sql", "as": "passage", "query": QUERY, "columns": {"text": "a"}}
-    parts = spec_parts(cls.model_validate({**given, "database_env": "ONE_DB"}), lambda _: "")
+    parts = spec_key_inputs(cls.model_validate({**given, "database_env": "ONE_DB"}), lambda _: "")
     assert parts["as"] == json.dumps("passage")
-    assert parts == spec_parts(cls.model_validate({**given, "database_env": "OTHER_DB"}), lambda _: "")
+    assert parts == spec_key_inputs(cls.model_validate({**given, "database_env": "OTHER_DB"}), lambda _: "")

@@ -161,12 +161,12 @@ def both_ways(make_source, monkeypatch):
         source = make_source("corpus", "wiki", **spec)
         slow, refused = tried(source.read)
         if refused:
-            assert tried(source.bulk)[1] == refused
+            assert tried(source.read_batches)[1] == refused
             return []
         for size in (1, 3, 10_000):
             monkeypatch.setattr(columns, "CHUNK_ROWS", size)
             fast = []
-            for units in source.bulk():
+            for units in source.read_batches():
                 if isinstance(units, EndOfFile):
                     fast.append(units)
                 else:
@@ -249,7 +249,7 @@ def test_rows_that_are_long_come_few_at_a_time(make_source, write, monkeypatch):
     write("books.jsonl", "".join(json.dumps({"body": text}) + "\n" for text in texts))
     pq.write_table(pa.table({"body": texts}), "books.parquet")
     for path in ("books.jsonl", "books.parquet"):
-        read = list(make_source("corpus", "wiki", path=path, columns={"text": "body"}).bulk())
+        read = list(make_source("corpus", "wiki", path=path, columns={"text": "body"}).read_batches())
         sizes = [len(units.lines) for units in read if not isinstance(units, EndOfFile)]
         assert sum(sizes) == 40
         assert max(sizes) <= 5
@@ -282,7 +282,7 @@ def test_parquet_that_is_damaged_inside(make_source, write, compression):
     data[half : half + 400] = bytes(byte ^ 0x5A for byte in data[half : half + 400])
     Path(path).write_bytes(data)
     source = make_source("corpus", "wiki", path=path, columns={"text": "body"})
-    for read in (source.read, source.bulk):
+    for read in (source.read, source.read_batches):
         with pytest.raises(DataError, match="is damaged"):
             list(read())
 

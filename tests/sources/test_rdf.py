@@ -149,10 +149,10 @@ def test_shapes_that_are_wrong(write, make_source):
     [
         ({"relations": {}}, "needs relations"),
         ({"texts": ["skos:note"]}, "cannot be given"),
-        ({"labels": ["foo:label"]}, "prefixes does not say"),
-        ({"labels": ["label"]}, "with its prefix, or whole"),
+        ({"labels": ["foo:label"]}, "prefixes does not define"),
+        ({"labels": ["label"]}, "with its prefix, or in full"),
         ({"labels": []}, "at least 1"),
-        ({"relations": {"a": {"predicate": "ex:p"}, "b": {"predicate": "ex:p"}}}, "one relation a predicate"),
+        ({"relations": {"a": {"predicate": "ex:p"}, "b": {"predicate": "ex:p"}}}, "one relation per predicate"),
         ({"as": "choice"}, "triple"),
     ],
 )

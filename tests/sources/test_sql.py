@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.registry import find_kind
-from benchbuilder.sources.formats.sql_queries import check_select, escape_parameters
-from benchbuilder.sources.formats.sql_rows import plain_value
+from benchbuilder.sources.formats.sql_rows import check_select, escape_parameters, plain_value
 
 CHOICE = {
     "as": "choice",

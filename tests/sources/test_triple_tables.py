@@ -199,7 +199,7 @@ def lines_of(draw: Random, file: str, count: int) -> str:
 
 def read_by_column(source) -> list:
     found: list = []
-    for units in source.bulk():
+    for units in source.read_batches():
         if isinstance(units, EndOfFile):
             found.append(units)
             continue
@@ -230,7 +230,7 @@ def test_joined_by_the_column_as_one_by_one(write, make_source, monkeypatch, see
         patch.setattr(triple_tables, "PART_ROWS", max(2, size // 50))
         patch.setattr(id_keys, "_MANY", size // 8)
         patch.setattr(id_names, "IN_MEMORY_BYTES", size)
-        patch.setattr(first_seen, "IN_MEMORY", 5)
+        patch.setattr(first_seen, "MAX_IN_MEMORY", 5)
         patch.setattr(Cells, "hashes", lambda self: hashes(self) & np.uint64(2**bits - 1))
         fast = read_by_column(source)
     for one, other in zip_longest(fast, plain_read(source)):
@@ -267,7 +267,7 @@ def test_what_lies_in_files_is_removed(write, make_source, tmp_path, monkeypatch
     monkeypatch.setattr(id_names, "IN_MEMORY_BYTES", 0)
     spec = {**TABLES, "head_case": "as_is", "quoting": False}
     source = make_source("triple_tables", "bios", **spec)
-    reading = source.bulk()
+    reading = source.read_batches()
     for units in reading:
         if not isinstance(units, EndOfFile) and len(units.rows):
             assert list((tmp_path / "temporary").glob("*/terms"))
@@ -275,5 +275,5 @@ def test_what_lies_in_files_is_removed(write, make_source, tmp_path, monkeypatch
     reading.close()
     assert not list((tmp_path / "temporary").iterdir())
     with pytest.raises(DataError, match="language_code"):
-        list(make_source("triple_tables", "bios", **{**spec, "language_code": "chi"}).bulk())
+        list(make_source("triple_tables", "bios", **{**spec, "language_code": "chi"}).read_batches())
     assert not list((tmp_path / "temporary").iterdir())

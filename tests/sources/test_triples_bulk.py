@@ -78,7 +78,7 @@ def both_ways(make_source, **spec) -> list:
         read = list(source.read())
     except DataError as error:
         with pytest.raises(DataError, match=re.escape(str(error))):
-            list(source.bulk())
+            list(source.read_batches())
         return []
     return same_both_ways(source, read)
 
@@ -90,7 +90,7 @@ def cut_up(monkeypatch):
     def to(size: int) -> None:
         monkeypatch.setattr(columns, "BLOCK_BYTES", size)
         monkeypatch.setattr(columns, "CHUNK_ROWS", max(2, size // 8))
-        monkeypatch.setattr(first_seen, "IN_MEMORY", 5)
+        monkeypatch.setattr(first_seen, "MAX_IN_MEMORY", 5)
 
     return to
 

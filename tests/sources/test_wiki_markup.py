@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.sources.formats.topic_words import TopicWords
-from benchbuilder.sources.formats.wikitext import UnreadableMarkupError, WikiMarkup, has_too_many_unclosed
-from benchbuilder.sources.formats.wikitext_variants import resolve
+from benchbuilder.sources.formats.wikitext import UnreadableMarkupError, WikiMarkup, has_too_many_unclosed, resolve
 
 MARKUP = WikiMarkup(
     variants=("zh-hans", "zh-cn", "zh"),

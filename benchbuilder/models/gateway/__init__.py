@@ -1,4 +1,4 @@
-"""The gateway: the one place of a build where models are asked."""
+"""The gateway: sends all model requests of a build and stores every reply."""
 
 from benchbuilder.models.base import Receipt
 from benchbuilder.models.gateway.gateway import Gateway

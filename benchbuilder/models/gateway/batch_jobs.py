@@ -1,4 +1,4 @@
-"""The desk where batches are handed in, looked at and collected, each step in the journal first."""
+"""Submits, polls and collects batches; writes each action to the journal first."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ from benchbuilder.models.gateway.rate_limit import backoff_s
 from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
 
 CHUNK = 256
-"""Results that are read, journaled and given back at a time."""
+"""Results that are journaled and returned at a time."""
 CERTAIN_AFTER_S = 5.0
-"""A batch that a kill cut off is not missed before so many seconds: the service may still be taking it in."""
+"""Seconds before a batch interrupted by a kill counts as not submitted: the service may still be accepting it."""
 SERVICE_KEEPS_S = 30 * 24 * 3600.0
-"""Services keep results for about a month; a batch that is older and not found is given up."""
+"""Services keep results for about a month; an older batch that cannot be found is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """A request of a batch that is through; without a reply, the journal knows why."""
+    """The result of one request in a finished batch; without a reply, the journal holds the reason."""
 
     key: str
     reply: Reply | None = None
     error: ServiceError | None = None
-    """What concerns not this request but all."""
+    """An error that affects all requests, not only this one."""
 
 
 class BatchClient:
-    """Batches of one model. `owner` names the gateway; `notice` hears how batches are getting on.
+    """The batches of one model. `owner` names the gateway; `notice` receives progress messages.
 
-    The worst case of what is in a batch is charged to the budget until it is known better, over all runs.
+    Over all runs, the worst-case cost of a batch is charged to the budget until the actual cost is known.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class BatchClient:
     ) -> None:
         self.batches, self.keeper, self.budget, self.journal = service, keeper, budget, keeper.journal
         self.open: list[OpenBatch] = []
-        """Those that are not collected."""
+        """Batches whose results are not collected yet."""
         self._owner, self._notice, self._label = owner, notice, keeper.model.label
         self.breaker = CircuitBreaker(self._label, keeper.endpoint, give_up_s, time.monotonic)
 
     async def resume_open(self) -> None:
-        """Look up what is open; what may have been handed in when a build was killed is looked for at the service."""
+        """Load open batches; look for those whose submission was interrupted by a kill at the service."""
         self.breaker.reset()
         self.open = open_batches(self.journal, self._label, self.keeper.endpoint)
         for batch in list(self.open):
@@ -79,7 +79,7 @@ class BatchClient:
                 await self._find_again(batch)
 
     async def submit(self, requests: Sequence[JournalRequest]) -> None:
-        """Hand in a batch; ServiceError if it was not taken, and then its requests are free again."""
+        """Submit a batch; if the service rejects it, ServiceError is raised and its requests are free again."""
         batch = OpenBatch(uuid.uuid4().hex, None, self._owner, time.time())
         await self.journal.commit(partial(record_batch_intent, batch=batch, requests=requests, time=now_utc()))
         self.open.append(batch)
@@ -93,18 +93,18 @@ class BatchClient:
                 self.breaker.record_failure(error)
                 failures += 1
                 await self._pause(failures, error)
-                if error.billed:  # it may have arrived all the same
+                if error.billed:  # it may have arrived
                     batch.id = await self._with_retries(batch)
             except ServiceError:
                 await self._close(batch, "not taken")
                 raise
         self.breaker.reset()
         await self.journal.commit(partial(record_batch_submission, mark=batch.mark, ident=batch.id))
-        self._notice(f"{self._label}: handed in batch {batch.id} with {_request_count(len(requests))}")
+        self._notice(f"{self._label}: submitted batch {batch.id} with {_request_count(len(requests))}")
 
     async def poll(self, batch: OpenBatch) -> bool:
-        """Whether a batch has ended and can be collected; ServiceError if it was not taken, or is not to be found."""
-        if batch.id is None:  # another build is handing it in
+        """Whether a batch has ended and can be collected; ServiceError if it was rejected or cannot be found."""
+        if batch.id is None:  # another build is submitting it
             known = {one.mark: one.id for one in open_batches(self.journal, self._label, self.keeper.endpoint)}
             batch.id = known.get(batch.mark)
             if batch.mark not in known:
@@ -122,13 +122,13 @@ class BatchClient:
         if state.phase == "failed":
             await self._close(batch, "failed")
             raise self._close_rejected(batch, state)
-        if (told := _state_text(state)) != batch.message:
-            batch.message = told
-            self._notice(f"{self._label}: batch {batch.id}: {told}")
+        if (message := _state_text(state)) != batch.message:
+            batch.message = message
+            self._notice(f"{self._label}: batch {batch.id}: {message}")
         return state.phase == "ended"
 
     async def collect(self, batch: OpenBatch) -> AsyncIterator[list[BatchResult]]:
-        """Fetch the results of a batch that has ended, some at a time, each journaled before it is read."""
+        """Fetch the results of an ended batch in chunks; each result is journaled before it is read."""
         assert batch.id is not None
         chunk: dict[str, str | Exception] = {}
         try:
@@ -138,7 +138,7 @@ class BatchClient:
                     yield await self._store_chunk(batch, chunk)
                     chunk = {}
             yield await self._store_chunk(batch, chunk)
-        except TransientError as error:  # what was kept is kept, the rest is fetched next time
+        except TransientError as error:  # stored results stay; the rest is fetched next time
             self.breaker.record_failure(error)
             return
         except BatchGoneError as error:
@@ -164,7 +164,7 @@ class BatchClient:
             if not (isinstance(result, TransientError) and result.billed):
                 self._charge(request.worst_cost, None)
             return BatchResult(key, error=result if isinstance(result, ServiceError) else None)
-        if already_answered:  # asked live as well: ours was billed, the other one counts
+        if already_answered:  # also sent live: ours was billed, the live reply counts
             return BatchResult(key, self.keeper.find(key, request.request))
         try:
             reply = self.keeper.model.read(result)
@@ -178,14 +178,14 @@ class BatchClient:
         return BatchResult(key, reply)
 
     def _charge(self, worst: Cost, actual: Cost | None) -> None:
-        """What a request cost takes the place of its worst case."""
+        """Replace the worst case of a request by its actual cost."""
         usd, tokens = (0.0, 0) if actual is None else (actual.usd or 0.0, actual.tokens)
         self.budget.charge(usd - (worst.usd or 0.0), tokens - worst.tokens)
 
-    # --- what may go wrong
+    # --- failures
 
     async def _find_again(self, batch: OpenBatch) -> None:
-        """Look for a batch of which only the intent is known; if it was not handed in, its requests are free."""
+        """Look for a batch of which only the intent is recorded; if it was never submitted, its requests are free."""
         found = await self._with_retries(batch)
         if found is None and (early_s := batch.handed_in + CERTAIN_AFTER_S - time.time()) > 0:
             await asyncio.sleep(min(early_s, CERTAIN_AFTER_S))
@@ -197,7 +197,7 @@ class BatchClient:
         await self.journal.commit(partial(record_batch_submission, mark=batch.mark, ident=found))
 
     async def _with_retries(self, batch: OpenBatch) -> str | None:
-        """The id of the batch with this mark, however often that has to be asked."""
+        """The id of the batch with this mark, retried until the service answers."""
         failures = 0
         while True:
             try:
@@ -215,24 +215,24 @@ class BatchClient:
 
     async def _close_gone(self, batch: OpenBatch, error: BatchGoneError) -> None:
         if time.time() - batch.handed_in > SERVICE_KEEPS_S:
-            self._notice(f"{self._label}: batch {batch.id} is given up: {error}")
+            self._notice(f"{self._label}: batch {batch.id} is abandoned: {error}")
             await self._close(batch, "gone", lost=f"batch {batch.id} is gone")
             return
         raise ServiceError(
-            f"the service does not know batch {batch.id}, or not its results",
+            f"the service does not know batch {batch.id} or its results",
             where=self.keeper.endpoint,
             why=str(error),
-            next="use the key and project that it was handed in with; its requests are paid for and not asked again "
-            f"until {SERVICE_KEEPS_S / 86400:.0f} days after it was handed in",
+            next="use the key and project of its submission; its requests are paid for and are not sent again "
+            f"until {SERVICE_KEEPS_S / 86400:.0f} days after the submission",
         )
 
     def _close_rejected(self, batch: OpenBatch, state: BatchState) -> ServiceError:
         return ServiceError(
-            f"the service did not take batch {batch.id}",
+            f"the service rejected batch {batch.id}",
             where=self.keeper.endpoint,
             why=state.message,
-            next="nothing of it was answered or charged. If it is too large for the account, hand in fewer at a time "
-            "with model.batch.max_requests; model.batch=null asks live",
+            next="nothing was answered or charged. If it is too large for the account, send smaller batches "
+            "with model.batch.max_requests; model.batch=null sends requests live",
         )
 
     async def _close(self, batch: OpenBatch, state: str, *, lost: str = "") -> None:

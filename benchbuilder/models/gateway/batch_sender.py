@@ -1,4 +1,4 @@
-"""Asking by the batch: what all open conversations wait for is handed in together."""
+"""Sends requests in batches: the requests of all waiting conversations are submitted together."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from benchbuilder.models.gateway.reply_store import ReplyStore
 from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 
 _AT_A_TIME = 64
-"""Conversations that are worked on at a time; all others wait."""
+"""Conversations that are active at a time; all others wait."""
 _Answer = Reply | RowFailedError | None
-"""What a conversation gets; ``None``: it is in no batch, and is to be asked live."""
+"""What a conversation receives; ``None``: its request is in no batch and must be sent live."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,13 +36,13 @@ class _Waiter:
     """A conversation that waits for a reply."""
 
     request: JournalRequest
-    """Its worst case at the price of a batch."""
+    """With its worst-case cost at the batch price."""
     turn: ActiveConversation
     answer: asyncio.Future[_Answer]
     idle: bool = True
 
     def resolve(self, answer: _Answer | BaseException = None) -> None:
-        """It waits no more."""
+        """End the wait with an answer or an error."""
         if self.idle:
             self.idle = False
             self.turn.idle(-1)
@@ -55,11 +55,11 @@ class _Waiter:
 
 
 class BatchSender:
-    """Collects what conversations ask until all of them wait, hands that in, and waits for the results.
+    """Collects requests until all conversations wait, submits them as batches, and waits for the results.
 
-    What is in a batch that is not through is never sent again. With `live_sender`, nothing new is handed in: what is in no
-    batch is asked live. The waiting ends after `spec.wait_s` with WaitingForBatch; nothing is lost by that, by Ctrl-C
-    or by a kill.
+    A request in an unfinished batch is never sent again. With `live_sender`, no new batch is submitted: a request in no
+    batch is sent live. The wait ends after `spec.wait_s` with WaitingForBatch. Neither that, Ctrl-C nor a kill loses
+    anything.
     """
 
     def __init__(
@@ -84,22 +84,22 @@ class BatchSender:
 
     @property
     def rows(self) -> int:
-        """Conversations that are worked on at a time."""
+        """Conversations that are active at a time."""
         return min(_AT_A_TIME, self._size) if self.live_sender is None else self.live_sender.rows
 
     @property
     def max_open(self) -> int:
-        """Conversations that may be open, nearly all of them waiting: as many as a batch may hold."""
+        """Conversations that may be open, most of them waiting: as many as fit into a batch."""
         return self._size
 
     def begin_step(self) -> None:
-        """A step has its own time to wait."""
+        """Reset the waiting time: each step has its own."""
         self._waited_s = 0.0
         if self.live_sender is not None:
             self.live_sender.begin_step()
 
     def on_all_waiting(self) -> None:
-        """No open conversation can go on, and no other can be begun."""
+        """No open conversation can continue, and no other can start."""
         if self._waiting and not self._asked_live:
             if self._work is None:
                 self._work = asyncio.get_running_loop().create_task(self._work_loop())
@@ -107,7 +107,7 @@ class BatchSender:
             self._all_wait.set()
 
     async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
-        """Wait for a batch and its results."""
+        """Wait for a batch and its results; RowFailedError if the request has none."""
         if self.live_sender is not None and not keys_in_batches(self.batches.journal, [request.key]):
             return await self._ask_live(self.live_sender, request, turn)
         if (error := self._failed([request.key]).get(request.key)) is not None:
@@ -123,11 +123,11 @@ class BatchSender:
         if isinstance(answer, Reply):
             return answer
         if isinstance(answer, RowFailedError) or self.live_sender is None:
-            raise answer or RowFailedError("nothing came of it")
+            raise answer or RowFailedError("the batch has no result for it")
         return await self._ask_live(self.live_sender, request, turn)
 
     async def end_step(self) -> None:
-        """A step is over, one way or another: nobody waits here any more; batches go on by themselves."""
+        """Stop waiting at the end of a step; the batches continue at the service."""
         work, self._work = self._work, None
         self._all_wait.clear()
         if work is not None:
@@ -163,13 +163,13 @@ class BatchSender:
                 pass
 
     def _stopped(self, work: asyncio.Task[None]) -> None:
-        """What stops the work stops the step: one of those who wait raises it."""
+        """Pass an error of the work loop to one of the waiting conversations, which raises it and stops the step."""
         if not work.cancelled() and (error := work.exception()) is not None:
             for waiter in list(self._waiting.values())[:1]:
                 waiter.resolve(error)
 
     async def _round(self) -> bool:
-        """Hand in what is in no batch and look at those that are open; whether some conversation can go on."""
+        """Submit free requests and poll open batches; return whether some conversation can continue."""
         if self._release_waiters():
             return True
         await self._hand_in()
@@ -185,10 +185,10 @@ class BatchSender:
         return False
 
     async def _hand_in(self) -> None:
-        """Hand in what is in no batch, as far as the budget allows; BudgetReached if that is not at all."""
+        """Submit free requests as far as the budget allows; BudgetReached if it allows none."""
         if self.live_sender is not None:
             return
-        await self.model.open()  # before anything is written down as handed in
+        await self.model.open()  # before anything is recorded as submitted
         batched = keys_in_batches(self.batches.journal, self._waiting)
         free = [waiter.request for key, waiter in self._waiting.items() if key not in batched]
         handed_in = 0
@@ -201,10 +201,10 @@ class BatchSender:
             first = free[handed_in]
             await self.batches.budget.reserve(first.worst_cost, first.step)  # raises: nothing else is in flight
         if handed_in:
-            self._notice(f"the budget leaves room for {handed_in:,} of {len(free):,} requests until these are through")
+            self._notice(f"the budget leaves room for {handed_in:,} of {len(free):,} requests until these are finished")
 
     def _split_batch(self, requests: Iterable[JournalRequest]) -> Iterator[list[JournalRequest]]:
-        """Batches that the service takes, up to the limit of the budget."""
+        """Split requests into batches of the allowed size, up to the limit of the budget."""
         batches, budget = self.batches.batches, self.batches.budget
         part: list[JournalRequest] = []
         total, size = Cost(0, 0, 0.0), 0
@@ -225,7 +225,7 @@ class BatchSender:
             yield part
 
     async def _collect(self, batch: OpenBatch) -> int:
-        """Give out the results of a batch; how many had somebody waiting. What is wrong with all of them is raised."""
+        """Pass on the results of a batch and return how many were awaited; raise an error that affects all requests."""
         answered, error = 0, None
         async for results in self.batches.collect(batch):
             for result in results:
@@ -239,21 +239,21 @@ class BatchSender:
         return answered
 
     def _release_waiters(self) -> bool:
-        """Tell those that wait in vain: their requests failed for good, or nothing is handed in any more."""
+        """Release conversations whose requests failed for good, or, in live mode, are in no batch."""
         waiting = [waiter for waiter in self._waiting.values() if waiter.idle]
         batched = keys_in_batches(self.batches.journal, (waiter.request.key for waiter in waiting))
         free = [waiter for waiter in waiting if waiter.request.key not in batched]
         failed = self._failed([waiter.request.key for waiter in free])
-        told = 0
+        released = 0
         for waiter in free:
             key = waiter.request.key
             if key in failed or self.live_sender is not None:
                 waiter.resolve(failed.get(key))
-                told += 1
-        return told > 0
+                released += 1
+        return released > 0
 
     def _failed(self, keys: list[str]) -> dict[str, RowFailedError]:
-        """Those of the requests that are not tried again in this run; the next run may."""
+        """Errors of the requests that this run does not retry; the next run may."""
         errors: dict[str, RowFailedError] = {}
         for key, failure in request_failures(self.batches.journal, keys).items():
             if failure.final:
@@ -269,25 +269,25 @@ class BatchSender:
     # --- waiting
 
     async def _wait(self) -> None:
-        """Until it is time to look again; WaitingForBatch if there was enough of that."""
+        """Sleep until the next poll; WaitingForBatch once the waiting time is used up."""
         left_s = self.spec.wait_s - self._waited_s
         if left_s <= 0:
-            raise self._raise_waiting()
+            raise self._waiting_error()
         begun = self._clock()
         await asyncio.sleep(min(self.spec.poll_s, left_s))
         self._waited_s += self._clock() - begun
 
-    def _raise_waiting(self) -> WaitingForBatch:
+    def _waiting_error(self) -> WaitingForBatch:
         count, keeper = len(self._waiting), self.batches.keeper
         shown = [
-            f"{batch.id or 'one of another build'} ({batch.message or 'handed in'})" for batch in self.batches.open
+            f"{batch.id or 'one of another build'} ({batch.message or 'submitted'})" for batch in self.batches.open
         ]
         replies = "1 reply is" if count == 1 else f"{count:,} replies are"
-        next = "give the same command again later, days later if need be: it goes on from there"
+        next = "run the same command again later, even days later: it continues from there"
         if self.live_sender is not None:
-            next += ". To ask live at once, cancel the batch with the provider first: what is in it is not paid twice"
+            next += ". To send live now, cancel the batch at the provider first, so that nothing is paid twice"
         return WaitingForBatch(
-            f"{replies} missing that {keeper.model.label} was asked for by the batch",
+            f"{replies} missing from batches of {keeper.model.label}",
             missing={"replies": count},
             where=keeper.endpoint,
             why=f"batches: {', '.join(shown)}",
@@ -303,20 +303,21 @@ def make_batch_sender(
     notice: Callable[[str], None],
     live: HostedSender,
 ) -> BatchSender | None:
-    """The sender where requests are handed in by the batch, or have been and are not through; else ``None``.
+    """Make the batch sender if the recipe asks for batches or some are unfinished; else return ``None``.
 
-    RecipeError if the model takes no batches.
+    Raises:
+        RecipeError: The model does not support batches.
     """
     spec: BatchSpec | None = getattr(model.spec, "batch", None)
     if spec is None and not open_batches(keeper.journal, model.label, keeper.endpoint):
         return None
     batches = model.batches()
     if batches is None:
-        message = f"the model kind {model.kind!r} takes no requests by the batch"
-        raise RecipeError([Problem(message, "model.batch", hint="model.batch=null asks live")])
+        message = f"the model kind {model.kind!r} does not support batches"
+        raise RecipeError([Problem(message, "model.batch", hint="model.batch=null sends requests live")])
     give_up_s: float = getattr(model.spec, "give_up_s", 300.0)
-    desk = BatchClient(batches, keeper, budget, owner, give_up_s, notice)
+    client = BatchClient(batches, keeper, budget, owner, give_up_s, notice)
     retries: int = getattr(model.spec, "retries", 5)
     if spec is not None:
-        return BatchSender(model, desk, spec, retries, notice)
-    return BatchSender(model, desk, BatchSpec(wait_s=0), retries, notice, live=live)
+        return BatchSender(model, client, spec, retries, notice)
+    return BatchSender(model, client, BatchSpec(wait_s=0), retries, notice, live=live)

@@ -1,4 +1,4 @@
-"""What the journal knows of batches: who is in which, and what becomes of each request."""
+"""The journal's tables of batches: which request is in which batch, and what became of it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from benchbuilder.models.gateway.journal_tables import (
     write_reply,
 )
 
-GARBLED = "no answer of the protocol"
+GARBLED = "an invalid answer"
 
 
 @dataclass(slots=True)
 class OpenBatch:
-    """A batch that was handed in, or may have been, and is not collected."""
+    """A batch that was submitted, or may have been, and is not collected yet."""
 
     mark: str
     id: str | None
@@ -35,12 +35,12 @@ class OpenBatch:
     handed_in: float
     """Seconds since 1970."""
     message: str = ""
-    """What was last said about it."""
+    """The last message about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchFailure:
-    """A request that had no reply in a batch."""
+    """A request that got no reply in a batch."""
 
     failures: int
     final: bool
@@ -60,18 +60,18 @@ def open_batches(journal: Journal, model: str, endpoint: str) -> list[OpenBatch]
 
 
 def keys_in_batches(journal: Journal, keys: Iterable[str]) -> set[str]:
-    """Those of the keys that are in an open batch."""
+    """The keys that are in an open batch."""
     sql = "SELECT key FROM batched WHERE key IN (SELECT value FROM json_each(?))"
     return {key for (key,) in journal.rows(sql, json.dumps(list(keys)))}
 
 
 def unfinished_requests(journal: Journal, mark: str) -> list[str]:
-    """The requests of a batch that have no result yet."""
+    """Keys of the requests of a batch without a result."""
     return [key for (key,) in journal.rows("SELECT key FROM batched WHERE mark = ?", mark)]
 
 
 def batch_requests(journal: Journal, mark: str, keys: Iterable[str], model: Model) -> dict[str, JournalRequest]:
-    """Requests of an open batch as they were asked, by key."""
+    """The requests of an open batch, by key."""
     sql = (
         "SELECT b.key, b.loose, a.step, a.model, a.endpoint, b.request, b.counted, a.prompt, a.completion, a.usd,"
         " a.prices FROM batched AS b JOIN attempts AS a ON a.id = b.mark || '/' || b.key"
@@ -88,7 +88,7 @@ def batch_requests(journal: Journal, mark: str, keys: Iterable[str], model: Mode
 
 
 def request_failures(journal: Journal, keys: Iterable[str]) -> dict[str, BatchFailure]:
-    """What is known of requests that had no reply in a batch."""
+    """Failures of requests that got no reply in a batch, by key."""
     sql = "SELECT key, failures, final, why FROM unlucky WHERE key IN (SELECT value FROM json_each(?))"
     return {
         key: BatchFailure(failures, bool(final), why)
@@ -102,7 +102,7 @@ def request_failures(journal: Journal, keys: Iterable[str]) -> dict[str, BatchFa
 def record_batch_intent(
     connection: sqlite3.Connection, batch: OpenBatch, requests: Sequence[JournalRequest], time: str
 ) -> None:
-    """A batch is about to be handed in: from now on its requests are sent nowhere else."""
+    """Record that a batch is about to be submitted: from now on its requests are sent nowhere else."""
     first = requests[0]
     connection.execute(
         "INSERT INTO batches (mark, id, owner, model, endpoint, state, handed_in) VALUES (?, NULL, ?, ?, ?, 'open', ?)",
@@ -117,14 +117,21 @@ def record_batch_intent(
 
 
 def record_batch_submission(connection: sqlite3.Connection, mark: str, ident: str) -> None:
-    """The service has a batch, under this id."""
+    """Record the id that the service gave a batch."""
     connection.execute("UPDATE batches SET id = ? WHERE mark = ?", (ident, mark))
 
 
 def close_batch(connection: sqlite3.Connection, mark: str, state: str, *, lost: str = "") -> tuple[float, int]:
-    """A batch is done with; what is left of it is free, and was not billed unless it is `lost`, which says why.
+    """Close a batch and free its unfinished requests.
 
-    Returns the US dollars and tokens that were set aside for it and are not charged.
+    Args:
+        connection: The journal.
+        mark: Our mark of the batch.
+        state: What became of it.
+        lost: Why its unfinished requests may be billed; "" if they are not billed.
+
+    Returns:
+        The US dollars and tokens that were reserved for it and are not charged.
     """
     owner = f"batch:{mark}"
     refund = (0.0, 0)
@@ -142,7 +149,7 @@ def close_batch(connection: sqlite3.Connection, mark: str, state: str, *, lost: 
 def write_results(
     connection: sqlite3.Connection, mark: str, results: Sequence[tuple[JournalRequest, str | Exception]], time: str
 ) -> set[str]:
-    """Keep some results of a batch before anybody reads them; the keys of which a reply was there already."""
+    """Store results of a batch before they are read; return the keys that already had a reply."""
     late: set[str] = set()
     for asked, result in results:
         key = asked.key
@@ -161,13 +168,13 @@ def write_results(
 
 
 def garble_result(connection: sqlite3.Connection, key: str, why: str) -> None:
-    """A body holds no answer."""
+    """Record that a body holds no answer."""
     garble_reply(connection, key)
     _note(connection, key, f"{GARBLED}: {why}", final=False)
 
 
 def forget_failure(connection: sqlite3.Connection, key: str) -> None:
-    """There is a reply; or the row was told, and the next build may try again."""
+    """Forget a failure: a reply came, or the row failed with it and the next build may try again."""
     connection.execute("DELETE FROM unlucky WHERE key = ?", (key,))
 
 

@@ -1,4 +1,4 @@
-"""Which keys a journal may hold: a Bloom filter, of one size however many there are."""
+"""A Bloom filter of fixed size for the keys of a journal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ _SHIFTS = (0, 20, 40)
 
 
 class BloomFilter:
-    """Says of a key that it is certainly not there, or that it may be.
+    """Says whether a key is certainly absent or may be present.
 
-    Two megabytes: with 1,000,000 keys, about one in 200 others wrongly seems to be there.
+    It takes two megabytes. With 1,000,000 keys, about one in 200 absent keys seems present.
 
     >>> known = BloomFilter()
     >>> known.add("ab" * 32)

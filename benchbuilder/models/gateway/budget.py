@@ -1,22 +1,26 @@
-"""The budget: hard caps over everything that the journal holds."""
+"""Hard caps on the cost of everything in the journal, and the caps that several journals share."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
+from benchbuilder.config import BudgetSpec
 from benchbuilder.core import BudgetReached
+from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import Cost
+from benchbuilder.models.gateway.usage import total_spent
 
 ASSUMED_REPLY_TOKENS = 4096
-"""Tokens that a reply is assumed to have at most where no `max_new_tokens` is sent. A longer one is charged as it is:
-a cap is hard only where the recipe limits the replies."""
+"""The assumed maximum length of a reply if no `max_new_tokens` is sent. A longer reply is charged at its real length,
+so a cap is hard only if the recipe limits replies."""
 
 
 class Budget:
     """Caps on US dollars and tokens, cumulative over all runs of a build.
 
-    The worst case of a request is reserved before it is sent, and settled when it is known what it cost.
+    The worst-case cost of a request is reserved before it is sent, and settled once the actual cost is known.
     """
 
     def __init__(self, usd: float | None, tokens: int | None, notice: Callable[[str], None]) -> None:
@@ -28,17 +32,17 @@ class Budget:
 
     @property
     def has_cap(self) -> bool:
-        """Whether there is any cap."""
+        """Whether any cap is set."""
         return self.usd is not None or self.tokens is not None
 
     def charge(self, usd: float, tokens: int) -> None:
-        """Count what a request costs, or what a batch may."""
+        """Add the cost of a request, or the worst-case cost of a batch."""
         self._sent = True
         self.spent_usd += usd
         self.spent_tokens += tokens
 
     def fits(self, worst: Cost) -> bool:
-        """Whether the caps leave room for the worst case of a request, besides what is reserved."""
+        """Whether the worst case of a request fits under the caps, besides what is reserved."""
         return self._fits_usd(worst) and self._fits_tokens(worst)
 
     def _fits_usd(self, worst: Cost) -> bool:
@@ -48,16 +52,17 @@ class Budget:
         return self.tokens is None or self.spent_tokens + self._held_tokens + worst.tokens <= self.tokens
 
     async def reserve(self, worst: Cost, step: str) -> None:
-        """Set the worst case of a request of `step` aside, if need be once others have settled.
+        """Reserve the worst-case cost of a request, waiting for others to settle if necessary.
 
-        BudgetReached if it does not fit though nothing is in flight.
+        Raises:
+            BudgetReached: It does not fit although nothing is in flight.
         """
         while not self.fits(worst):
             if not self._in_flight:
-                raise self._raise_reached(worst, step)
+                raise self._reached_error(worst, step)
             if not self._waited:
                 self._waited = True
-                self._notice("the budget leaves room only once requests in flight have been settled: fewer at a time")
+                self._notice("the budget is nearly used up: fewer requests are sent at a time")
             self._settled.clear()
             await self._settled.wait()
         self._sent = True
@@ -66,7 +71,7 @@ class Budget:
         self._held_tokens += worst.tokens
 
     def settle(self, worst: Cost, cost: Cost | None) -> None:
-        """Give back what was reserved and charge what it cost; ``None`` if it was not billed."""
+        """Release a reservation and charge the actual cost; ``None`` if the request was not billed."""
         self._in_flight -= 1
         self._held_usd = self._held_usd - (worst.usd or 0.0) if self._in_flight else 0.0
         self._held_tokens -= worst.tokens
@@ -74,7 +79,7 @@ class Budget:
             self.charge(cost.usd or 0.0, cost.tokens)
         self._settled.set()
 
-    def _raise_reached(self, worst: Cost, step: str) -> BudgetReached:
+    def _reached_error(self, worst: Cost, step: str) -> BudgetReached:
         spent: list[str] = []
         asks: list[str] = []
         caps: list[str] = []
@@ -91,6 +96,31 @@ class Budget:
             f"the budget is reached at step {step!r}{before}",
             where=f"spent {' and '.join(spent)}",
             why=f"the next request may cost up to {' and '.join(asks)}",
-            next=f"every answer so far is kept: raise {' and '.join(caps)} and give the same command again (benchbuild "
+            next=f"every answer so far is kept: raise {' and '.join(caps)} and run the same command again (benchbuild "
             "plan, or evaluate --quote, quotes the rest)",
         )
+
+
+_NOTHING = 1e-12
+
+
+def remaining_budget(budget: BudgetSpec, journals: Iterable[Path]) -> BudgetSpec:
+    """The rest of a `budget` after the spending in `journals`: almost zero if they have spent it all."""
+    usd, tokens = 0.0, 0
+    for file in journals:
+        journal = Journal(file)
+        try:
+            spent_usd, spent_tokens = total_spent(journal)
+        finally:
+            journal.close()
+        usd, tokens = usd + spent_usd, tokens + spent_tokens
+    return budget.model_copy(update={
+        "usd": None if budget.usd is None else max(budget.usd - usd, _NOTHING),
+        "tokens": None if budget.tokens is None else max(budget.tokens - tokens, 1),
+    })  # fmt: skip
+
+
+def sibling_journals(task: Path, name: str) -> list[Path]:
+    """The journals called `name` of the evaluations of all tasks except the one in the folder `task`."""
+    files = task.parent.glob(f"*/evaluation*/{name}")
+    return sorted(file for file in files if file.parents[1] != task)

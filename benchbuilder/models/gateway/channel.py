@@ -1,4 +1,4 @@
-"""A channel: all that belongs to one model, with single flight for equal requests."""
+"""Answers the requests of one model; equal requests in flight are sent once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COUNTED, _COUNTED_AFTER = 256, 16
 
 @dataclass
 class ModelClient:
-    """Answers requests: from the journal, from an equal request in flight, or by asking."""
+    """Answers requests from the journal, from an equal request in flight, or by sending them."""
 
     replies: ReplyStore
     counter: TokenCounter
@@ -32,7 +32,7 @@ class ModelClient:
     )
 
     async def ask(self, step: str, request: Request, turn: ActiveConversation) -> Reply:
-        """The reply to a request; RowFailedError if there is none."""
+        """Return the reply to a request; RowFailedError if there is none."""
         key, loose = request_keys(self.replies.model, request)
         if (flight := self._flights.get(key)) is not None:
             turn.idle(1)
@@ -55,11 +55,11 @@ class ModelClient:
             flight.set_result(reply)
         finally:
             del self._flights[key]
-            flight.cancel()  # of no effect where there is an answer
+            flight.cancel()  # has no effect if there is an answer
         return reply
 
     def _journal_request(self, step: str, key: str, loose: str, request: Request) -> JournalRequest:
-        """A request as journal and budget see it."""
+        """The request with its keys, its worst-case cost and our token count."""
         model, price = self.replies.model, self.replies.price
         sampling = model.sent_settings(request.sampling)
         limit = sampling.get("max_new_tokens")
@@ -70,9 +70,9 @@ class ModelClient:
 
         worst = cost(self.counter.bound(request))
         if self.counter.exact and not self.budget.fits(worst):
-            worst = cost(self.counter.upper_bound(request))  # a tokenizer is slow: only where its count matters
+            worst = cost(self.counter.upper_bound(request))  # a tokenizer is slow: only if its count matters
         self._request_count += 1
-        # our own count, to learn from the difference to the service's: of every request only while there are few
+        # our own count calibrates the estimate: count every request at first, then a sample
         counts = self._request_count <= _COUNTED or not self._request_count % _COUNTED_AFTER
         return JournalRequest(
             key=key,

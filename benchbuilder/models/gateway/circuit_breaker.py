@@ -1,4 +1,4 @@
-"""The breaker: a service that gives nothing but failures is not asked for ever."""
+"""Stops sending requests to a service that only fails."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from benchbuilder.core import ServiceError
 
 
 class CircuitBreaker:
-    """Trips when attempts fail for `give_up_s` seconds without a single good answer between them.
+    """Trips when all attempts fail for `give_up_s` seconds.
 
-    `clock` gives seconds. The time before the first failure does not count: a service may take long to answer.
+    `clock` returns seconds. The time before the first failure does not count: a service may be slow to answer.
     """
 
     def __init__(self, label: str, endpoint: str, give_up_s: float, clock: Callable[[], float]) -> None:
@@ -21,16 +21,16 @@ class CircuitBreaker:
         self._unreached: int | None = 0
 
     def record_success(self) -> None:
-        """A good answer came."""
+        """Record a good answer."""
         self._unreached = None
         self.reset()
 
     def reset(self) -> None:
-        """A new piece of work begins."""
+        """Start counting again."""
         self._since, self._attempts = None, 0
 
     def record_failure(self, error: BaseException) -> None:
-        """Count a failed attempt; ServiceError if that was one too many."""
+        """Count a failed attempt; ServiceError if it trips."""
         if self._since is None:
             self._since = self._clock()
         self._attempts += 1
@@ -40,31 +40,31 @@ class CircuitBreaker:
         self.check()
 
     def give_up_unreached(self, error: BaseException) -> None:
-        """ServiceError if nobody was there in all attempts so far, those of earlier work among them."""
+        """ServiceError if no attempt so far, including earlier work, reached the service."""
         if self._unreached:
             raise ServiceError(
                 str(error),
                 where=self._endpoint,
-                why=f"none of {self._unreached} attempts reached anybody there, so no row can be worked on",
-                next="start the service or correct model.base_url, then give the same command again",
+                why=f"none of {self._unreached} attempts reached the service, so no row can be processed",
+                next="start the service or correct model.base_url, then run the same command again",
             ) from error
 
     def seconds_left(self) -> float:
-        """Seconds until it trips; infinite while nothing fails."""
+        """Seconds until it trips; infinite if nothing fails."""
         return float("inf") if self._since is None else max(0.0, self._since + self.give_up_s - self._clock())
 
     def check(self, pause_s: float = 0.0) -> None:
-        """ServiceError if it has tripped, or will before a pause that the service asks for is over."""
+        """ServiceError if it has tripped, or will trip during a requested pause of `pause_s` seconds."""
         if self._since is None or self._clock() + pause_s < self._since + self.give_up_s:
             return
         so_far_s = self._clock() - self._since
         what = f"the model {self._label} gave no good answer for {so_far_s:.1f} s"
         if so_far_s < self.give_up_s:
-            what = f"the model {self._label} asks to wait for {pause_s:.0f} s, longer than it is to be tried for"
+            what = f"the model {self._label} asks to wait for {pause_s:.0f} s, longer than model.give_up_s"
         raise ServiceError(
             what,
             where=self._endpoint,
-            why=f"attempts that failed since the last answer: {self._attempts}; the last one with: {self._last}",
-            next="every answer so far is kept: run the same command again when the service is well; "
-            f"model.give_up_s (now {self.give_up_s:g}) says how long to try",
+            why=f"failed attempts since the last answer: {self._attempts}; the last error: {self._last}",
+            next="every answer so far is kept: run the same command again when the service recovers; "
+            f"model.give_up_s (now {self.give_up_s:g}) sets how long to try",
         )

@@ -1,4 +1,4 @@
-"""Driving conversations: as many open as are worth it, to their ends or to an orderly stop."""
+"""Runs many conversations at once, to their ends or to an orderly stop."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedEr
 
 T = TypeVar("T")
 _YIELD_AFTER_S = 0.005
-"""Seconds of work on rows after which the network is looked at again."""
+"""Seconds of work on rows after which the event loop gets control again."""
 _LOOKS = 3
-"""Rounds of the loop after which what was woken has run, and all that wait do so."""
+"""Rounds of the event loop after which every woken task has run."""
 
 
 class ConversationLoop(Generic[T]):
-    """The work on one step.
+    """Runs the conversations of one step in a pool of tasks, one conversation per task at a time.
 
-    A pool of tasks, each with one conversation at a time; `conversations` is pulled as they become free, so that what is
-    held does not grow with the number of rows. About `rows` are worked on at a time; with those that wait for a next
-    attempt, or for a batch, at most `max_open` are open. `on_all_waiting` is called when none can go on by itself,
-    `on_stopping` with the number of requests in flight when it was told to stop and has to wait for them.
+    `conversations` is consumed lazily, so memory does not grow with the number of rows.
+
+    Args:
+        rows: Conversations that are active at a time.
+        send: Sends a request and returns the reply.
+        conversations: Pairs of row and conversation.
+        on_end: Receives the row and its outcomes, or the row and an error message.
+        max_open: Most open conversations, including those that wait for a retry or a batch.
+        on_all_waiting: Called when no open conversation can continue by itself.
+        on_stopping: Called with the number of requests in flight when the loop stops and waits for them.
     """
 
     def __init__(
@@ -51,9 +57,9 @@ class ConversationLoop(Generic[T]):
         self._breath = time.perf_counter()
 
     async def run(self) -> None:
-        """Drive all to their ends.
+        """Run all conversations.
 
-        Whatever is raised is raised after what was in flight has been answered. Cancelled (Ctrl-C), likewise.
+        An error, or a cancellation (Ctrl-C), is raised only after the requests in flight have been answered.
         """
         self._fill()
         try:
@@ -68,7 +74,7 @@ class ConversationLoop(Generic[T]):
             raise self._fault
 
     def _fill(self) -> None:
-        """Begin as many turns as are worth having; those that wait do not count."""
+        """Start conversations up to the limits; waiting ones do not count as active."""
         while (
             not (self._used_up or self._stopping)
             and len(self._turns) - self._waiting < self._rows
@@ -86,7 +92,7 @@ class ConversationLoop(Generic[T]):
             self._check_all_waiting(_LOOKS)
 
     def _check_all_waiting(self, looks: int) -> None:
-        """Say so if all that are open wait, and go on doing so."""
+        """Call `on_all_waiting` if all open conversations keep waiting for some rounds of the event loop."""
         if self._turns and len(self._turns) == self._waiting and not self._stopping:
             if looks:
                 asyncio.get_running_loop().call_soon(self._check_all_waiting, looks - 1)
@@ -104,7 +110,7 @@ class ConversationLoop(Generic[T]):
             self._over.set()
 
     def _stop(self) -> None:
-        """Begin nothing more; what may be billed is waited for, the rest ends here."""
+        """Start nothing more; cancel every conversation except those with a request that may be billed."""
         self._stopping = True
         for turn in self._turns:
             if not turn.sending and turn.task is not None:
@@ -122,10 +128,10 @@ class ConversationLoop(Generic[T]):
                 await self._run_conversation(item, conversation, turn)
             finally:
                 conversation.close()
-        self._turns.discard(turn)  # at once: the next one that looks must not leave on its account too
+        self._turns.discard(turn)  # at once: otherwise the next task would leave for the same reason
 
     async def _run_conversation(self, item: T, conversation: Conversation, turn: ActiveConversation) -> None:
-        """One conversation to its end."""
+        """Run one conversation to its end."""
         try:
             request = next(conversation)
             while not self._stopping:
@@ -137,7 +143,7 @@ class ConversationLoop(Generic[T]):
             self._done(item, str(error))
 
     async def _yield_to_loop(self) -> None:
-        """Let others run after a while of work that waits for nothing: rules, and replies from the journal."""
+        """Let other tasks run after a stretch of work without waiting: rules, and replies from the journal."""
         if time.perf_counter() - self._breath > _YIELD_AFTER_S:
             await asyncio.sleep(0)
             self._breath = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The gateway of a build: conversations are driven, each request is paid for once."""
+"""The gateway of a build: runs conversations and pays for each request once."""
 
 from __future__ import annotations
 
@@ -35,14 +35,19 @@ T = TypeVar("T")
 
 
 def _ignore_notice(_: str) -> None:
-    """Tell nobody."""
+    """Ignore a notice."""
 
 
 class Gateway:
-    """Owns all calls of a build, hosted and local: journal, budget, limits, breaker, single flight.
+    """Owns all model calls of a build, hosted and local: journal, budget, rate limits, circuit breaker.
 
-    `journal` is a file on a local disk, made with the first reply; `usd` and `tokens` cap what all runs together may
-    spend; `notice` hears of rare events. Conversations may be driven from any thread, one step at a time.
+    Conversations may run from any thread, one step at a time.
+
+    Args:
+        journal: The journal file, on a local disk; it is created with the first reply.
+        usd: Cap on US dollars over all runs together.
+        tokens: Cap on tokens over all runs together.
+        notice: Receives messages about rare events.
     """
 
     def __init__(
@@ -70,26 +75,35 @@ class Gateway:
         conversations: Iterable[tuple[T, Conversation]],
         on_end: Callable[[T, list[Outcome] | str], None],
     ) -> None:
-        """Drive conversations to their ends, as many at a time as the model takes.
+        """Run conversations to their ends, as many at a time as the model accepts.
 
-        `done(item, outcomes)` is called as each ends, in whatever order, or `done(item, error)` for a row whose request
-        failed for good. ServiceError, BudgetReached, KeyboardInterrupt and whatever a conversation raises come only
-        after what was in flight is answered and journaled. RecipeError, before any call, if there is a cap in US
-        dollars and the model has no price. It has an event loop of its own: call it in
-        a thread from within another one.
+        It runs its own event loop: call it in a separate thread from inside another loop. Errors are raised only after
+        every request in flight has been answered and journaled.
+
+        Args:
+            step: Name of the step that pays.
+            spec: The model.
+            conversations: Pairs of row and conversation, consumed lazily.
+            on_end: Called when a conversation ends, in any order, with the row and its outcomes; or with the row and an
+                error message if a request failed for good.
+
+        Raises:
+            RecipeError: A cap in US dollars is set and the model has no price; raised before any call.
+            ServiceError: The service cannot be used.
+            BudgetReached: The next request would exceed a cap.
         """
         _check_no_loop()
         with self._one:
             if self._runner is None:
                 self._runner = asyncio.Runner()
-            gc.freeze()  # collections pause everything: let them look at what is new, and not at all that was loaded
+            gc.freeze()  # garbage collection pauses everything: exclude the objects that exist already
             try:
                 self._runner.run(self._converse(step, spec, conversations, on_end))
             finally:
                 gc.unfreeze()
 
     def lookup(self, spec: KindSpec, request: Request) -> Reply | None:
-        """What the journal holds for a request, by the spec's policy of reuse; nothing is asked or written."""
+        """The journaled reply to a request, by the reuse policy of the spec; nothing is sent or written."""
         keeper = self._keepers.get(_name(spec))
         if keeper is None:
             model: Model = create_from_spec("model", spec)
@@ -97,18 +111,18 @@ class Gateway:
         return keeper.find(request_key(keeper.model, request), request, settle=False)
 
     def receipts(self) -> tuple[Receipt, ...]:
-        """What was paid for, by step and model, in all runs."""
+        """The cost of all runs, by step and model."""
         return read_receipts(self.journal)
 
     def close(self) -> None:
-        """Close models and journal; StoreError if the last of it could not be written."""
+        """Close models and journal; StoreError if the last entries could not be written."""
         try:
             if self._runner is not None:
                 with suppress(asyncio.CancelledError):
                     self._runner.run(self._close())
                 self._runner.close()
                 self._runner = None
-                with suppress(StoreError):  # closing the journal tells
+                with suppress(StoreError):  # closing the journal reports it
                     self.journal.commit_now(partial(lose_attempts, owner=self._owner))
         finally:
             self.journal.close()
@@ -122,7 +136,7 @@ class Gateway:
         if error is None:
             self.close()
         else:
-            with suppress(StoreError):  # the error at hand says more
+            with suppress(StoreError):  # the current error is more important
                 self.close()
 
     async def _converse(
@@ -154,7 +168,7 @@ class Gateway:
             await self.journal.commit(_write_nothing)
 
     async def _channel(self, spec: KindSpec) -> ModelClient:
-        """All that belongs to a model, made once."""
+        """The client of a model, created once."""
         channel = self._open.get(_name(spec))
         if channel is None:
             model: Model = create_from_spec("model", spec)
@@ -177,14 +191,14 @@ class Gateway:
             live = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
             sender = make_batch_sender(model, keeper, budget, self._owner, self._notice, live) or live
             return ModelClient(keeper, counter, sender, budget, as_of)
-        raise TypeError(f"the model kind {model.kind!r} answers nothing: it is neither hosted nor local")
+        raise TypeError(f"the model kind {model.kind!r} cannot answer: it is neither hosted nor local")
 
     def _make_budget(self) -> Budget:
-        """The budget, charged with all that the journal holds; nothing is in flight between steps."""
+        """The budget, charged with everything in the journal; nothing is in flight between steps."""
         if self._budget.has_cap:
             self._budget.spent_usd, self._budget.spent_tokens = total_spent(self.journal)
         if self._caps[0] is not None and (models := unpriced_models(self.journal)):
-            self._notice(f"budget.usd does not count what was paid without a known price: {', '.join(models)}")
+            self._notice(f"budget.usd does not include the cost of models without a known price: {', '.join(models)}")
         return self._budget
 
     async def _close(self) -> None:
@@ -198,7 +212,7 @@ def _name(spec: KindSpec) -> str:
 
 
 def _write_nothing(_: sqlite3.Connection) -> None:
-    """Write nothing: what was written before is on disk when this is done."""
+    """Write nothing; once it is committed, all earlier entries are on disk."""
 
 
 def _check_no_loop() -> None:
@@ -207,7 +221,7 @@ def _check_no_loop() -> None:
     except RuntimeError:
         return
     raise BenchbuilderError(
-        "models cannot be asked from within a running event loop",
-        why="the gateway runs one of its own, and a thread has one at a time; a notebook has one running",
-        next="call it in a thread of its own, for instance with `await asyncio.to_thread(...)`",
+        "models cannot be called from inside a running event loop",
+        why="the gateway runs its own loop, and a thread has one at a time; a notebook runs one already",
+        next="call it in a separate thread, for instance with `await asyncio.to_thread(...)`",
     )

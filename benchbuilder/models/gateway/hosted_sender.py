@@ -1,4 +1,4 @@
-"""Asking a model behind an address: attempts, one after the other, until one is answered."""
+"""Sends requests to a hosted model and retries until one attempt is answered."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from benchbuilder.models.base import HostedModel, RefusedRequestError, Reply, Tr
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, drop_attempt, lose_attempt, write_attempt
-from benchbuilder.models.gateway.rate_limit import RateLimiter, SendSlot, backoff_s
+from benchbuilder.models.gateway.rate_limit import RateLimiter, SendQueue, SendSlot, backoff_s
 from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
 from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
-from benchbuilder.models.gateway.send_queue import SendQueue
 from benchbuilder.models.gateway.token_count import TokenCounter
 
 _WAITING = 8
-"""Rows that may be open, for each that may be in flight."""
+"""Open rows per request that may be in flight."""
 
 
 class HostedSender:
-    """Sends requests one by one, as many at a time as the service takes.
+    """Sends requests one by one, as many at a time as the service accepts.
 
-    The place in the lane is held until the reply is on disk: what a kill repeats is at most what is in flight. A
-    retry waits outside of it. Too many requests are the service's matter, not the request's: such attempts do not
-    count as its retries until `give_up_s` has passed since the first. What is in flight when all stops is waited for,
-    which takes `timeout_s` at most.
+    A request keeps its slot until the reply is on disk, so a kill repeats at most what is in flight. A retry waits
+    without a slot. Throttling is not the fault of a request: throttled attempts do not count as its retries until
+    `give_up_s` has passed since the first attempt. A stop waits for the requests in flight, at most `timeout_s`.
     """
 
     def __init__(
@@ -52,11 +50,11 @@ class HostedSender:
         self._retries: int = getattr(spec, "retries", 5)
         self._most: int = getattr(spec, "concurrency", 16)
         self._by_tokens = getattr(spec, "tokens_per_minute", None) is not None
-        pace = RateLimiter(
+        limiter = RateLimiter(
             self._most, getattr(spec, "requests_per_minute", None), getattr(spec, "tokens_per_minute", None)
         )
         self._breaker = CircuitBreaker(model.label, replies.endpoint, getattr(spec, "give_up_s", 300.0), clock)
-        self._lane = SendQueue(model.label, pace, self._breaker, clock, notice)
+        self._queue = SendQueue(model.label, limiter, self._breaker, clock, notice)
         self._numbers = count()
 
     @property
@@ -66,15 +64,15 @@ class HostedSender:
 
     @property
     def max_open(self) -> int:
-        """Rows that wait keep no others from being begun, up to a limit."""
+        """Waiting rows do not block new ones, up to a limit."""
         return self._most * _WAITING
 
     def begin_step(self) -> None:
-        """Failures of an earlier step are forgotten."""
+        """Forget the failures of earlier steps."""
         self._breaker.reset()
 
     async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
-        """Attempts until one is answered."""
+        """Make attempts until one is answered; RowFailedError after too many failures."""
         first, failures, counted = self._clock(), 0, 0
         while True:
             try:
@@ -92,29 +90,29 @@ class HostedSender:
                 raise RowFailedError(str(error)) from error
             turn.idle(1)
             try:
-                # a pause that the service asks for is the lane's: it holds for all requests
+                # a pause that the service requests applies to all requests, in the queue
                 await asyncio.sleep(min(backoff_s(failures, self._rng()), self._breaker.seconds_left()))
             finally:
                 turn.idle(-1)
             self._breaker.check()
 
     def on_all_waiting(self) -> None:
-        """They go on by themselves."""
+        """Nothing to do: waiting requests continue by themselves."""
 
     async def end_step(self) -> None:
-        """Nothing is left over."""
+        """Nothing to do."""
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         await self.model.close()
 
     async def _attempt(self, asked: JournalRequest, turn: ActiveConversation) -> Reply:
-        """One attempt: the budget's leave, a place in the lane, the answer on disk."""
-        await self.model.open()  # before anything is written down as sent
+        """Make one attempt: reserve budget, wait for a slot, send, and store the answer."""
+        await self.model.open()  # before anything is recorded as sent
         await self.budget.reserve(asked.worst_cost, asked.step)
         actual: Cost | None = None
         try:
-            slot = await self._lane.enter(self._tokens(asked))
+            slot = await self._queue.enter(self._tokens(asked))
             turn.sending = True
             try:
                 reply, actual = await self._send(asked, slot)
@@ -123,7 +121,7 @@ class HostedSender:
                 raise
             finally:
                 turn.sending = False
-                self._lane.leave(slot, None if actual is None else actual.tokens)
+                self._queue.leave(slot, None if actual is None else actual.tokens)
         finally:
             self.budget.settle(asked.worst_cost, actual)
         return reply
@@ -139,27 +137,27 @@ class HostedSender:
                 journal.commit_later(partial(lose_attempt, ident=attempt, why=str(error)[:500]))
             else:
                 journal.commit_later(partial(drop_attempt, ident=attempt))
-            self._lane.slow_down(slot, throttled=error.throttled, pause_s=error.retry_after_s)
+            self._queue.slow_down(slot, throttled=error.throttled, pause_s=error.retry_after_s)
             raise
         except RefusedRequestError:
             journal.commit_later(partial(drop_attempt, ident=attempt))
-            self._lane.record_success()
+            self._queue.record_success()
             raise
         except ServiceError:
             journal.commit_later(partial(drop_attempt, ident=attempt))
             raise
-        self._lane.record_success()
+        self._queue.record_success()
         return reply, cost
 
     async def _send_in_time(self, asked: JournalRequest) -> str:
-        """The body of one attempt, in time."""
+        """The body of one attempt; TransientError on a timeout."""
         try:
-            # an adapter that keeps the time itself says more: it goes first
+            # a timeout inside the provider has a better message: let it come first
             async with asyncio.timeout(self._timeout_s + min(1.0, self._timeout_s / 10)):
                 return await self.model.send(asked.request)
         except TimeoutError as error:
-            raise TransientError(f"no whole answer within {self._timeout_s:g} s", billed=True) from error
+            raise TransientError(f"no complete answer within {self._timeout_s:g} s", billed=True) from error
 
     def _tokens(self, asked: JournalRequest) -> int:
-        """What counts towards the limit of tokens a minute until the reply is there."""
+        """Tokens that count towards the limit per minute until the reply arrives."""
         return self.counter.prompt(asked.request) + asked.worst_cost.completion if self._by_tokens else 0

@@ -1,4 +1,4 @@
-"""The journal: every body that was paid for, on disk before anybody reads it."""
+"""The journal: stores every paid reply on disk before it is read."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from benchbuilder.models.gateway.bloom_filter import BloomFilter
 from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack_request
 
 Work = Callable[[sqlite3.Connection], Any]
-"""What is done to the database, inside a transaction of the writer."""
+"""A change of the database, made inside a transaction of the writer thread."""
 _Waiter = asyncio.Future[Any] | Future[Any] | None
 _BUSY_S = 60.0
 _GROUP_SIZE = 1024
 _NOTIFY_CHUNK = 4
-"""Those who wait are told a few at a time: all at once, they would ask all at once again."""
+"""Waiters are notified a few at a time: all at once, they would send all their next requests at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledReply:
-    """A reply that the journal holds; `outcome` is ``None`` if nobody read its body yet."""
+    """A stored reply; `outcome` is ``None`` if its body has not been read yet."""
 
     key: str
     body: str
@@ -38,11 +38,11 @@ class JournaledReply:
 
 
 class Journal:
-    """A SQLite file in WAL, written by one thread that commits in groups.
+    """A SQLite file in WAL mode, written by one thread that commits in groups.
 
-    Nothing is made on disk before the first write. Several processes may use one file; what another one writes is
-    found by `find` once the journal is opened anew. StoreError if the file is damaged, of another version or cannot be
-    written; after that nothing more is claimed to be kept.
+    Nothing is created on disk before the first write. Several processes may use one file; `find` sees the entries of
+    another process once the journal is reopened. StoreError is raised if the file is damaged, of another version or
+    cannot be written; after that, no write is confirmed.
     """
 
     def __init__(self, file: Path) -> None:
@@ -52,20 +52,20 @@ class Journal:
         self._queue: queue.SimpleQueue[tuple[Work, _Waiter] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._failed: StoreError | None = None
-        self._told = False
+        self._is_reported = False
         self._known: BloomFilter | None = None
 
     # reading
 
     def find(self, key: str) -> JournaledReply | None:
-        """The reply to the request with this key."""
+        """The reply to the request with this key, or ``None``."""
         if key not in self._keys():
             return None
         rows = self.rows("SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE key = ?", key)
         return JournaledReply(*rows[0]) if rows else None
 
     def _keys(self) -> BloomFilter:
-        """The keys that may be there; most requests are new, and a look into the file costs more than all else."""
+        """The keys that may be stored. Most requests are new, and a query of the file is the most expensive part."""
         if self._known is None:
             self._known = known = BloomFilter()
             last = 0
@@ -75,7 +75,7 @@ class Journal:
         return self._known
 
     def find_complete(self, loose: str, limit: int | None) -> JournaledReply | None:
-        """The complete reply to an equal request with the highest limit of new tokens below `limit`."""
+        """The complete reply to an equal request with the highest `max_new_tokens` below `limit`."""
         rows = self.rows(
             "SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE loose = ? AND outcome = 'complete'"
             " AND (? IS NULL OR max_new_tokens < ?) ORDER BY max_new_tokens DESC LIMIT 1",
@@ -86,7 +86,7 @@ class Journal:
         return JournaledReply(*rows[0]) if rows else None
 
     def unread(self, model: str, endpoint: str) -> list[tuple[str, str, bytes, bool]]:
-        """Key, body, packed request and whether it was batched of replies that a kill left unread."""
+        """Replies that a kill left unread: key, body, packed request, and whether it was batched."""
         return [
             (key, body, packed, bool(batched))
             for key, body, packed, batched in self.rows(
@@ -98,7 +98,7 @@ class Journal:
         ]
 
     def entries(self, step: str | None = None) -> Iterator[tuple[str, Request, str]]:
-        """Key, request and body of every reply, in the order they came."""
+        """Key, request and body of every reply, in order of arrival."""
         last = 0
         while rows := self.rows(
             "SELECT id, key, request, body FROM replies JOIN bodies USING (id)"
@@ -111,7 +111,7 @@ class Journal:
                 yield key, unpack_request(packed), body
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
-        """What a query finds; nothing if there is no journal yet."""
+        """The rows of a query; none if there is no journal yet."""
         with self._reading:
             try:
                 if self._reader is None:
@@ -127,23 +127,23 @@ class Journal:
     # writing
 
     def commit_later(self, work: Work) -> None:
-        """Do `work` with the next commit; whoever commits next hears of a failure."""
+        """Do `work` with the next commit; a failure is raised by the next call that writes."""
         self._put(work, None)
 
     async def commit(self, work: Work) -> Any:
-        """Do `work`; returns what it returns, once it is on disk."""
+        """Do `work` and return its result once it is on disk."""
         waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._put(work, waiter)
         return await waiter
 
     def commit_now(self, work: Work) -> Any:
-        """`commit` where no loop runs."""
+        """`commit` for code without an event loop."""
         waiter: Future[Any] = Future()
         self._put(work, waiter)
         return waiter.result()
 
     def close(self) -> None:
-        """Write what is waiting, and close the file; StoreError if something was not written and nobody was told."""
+        """Write pending changes and close the file; StoreError for an unreported failure to write."""
         if self._writer is not None:
             self._queue.put(None)
             self._writer.join()
@@ -152,13 +152,13 @@ class Journal:
             if self._reader is not None:
                 self._reader.close()
                 self._reader = None
-        if self._failed is not None and not self._told:
-            self._told = True
+        if self._failed is not None and not self._is_reported:
+            self._is_reported = True
             raise self._failed
 
     def _put(self, work: Work, waiter: _Waiter) -> None:
         if self._failed is not None:
-            self._told = True
+            self._is_reported = True
             raise self._failed
         if self._writer is None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ class Journal:
         self._queue.put((work, waiter))
 
     def _write(self, connection: sqlite3.Connection) -> None:
-        """The writer: whatever waits is one transaction."""
+        """The writer thread: all pending changes form one transaction."""
         with contextlib.closing(connection):
             open_ended = True
             while open_ended:
@@ -201,11 +201,11 @@ class Journal:
                     connection.execute("ROLLBACK")
         if self._failed is not None:
             results = [(waiter, self._failed) for _, waiter in group]
-            self._told = self._told or any(waiter is not None for waiter, _ in results)
+            self._is_reported = self._is_reported or any(waiter is not None for waiter, _ in results)
         _notify_waiters(results)
 
     def _connect(self, *, make: bool) -> sqlite3.Connection | None:
-        """A connection in autocommit to a journal of this version; ``None`` if there is nothing in the file yet."""
+        """A connection in autocommit mode to a journal of this version; ``None`` if the file is still empty."""
         uri = f"{self.file.resolve().as_uri()}?mode={'rwc' if make else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
@@ -226,7 +226,7 @@ class Journal:
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables in a new file; two processes may do so at the same time."""
+    """Create the tables in a new file; two processes may do so at the same time."""
     deadline = time.monotonic() + _BUSY_S
     while True:
         try:
@@ -234,7 +234,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
                 return
             connection.execute("PRAGMA journal_mode = WAL")
             break
-        except sqlite3.OperationalError as error:  # a change of the mode does not wait for others by itself
+        except sqlite3.OperationalError as error:  # a change of the journal mode does not wait for locks
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -250,7 +250,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 def _notify_waiters(results: list[tuple[_Waiter, Any]]) -> None:
-    """Tell those who wait; the futures of a loop in one call."""
+    """Resolve the futures of the waiters; those of an event loop in one call."""
     waiting: list[tuple[asyncio.Future[Any], Any]] = []
     for waiter, result in results:
         if isinstance(waiter, Future):
@@ -258,7 +258,7 @@ def _notify_waiters(results: list[tuple[_Waiter, Any]]) -> None:
         elif waiter is not None:
             waiting.append((waiter, result))
     if waiting:
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits
             waiting[0][0].get_loop().call_soon_threadsafe(_resolve, waiting)
 
 
@@ -275,20 +275,20 @@ def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
 
 
 def _journal_error(file: Path, error: sqlite3.Error) -> StoreError:
-    """What an error of SQLite means for the journal."""
+    """Explain an error of SQLite."""
     text = str(error)
     if "full" in text or "disk I/O" in text:
-        next = "make room on the disk and run the same command again: what was journaled before is kept"
+        next = "make room on the disk and run the same command again: earlier replies are kept"
         return StoreError("the journal of replies cannot be written", where=str(file), why=text, next=next)
     if "not a database" in text or "malformed" in text:
-        next = "put a backup in its place; or move it away, and pay again for the replies that it held"
+        next = "replace it by a backup; or move it away and pay again for its replies"
         return StoreError("the journal of replies is damaged", where=str(file), why=text, next=next)
-    next = "see that the file and its folder can be written and that no other program holds it, then run again"
+    next = "check that the file and its folder are writable and that no other program locks it, then run again"
     return StoreError("the journal of replies cannot be used", where=str(file), why=text, next=next)
 
 
 def _wrong_version(file: Path, application: int, version: int) -> StoreError:
-    what = "this file is no journal of replies"
+    what = "this file is not a journal of replies"
     if application == APPLICATION:
         what = f"the journal of replies is of version {version}, this benchbuilder reads version {VERSION}"
     return StoreError(what, where=str(file), next="use the benchbuilder that wrote it, or move the file away")

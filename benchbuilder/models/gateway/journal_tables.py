@@ -1,4 +1,4 @@
-"""The tables of the journal, and what is written to them in one transaction."""
+"""The tables of the journal, and the statements that write to them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any
 from benchbuilder.models.base import Message, ReplyOutcome, Request
 
 APPLICATION = 0x62626A72
-"""What SQLite keeps in the head of a file, so that another program's database is told from a journal."""
+"""The application id in the file header, which distinguishes a journal from other SQLite files."""
 VERSION = 1
 
 TABLES = """
 CREATE TABLE replies (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,       -- of everything that shapes the reply
-    loose TEXT,                     -- of all that but max_new_tokens, where that is set
-    step TEXT NOT NULL,             -- the one that first paid
+    loose TEXT,                     -- of all that except max_new_tokens, if that is set
+    step TEXT NOT NULL,             -- the step that paid
     model TEXT NOT NULL,
     endpoint TEXT NOT NULL,
     outcome TEXT,                   -- null until the body was read
     prompt INTEGER NOT NULL,        -- tokens; the worst case until the body was read
     completion INTEGER NOT NULL,
     cached INTEGER NOT NULL,
-    estimated INTEGER NOT NULL,     -- 1: the service did not say, the tokens are our estimate
+    estimated INTEGER NOT NULL,     -- 1: the service reported no usage, the tokens are our estimate
     counted INTEGER NOT NULL,       -- our own estimate of the prompt's tokens, made before the call
     max_new_tokens INTEGER,
     usd REAL,                       -- null: no price known
@@ -54,13 +54,13 @@ CREATE TABLE attempts (
     completion INTEGER NOT NULL,
     usd REAL,
     prices TEXT NOT NULL,
-    body TEXT,                      -- an answer that nobody could read
+    body TEXT,                      -- an answer that could not be read
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE batches (
-    mark TEXT PRIMARY KEY,          -- ours, in the metadata of the batch: written before it is handed in
+    mark TEXT PRIMARY KEY,          -- ours, in the metadata of the batch: written before it is submitted
     id TEXT,                        -- the service's; null until it is known
-    owner TEXT NOT NULL,            -- the gateway that handed it in
+    owner TEXT NOT NULL,            -- the gateway that submitted it
     model TEXT NOT NULL,
     endpoint TEXT NOT NULL,
     state TEXT NOT NULL,            -- 'open', then what became of it
@@ -74,10 +74,10 @@ CREATE TABLE batched (              -- requests in open batches: each is an atte
     request BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batched_mark ON batched (mark);
-CREATE TABLE unlucky (              -- requests that had no reply in a batch, and are not done with
+CREATE TABLE unlucky (              -- requests without a reply in a batch that may be retried
     key TEXT PRIMARY KEY,
     failures INTEGER NOT NULL,
-    final INTEGER NOT NULL,         -- 1: another try would not help
+    final INTEGER NOT NULL,         -- 1: a retry would not help
     why TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
@@ -85,7 +85,7 @@ CREATE TABLE unlucky (              -- requests that had no reply in a batch, an
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Tokens, and what they cost; `usd` is ``None`` where no price is known."""
+    """Tokens and their cost; `usd` is ``None`` if no price is known."""
 
     prompt: int
     completion: int
@@ -93,13 +93,13 @@ class Cost:
 
     @property
     def tokens(self) -> int:
-        """Of prompt and reply."""
+        """Tokens of prompt and reply together."""
         return self.prompt + self.completion
 
 
 @dataclass(frozen=True, slots=True)
 class JournalRequest:
-    """One request as the journal knows it: by its keys, and by who asks whom."""
+    """A request with its keys, its step and model, and its worst-case cost."""
 
     key: str
     loose_key: str | None
@@ -110,20 +110,20 @@ class JournalRequest:
     sampling: Mapping[str, Any]
     """The settings that are sent."""
     counted_tokens: int
-    """Tokens of the prompt by our estimate per script, uncorrected; 0 if they were not estimated."""
+    """Prompt tokens by our uncorrected estimate; 0 if not estimated."""
     worst_cost: Cost
     prices: str
     """Date of the price table, "" if none."""
 
     @property
     def max_new_tokens(self) -> int | None:
-        """The reply's limit, if one is sent."""
+        """The token limit of the reply, if one is sent."""
         return self.sampling.get("max_new_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class SettledReply:
-    """What reading a body told."""
+    """The outcome and cost of a reply whose body was read."""
 
     outcome: ReplyOutcome
     cost: Cost
@@ -132,7 +132,7 @@ class SettledReply:
 
 
 def pack_request(request: Request, sampling: Mapping[str, Any]) -> bytes:
-    """A request as compressed JSON, with the settings that are sent besides those that were asked for."""
+    """A request as compressed JSON, with the requested settings and those that are sent."""
     parts = {
         "messages": [[message.role, message.content] for message in request.messages],
         "sampling": dict(request.sampling),
@@ -151,7 +151,7 @@ def unpack_request(packed: bytes) -> Request:
 
 
 def write_attempt(connection: sqlite3.Connection, ident: str, owner: str, request: JournalRequest, time: str) -> None:
-    """An attempt is about to be sent."""
+    """Record an attempt that is about to be sent."""
     cost = request.worst_cost
     row = (ident, owner, request.key, request.step, request.model, request.endpoint)
     connection.execute(
@@ -162,17 +162,17 @@ def write_attempt(connection: sqlite3.Connection, ident: str, owner: str, reques
 
 
 def drop_attempt(connection: sqlite3.Connection, ident: str) -> None:
-    """An attempt is known not to be billed."""
+    """Remove an attempt that is not billed."""
     connection.execute("DELETE FROM attempts WHERE id = ?", (ident,))
 
 
 def lose_attempt(connection: sqlite3.Connection, ident: str, why: str) -> None:
-    """An attempt may be billed though it brought no answer."""
+    """Record that an attempt may be billed although it brought no answer."""
     connection.execute("UPDATE attempts SET outcome = ? WHERE id = ?", (why, ident))
 
 
 def lose_attempts(connection: sqlite3.Connection, owner: str) -> None:
-    """A gateway ends: what it has still in flight is lost."""
+    """Record at the end of a gateway that its requests in flight are lost."""
     connection.execute("UPDATE attempts SET outcome = 'abandoned' WHERE owner = ? AND outcome = 'sent'", (owner,))
 
 
@@ -185,9 +185,11 @@ def write_reply(
     *,
     batched: bool = False,
 ) -> bool:
-    """Keep a body before anybody reads it; False if the journal holds a reply to an equal request already.
+    """Store a body before it is read.
 
-    Then the body at hand was paid for and is not kept: its attempt counts as unanswered.
+    Returns:
+        False if the journal already holds a reply to an equal request. The new body was paid for but is not stored: its
+        attempt counts as unanswered.
     """
     cost = request.worst_cost
     row = (request.key, request.loose_key, request.step, request.model, request.endpoint, cost.prompt, cost.completion)
@@ -209,7 +211,7 @@ def write_reply(
 
 
 def settle_reply(connection: sqlite3.Connection, key: str, settled: SettledReply) -> None:
-    """A body was read: what it is and what it cost takes the place of the worst case."""
+    """Replace the worst case of a reply by its actual outcome and cost."""
     cost = settled.cost
     connection.execute(
         "UPDATE replies SET outcome = ?, prompt = ?, completion = ?, cached = ?, estimated = ?, usd = ?"
@@ -219,9 +221,10 @@ def settle_reply(connection: sqlite3.Connection, key: str, settled: SettledReply
 
 
 def garble_reply(connection: sqlite3.Connection, key: str) -> None:
-    """A body holds no answer: it becomes an attempt that may be billed, and the request may be sent again."""
+    """Turn a body without an answer into an attempt that may be billed; the request may be sent again."""
     connection.execute(
-        "INSERT INTO attempts (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
+        "INSERT INTO attempts"
+        " (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
         " SELECT lower(hex(randomblob(12))), '', 'garbage', key, step, model, endpoint, prompt, completion, usd,"
         " prices, body, at FROM replies JOIN bodies USING (id) WHERE key = ? AND outcome IS NULL",
         (key,),
@@ -235,7 +238,7 @@ def garble_reply(connection: sqlite3.Connection, key: str) -> None:
 def price_replies(
     connection: sqlite3.Connection, model: str, endpoint: str, price: tuple[float, float, float, float], prices: str
 ) -> None:
-    """Give what was paid before a price was known that price: USD per token of input, cached, output; batch factor."""
+    """Price earlier replies without a price: USD per token of input, cached input and output, and batch factor."""
     fresh, cached, output, factor = price
     connection.execute(
         "UPDATE replies SET prices = ?, usd = ((prompt - cached) * ? + cached * ? + completion * ?)"

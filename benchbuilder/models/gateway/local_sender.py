@@ -1,4 +1,4 @@
-"""Asking a model in this process: requests of open conversations, in batches, in a thread of their own."""
+"""Sends requests to a model in this process: in batches, in a separate thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Work = tuple["asyncio.Future[list[str | BaseException]]", list[JournalRequest]]
 
 
 class LocalSender:
-    """Collects what is asked while a batch is being answered, and hands in the next one."""
+    """Collects requests while a batch is being answered, then runs the next batch."""
 
     def __init__(self, model: LocalModel, replies: ReplyStore, budget: Budget) -> None:
         self.model, self.replies, self.budget = model, replies, budget
@@ -31,19 +31,19 @@ class LocalSender:
 
     @property
     def rows(self) -> int:
-        """A batch, and the next one."""
+        """Two batches: the current one and the next."""
         return 2 * max(1, self.model.batch_size)
 
     @property
     def max_open(self) -> int:
-        """Nobody waits but for a batch, and for equal requests."""
+        """Conversations wait for a batch or for an equal request only."""
         return 4 * self.rows
 
     def begin_step(self) -> None:
-        """Nothing is remembered between steps."""
+        """Nothing to do."""
 
     async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
-        """Wait for a place in a batch, and for its answers."""
+        """Wait for a batch and its answers; RowFailedError if the request has none."""
         await self.budget.reserve(request.worst_cost, request.step)
         actual: Cost | None = None
         try:
@@ -63,10 +63,10 @@ class LocalSender:
         return reply
 
     def on_all_waiting(self) -> None:
-        """They go on by themselves."""
+        """Nothing to do: waiting requests continue by themselves."""
 
     async def end_step(self) -> None:
-        """Nothing is left over."""
+        """Nothing to do."""
 
     async def close(self) -> None:
         """End the thread."""
@@ -75,7 +75,7 @@ class LocalSender:
             self._thread = None
 
     async def _batches(self) -> None:
-        """Batch after batch, until nothing waits."""
+        """Run batches until no request waits."""
         try:
             while batch := await self._next():
                 results = await self._run([asked for asked, _, _ in batch])
@@ -91,10 +91,10 @@ class LocalSender:
             self._busy = None
 
     async def _next(self) -> list[_Waiting]:
-        """The next batch: full, or all there is once no more come; who was cancelled meanwhile is not in it."""
-        seen = -1
-        while seen < len(self._waiting) < self.model.batch_size:
-            seen = len(self._waiting)
+        """The next batch: full, or all waiting requests once no more arrive; cancelled ones are left out."""
+        count = -1
+        while count < len(self._waiting) < self.model.batch_size:
+            count = len(self._waiting)
             await asyncio.sleep(0)
         batch: list[_Waiting] = []
         while self._waiting and len(batch) < max(1, self.model.batch_size):
@@ -106,7 +106,7 @@ class LocalSender:
 
     async def _run(self, batch: list[JournalRequest]) -> list[str | BaseException]:
         if self._thread is None:
-            # a daemon: a second Ctrl-C does not wait for a batch
+            # a daemon thread: a second Ctrl-C does not wait for a batch
             self._thread = threading.Thread(target=self._serve, name="model", daemon=True)
             self._thread.start()
         done: asyncio.Future[list[str | BaseException]] = asyncio.get_running_loop().create_future()
@@ -114,15 +114,15 @@ class LocalSender:
         return await done
 
     def _serve(self) -> None:
-        """The thread."""
+        """Answer batches; runs in the thread."""
         while (work := self._work.get()) is not None:
             done, batch = work
             results = self._generated(batch)
-            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits
                 done.get_loop().call_soon_threadsafe(_set_results, done, results)
 
     def _generated(self, batch: Sequence[JournalRequest]) -> list[str | BaseException]:
-        """A body or an error for each; what is refused in company is asked again alone."""
+        """A body or an error per request; if a batch is refused, each request is tried alone."""
         try:
             bodies = self.model.generate([asked.request for asked in batch])
             if len(bodies) != len(batch):
@@ -130,8 +130,10 @@ class LocalSender:
         except RefusedRequestError as error:
             return [error] if len(batch) == 1 else [self._generated([asked])[0] for asked in batch]
         except StopIteration as error:
-            return [RuntimeError(f"StopIteration in {self.model.kind}: {error}")] * len(batch)  # no future takes it
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            return [RuntimeError(f"StopIteration in {self.model.kind}: {error}")] * len(
+                batch
+            )  # a future cannot hold it
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting request
             return [error] * len(batch)
         return list(bodies)
 

@@ -1,4 +1,4 @@
-"""Prices: a dated table in YAML, which the user may replace."""
+"""Reads dated price tables in YAML, which users may replace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens; what is handed in by the batch costs `batch` times as much."""
+    """USD per million tokens; a request in a batch costs `batch` times as much."""
 
     input: float
     output: float
@@ -34,7 +34,7 @@ class Price:
     batch: float = 1.0
 
     def usd(self, prompt: int, completion: int, cached: int = 0, *, batched: bool = False) -> float:
-        """What a reply costs; `cached` of the `prompt` tokens came from the service's cache.
+        """The cost of a request in USD; `cached` of the `prompt` tokens came from the cache of the service.
 
         >>> Price(input=2.0, output=8.0, cached=0.5, batch=0.5).usd(1_000_000, 500_000, batched=True)
         3.0
@@ -44,25 +44,25 @@ class Price:
         return spent * (self.batch if batched else 1.0) / _MILLION
 
     def worst(self, prompt: int, completion: int) -> float:
-        """The most that a request may cost: nothing cached, or everything where that is dearer."""
+        """The highest possible cost in USD: with nothing cached, or everything if that is more expensive."""
         return (prompt * max(self.input, self.cached) + completion * self.output) / _MILLION
 
     def per_token(self) -> tuple[float, float, float, float]:
-        """USD a token of input, cached and output, and the batch factor."""
+        """USD per token of input, cached input and output, and the batch factor."""
         return self.input / _MILLION, self.cached / _MILLION, self.output / _MILLION, self.batch
 
 
 FREE = Price(0.0, 0.0, 0.0)
-"""What a model costs that runs in this process."""
+"""The price of a model in this process."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """A table of prices: when it was right (`as_of`, a date), where that can be checked (`source`), and the prices.
+    """A price table with its date (`as_of`), its `source`, and the prices by model.
 
     A model is found by its exact name, then by `aliases` (name -> name in the table), then without a date at its end
-    (``-2024-07-18``). A model that is not found has no price: nothing is guessed. With an `endpoint` the prices are
-    those of the service at that address alone: another one may call its own models as it likes.
+    (``-2024-07-18``). A model that is not found has no price: nothing is guessed. With an `endpoint`, the prices apply
+    to the service at that address only: other services may use the same names for other models.
     """
 
     as_of: str
@@ -71,14 +71,14 @@ class Prices:
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     endpoint: str = ""
     file: str = ""
-    """Where it was read from, for people."""
+    """The path of the table, for messages."""
 
     def applies_to(self, endpoint: str) -> bool:
-        """Whether these are the prices of the service at an address."""
+        """Whether the prices apply to the service at an address."""
         return not self.endpoint or endpoint.rstrip("/") == self.endpoint.rstrip("/")
 
     def price_for(self, name: str, endpoint: str = "") -> Price | None:
-        """The price of a model at an address, or ``None``."""
+        """The price of a model at an address, or ``None`` if unknown."""
         if not self.applies_to(endpoint):
             return None
         found = self.models.get(name) or self.models.get(self.aliases.get(name, ""))
@@ -86,7 +86,7 @@ class Prices:
 
     @classmethod
     def read(cls, file: Path) -> Prices:
-        """The table in `file`; RecipeError with everything that is wrong with it."""
+        """Read a price table; RecipeError lists all its problems."""
         try:
             data: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -102,7 +102,7 @@ class Prices:
 
 
 def model_price(model: Model) -> tuple[Prices | None, Price | None]:
-    """The table that a model's spec names, and the model's price; what runs in this process costs nothing."""
+    """The price table of a model and its price; a model in this process is free."""
     if isinstance(model, LocalModel):
         return None, FREE
     ref: FileRef | None = getattr(model.spec, "prices", None)
@@ -113,12 +113,12 @@ def model_price(model: Model) -> tuple[Prices | None, Price | None]:
 
 
 def why_unpriced(model: Model, prices: Prices | None) -> tuple[str, str]:
-    """Why a model has no price, and what to do about it."""
+    """Why a model has no price, and what to do."""
     if prices is None:
-        return "no table of prices is named", "name one with model.prices=FILE"
+        return "no price table is named", "name one with model.prices=FILE"
     endpoint = model_endpoint(model)
     if not prices.applies_to(endpoint):
-        why = f"the table {prices.file} holds for {prices.endpoint}, not for {endpoint}"
+        why = f"the table {prices.file} applies to {prices.endpoint}, not to {endpoint}"
         return why, "name the prices of that service with model.prices=FILE"
     close = get_close_matches(model.label.lower(), [*prices.models, *prices.aliases], n=1)
     near = f"did you mean {close[0]!r}? Else " if close else ""
@@ -127,7 +127,7 @@ def why_unpriced(model: Model, prices: Prices | None) -> tuple[str, str]:
 
 
 def missing_price_problem(model: Model, prices: Prices | None) -> Problem:
-    """What to tell where a cap in US dollars needs a price and there is none."""
+    """The problem of a cap in US dollars without a price."""
     why, hint = why_unpriced(model, prices)
     return Problem(
         f"budget.usd needs a price: {why}", "model.prices", actual=model.label,
@@ -136,12 +136,12 @@ def missing_price_problem(model: Model, prices: Prices | None) -> Problem:
 
 
 def model_endpoint(model: Model) -> str:
-    """The address that a model is reached at, as its identity tells it; "" in this process."""
+    """The address of a model by its identity; "" for a model in this process."""
     return str(model.identity().get("endpoint", ""))
 
 
 class _PriceTableReader:
-    """Reads one table and collects what is wrong."""
+    """Reads one table and collects its problems."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -165,7 +165,7 @@ class _PriceTableReader:
             self._add_problem("the table does not say where its prices are from", "source", source, "an address")
         endpoint = data.get("endpoint", "")
         if not isinstance(endpoint, str):
-            self._add_problem("this is no address", "endpoint", endpoint, "an address such as https://host/v1")
+            self._add_problem("this is not an address", "endpoint", endpoint, "an address such as https://host/v1")
         found = data.get("models")
         if not isinstance(found, dict) or not found:
             self._add_problem("the table has no models", "models", found, "NAME: {input: 0.15, output: 0.6}")

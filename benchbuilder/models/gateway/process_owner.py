@@ -1,4 +1,4 @@
-"""Who sent an attempt, and whether that process still runs."""
+"""Names the process that sent an attempt, and checks whether it still runs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 
 def new_owner() -> str:
-    """A name for a gateway of this process: machine, process, when the process began, and a number of its own."""
+    """A unique name for a gateway: machine, process id, start time of the process, and a random number."""
     pid = os.getpid()
     return f"{socket.gethostname()}:{pid}:{_process_start(pid)}:{uuid.uuid4().hex[:12]}"
 
 
 def is_owner_alive(owner: str) -> bool:
-    """Whether the process of `owner` runs on this machine. A journal lies on a local disk: other machines are gone."""
+    """Whether the process of `owner` runs on this machine; others cannot use a journal on a local disk."""
     host, _, rest = owner.rpartition(":")[0].partition(":")
     pid, _, began = rest.partition(":")
     if host != socket.gethostname() or not pid.isdigit():
@@ -32,7 +32,7 @@ def is_owner_alive(owner: str) -> bool:
 
 
 def _process_start(pid: int) -> str:
-    """When a process began, in the kernel's ticks; "" where the system does not say, and then the number must do."""
+    """Start time of a process in clock ticks; "" if unknown, and then only the process id is compared."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -1,29 +1,33 @@
-"""How fast a service is asked: an adaptive number of requests in flight, limits a minute, and pauses it asks for."""
+"""Limits the requests to one service: number in flight, limits per minute, pauses, and the queue of senders."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker
 
 MINUTE_S = 60.0
 BACKOFF_FACTOR = 0.5
-"""What remains of the number in flight when the service says that it is too much."""
+"""Factor on the number in flight when the service throttles."""
 
 
 @dataclass(slots=True, eq=False)
 class SendSlot:
-    """A place among the requests in flight: since when, and how many tokens it counts for."""
+    """A slot among the requests in flight: its start time in seconds, and its tokens."""
 
     since: float
     tokens: int
 
 
 class RateLimiter:
-    """When the next request may be sent. Holds no clock: every method is told the time in seconds.
+    """Decides when the next request may be sent. It has no clock: callers pass the time in seconds.
 
-    The number in flight starts at `max_in_flight`, halves when the service throttles (once for all that were sent before the
-    last cut, since they tell of the same crowd) and grows again by a part of `max_in_flight` a round trip. Within any minute,
-    at most `requests` are sent and at most `tokens` count; a request that is larger than the limit goes alone.
+    The number in flight starts at `max_in_flight` and halves when the service throttles, once for all requests sent
+    before the last cut. It grows again by a fraction of `max_in_flight` per round trip. In any minute, at most
+    `requests` are sent and at most `tokens` are used; a request larger than the limit is sent alone.
     """
 
     def __init__(self, max_in_flight: int, requests: int | None = None, tokens: int | None = None) -> None:
@@ -37,17 +41,17 @@ class RateLimiter:
         self._minute_tokens = 0
 
     def wait_s(self, now: float, tokens: int) -> float:
-        """Seconds until a request of `tokens` may be sent: 0 is now, infinite is when another one has ended."""
+        """Seconds until a request of `tokens` may be sent: 0 for now, infinite until another request ends."""
         if self.in_flight >= max(1, int(self.allowed)):
             return float("inf")
         return max(0.0, self.paused_until - now, self._minute_wait_s(now, tokens))
 
     def pause_s(self, now: float) -> float:
-        """Seconds that are left of a pause."""
+        """Remaining seconds of a pause."""
         return max(0.0, self.paused_until - now)
 
     def acquire(self, now: float, tokens: int) -> SendSlot:
-        """Take a place."""
+        """Take a slot."""
         self.in_flight += 1
         slot = SendSlot(now, tokens)
         if self.requests is not None or self.tokens is not None:
@@ -56,20 +60,20 @@ class RateLimiter:
         return slot
 
     def release(self, slot: SendSlot, tokens: int | None = None) -> None:
-        """Give a place back; `tokens` is what the request really had."""
+        """Release a slot; `tokens` is the actual number of the request."""
         self.in_flight -= 1
         if tokens is not None and self.tokens is not None:
-            if self._minute and self._minute[0].since <= slot.since:  # else it has left the minute already
+            if self._minute and self._minute[0].since <= slot.since:  # else it is older than a minute
                 self._minute_tokens += tokens - slot.tokens
             slot.tokens = tokens
 
     def record_success(self) -> None:
-        """An answer came: a little more may be in flight."""
+        """Record an answer: slightly more requests may be in flight."""
         if self.allowed < self.max_in_flight:
             self.allowed = min(float(self.max_in_flight), self.allowed + self._step / self.allowed)
 
     def record_throttling(self, now: float, slot: SendSlot) -> bool:
-        """The service says that it is asked too often; True if fewer may be in flight from now on."""
+        """Record throttling by the service; return whether fewer requests may be in flight from now on."""
         if slot.since <= self._cut_at:
             return False
         self._cut_at = now
@@ -78,14 +82,14 @@ class RateLimiter:
         return int(self.allowed) < before
 
     def pause(self, until: float) -> bool:
-        """Send nothing before `until`; True if that is later than known."""
+        """Send nothing before `until`; return whether that extends the current pause."""
         if until <= self.paused_until:
             return False
         self.paused_until = until
         return True
 
     def _minute_wait_s(self, now: float, tokens: int) -> float:
-        """Seconds until the limits a minute have room."""
+        """Seconds until the limits per minute allow the request."""
         while self._minute and self._minute[0].since + MINUTE_S <= now + 1e-9:
             self._minute_tokens -= self._minute.popleft().tokens
         wait_s = 0.0
@@ -108,3 +112,71 @@ def backoff_s(failures: int, jitter: float) -> float:
     [0.5, 1.0, 2.0, 30.0]
     """
     return min(30.0, 0.5 * 2.0 ** min(failures - 1, 10)) * (0.5 + jitter / 2)
+
+
+_NOTICE_EVERY_S = 10.0
+
+
+class SendQueue:
+    """Passes requests in order of arrival, as fast as `limiter` allows, until the breaker trips."""
+
+    def __init__(
+        self,
+        label: str,
+        limiter: RateLimiter,
+        breaker: CircuitBreaker,
+        clock: Callable[[], float],
+        notice: Callable[[str], None],
+    ) -> None:
+        self.limiter, self.breaker = limiter, breaker
+        self._label, self._clock, self._notice = label, clock, notice
+        self._turn = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._last_notices: dict[str, float] = {}
+
+    async def enter(self, tokens: int) -> SendSlot:
+        """Wait for a slot; ServiceError if the breaker trips meanwhile."""
+        async with self._turn:
+            while (wait_s := self.limiter.wait_s(self._clock(), tokens)) > 0:
+                left_s = self.breaker.seconds_left()
+                # with nothing in flight, no answer can come before the pause ends
+                self.breaker.check(0.0 if self.limiter.in_flight else self.limiter.pause_s(self._clock()))
+                self._changed.clear()
+                await self._wait(min(wait_s, left_s))
+            return self.limiter.acquire(self._clock(), tokens)
+
+    def leave(self, slot: SendSlot, tokens: int | None = None) -> None:
+        """Release a slot; `tokens` is the actual number of the request."""
+        self.limiter.release(slot, tokens)
+        self._changed.set()
+
+    def record_success(self) -> None:
+        """Record a good answer."""
+        self.limiter.record_success()
+        self.breaker.record_success()
+
+    def slow_down(self, slot: SendSlot, *, throttled: bool, pause_s: float | None) -> None:
+        """React to a service that asks for fewer requests or for a pause."""
+        now = self._clock()
+        if throttled and self.limiter.record_throttling(now, slot):
+            self._notify(
+                now, "fewer", f"{self._label}: too many requests, now at most {int(self.limiter.allowed)} at a time"
+            )
+        if pause_s is not None and self.limiter.pause(now + pause_s) and pause_s >= 1:
+            self._notify(now, "pause", f"{self._label}: paused for {pause_s:.0f} s at the request of the service")
+
+    def _notify(self, now: float, about: str, text: str) -> None:
+        if now - self._last_notices.get(about, float("-inf")) >= _NOTICE_EVERY_S:
+            self._last_notices[about] = now
+            self._notice(text)
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait until a slot is released, at most so many seconds."""
+        if seconds == float("inf"):
+            await self._changed.wait()
+            return
+        handle = asyncio.get_running_loop().call_later(seconds, self._changed.set)
+        try:
+            await self._changed.wait()
+        finally:
+            handle.cancel()

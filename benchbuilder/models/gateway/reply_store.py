@@ -1,4 +1,4 @@
-"""Keeping replies: the body to disk, then read, then settled."""
+"""Stores the replies of one model: journals each body, reads it, then settles its cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchbuilder.models.gateway.token_count import TokenCounter
 
 
 def now_utc() -> str:
-    """The time, to the second."""
+    """The current time in UTC, to the second, in ISO format."""
     return _iso_time(int(time.time()))
 
 
@@ -34,7 +34,7 @@ def _iso_time(second: int) -> str:
 
 
 class ReplyStore:
-    """Takes the bodies of one model to the journal, and replies from it."""
+    """Stores the replies of one model in the journal and reads them back."""
 
     def __init__(self, model: Model, journal: Journal, price: Price | None, endpoint: str) -> None:
         self.model, self.journal, self.price, self.endpoint = model, journal, price, endpoint
@@ -42,7 +42,7 @@ class ReplyStore:
         self._keeps_complete = getattr(model.spec, "reuse", "exact") == "keep_complete"
 
     def find(self, key: str, request: Request, *, settle: bool = True) -> Reply | None:
-        """What the journal holds for a request; with `settle`, what a kill left unread is settled on the way."""
+        """The journaled reply to a request, or ``None``; with `settle`, an unread reply is settled."""
         held = self.journal.find(key)
         if held is not None:
             try:
@@ -56,7 +56,7 @@ class ReplyStore:
         return None if held is None else self._read(held, request, settle=False)
 
     def _read(self, entry: JournaledReply, request: Request, *, settle: bool) -> Reply:
-        """The reply in a body that the journal holds; TransientError if it holds none and may be asked again."""
+        """Read a journaled body; TransientError if it holds no reply and the request may be sent again."""
         try:
             reply = self.model.read(entry.body)
         except ValueError as error:
@@ -75,11 +75,11 @@ class ReplyStore:
         return reply
 
     async def store(self, request: JournalRequest, body: str, attempt: str = "") -> tuple[Reply, Cost]:
-        """Journal a body, then read it: the reply, and what it cost. TransientError if it holds no answer."""
+        """Journal a body, then read it; return the reply and its cost. TransientError if it holds no answer."""
         fresh = await self.journal.commit(
             partial(write_reply, request=request, body=body, time=now_utc(), attempt=attempt)
         )
-        if not fresh:  # another process was faster: its reply counts, ours is an attempt that is billed
+        if not fresh:  # another process was faster: its reply counts, ours is a billed attempt
             held = self.journal.find(request.key)
             if held is not None:
                 return self._read(held, request.request, settle=True), request.worst_cost
@@ -87,13 +87,13 @@ class ReplyStore:
             reply = self.model.read(body)
         except ValueError as error:
             self.journal.commit_later(partial(garble_reply, key=request.key))
-            raise TransientError(f"no answer of the protocol: {error}", billed=True) from error
+            raise TransientError(f"an invalid answer: {error}", billed=True) from error
         settled = self.settled_reply(reply, request.request)
         self.journal.commit_later(partial(settle_reply, key=request.key, settled=settled))
         return reply, settled.cost
 
     def settled_reply(self, reply: Reply, request: Request, *, batched: bool = False) -> SettledReply:
-        """What a reply cost: as the service counted, else as we estimate."""
+        """The cost of a reply by the usage that the service reports, else by our estimate."""
         usage = reply.usage
         prompt = self._by_script.prompt(request) if usage is None else usage.prompt
         completion = self._by_script.count(reply.text) if usage is None else usage.completion
@@ -102,7 +102,7 @@ class ReplyStore:
         return SettledReply(reply.outcome, Cost(prompt, completion, usd), cached, usage is None)
 
     def catch_up(self, prices: str) -> None:
-        """Settle what a kill left unread, and price what was paid before a price was known."""
+        """Settle replies that a kill left unread, and price replies that were paid before a price was known."""
         for key, body, packed, batched in self.journal.unread(self.model.label, self.endpoint):
             try:
                 reply = self.model.read(body)

@@ -1,4 +1,4 @@
-"""What the parts of the gateway pass to each other about one request."""
+"""Types that the parts of the gateway share: conversations in progress, senders, and the failure of a row."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from benchbuilder.models.gateway.journal_tables import JournalRequest
 
 
 class RowFailedError(Exception):
-    """A request has no answer and will have none in this run: its row fails, the others go on."""
+    """A request gets no answer in this run: its row fails, the others continue."""
 
 
 @dataclass(slots=True, eq=False)
 class ActiveConversation:
-    """One conversation being worked on.
+    """A conversation in progress.
 
-    `sending` is set while a request of it may be billed: such a turn is never cancelled but waited for. `idle` is
-    called with 1 when it begins to wait for a next attempt, with -1 when that is over.
+    Attributes:
+        idle: Called with 1 when the conversation begins to wait, and with -1 when the wait ends.
+        task: The task that runs it.
+        sending: Whether a request in flight may be billed. Such a conversation is awaited, never cancelled.
     """
 
     idle: Callable[[int], None]
@@ -29,33 +31,35 @@ class ActiveConversation:
 
 
 class Sender(Protocol):
-    """A way to have requests answered: one at a time over the network, in batches in this process, by the batch."""
+    """Gets requests answered: one by one over the network, by a model in this process, or in batches of a service."""
 
     @property
     def rows(self) -> int:
-        """Conversations that are worth having open at the same time."""
+        """Conversations that should be active at the same time."""
         ...
 
     @property
     def max_open(self) -> int:
-        """Conversations that may be open with those that wait: for another try, an equal request, a batch."""
+        """Conversations that may be open, including those that wait for a retry, an equal request or a batch."""
         ...
 
     def begin_step(self) -> None:
-        """A step begins."""
+        """Called at the start of a step."""
 
     async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
-        """The reply to a request that the journal does not hold; journaled when this returns.
+        """Get and journal the reply to a request that is not in the journal.
 
-        RowFailedError if there is none; ServiceError and its kin if nobody can be asked any more.
+        Raises:
+            RowFailedError: There is no reply.
+            ServiceError: The service cannot be used any more.
         """
         ...
 
     def on_all_waiting(self) -> None:
-        """All open conversations wait, and no other can be begun."""
+        """Called when all open conversations wait and no other can start."""
 
     async def end_step(self) -> None:
-        """A step is over, one way or another."""
+        """Called at the end of a step, also after an error."""
 
     async def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""

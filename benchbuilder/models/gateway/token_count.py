@@ -1,4 +1,4 @@
-"""Tokens, counted before a call: by a tokenizer file that the user names, else estimated by script."""
+"""Counts tokens before a call: with a tokenizer file that the user names, else by an estimate per script."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchbuilder.models.base import Request
 from benchbuilder.models.gateway.journal import Journal
 
 MESSAGE_TOKENS = 4
-"""What a message costs besides its text: role and marks."""
+"""Tokens of a message besides its text: role and separators."""
 REPLY_TOKENS = 3
-"""What opens the reply."""
+"""Tokens that open the reply."""
 MIN_REPLIES_TO_CALIBRATE = 20
-"""Replies of a model from which on its estimate is corrected."""
+"""Number of replies of a model after which its estimate is corrected."""
 
 _HAN = re.compile("[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\u8c48-\ufaff\U00020000-\U0003ffff]+")
 _KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]+")
@@ -34,12 +34,12 @@ _MARKS = regex.compile(r"\p{M}+")
 _SYMBOLS = re.compile(r"([^\w\s])\1*")
 
 PER_HAN, PER_KANA, PER_HANGUL, PER_LETTER, PER_SYMBOL = 0.75, 0.75, 0.7, 0.45, 0.9
-"""Tokens a character as vocabularies of 100,000 to 250,000 pieces have them on running text; older and smaller ones
-need up to twice as many for Chinese. Where a journal holds replies of the model, its own counts correct this."""
+"""Tokens per character of running text, for vocabularies of 100,000 to 250,000 pieces. Older and smaller ones need up
+to twice as many for Chinese. If a journal holds replies of the model, their counts correct this."""
 
 
 def estimate_tokens(text: str) -> float:
-    """Tokens of `text`, estimated by script.
+    """Estimate the tokens of `text` by script.
 
     >>> round(estimate_tokens("Folic acid is recommended before pregnancy."))
     8
@@ -63,15 +63,18 @@ def estimate_tokens(text: str) -> float:
 
 
 def _remove_matches(pattern: re.Pattern[str] | regex.Pattern[str], text: str) -> tuple[str, int]:
-    """`text` without what `pattern` finds, and how many characters that was."""
+    """`text` without the matches of `pattern`, and the number of removed characters."""
     rest = pattern.sub("", text)
     return rest, len(text) - len(rest)
 
 
 class TokenCounter:
-    """Counts the tokens of a model's prompts and replies; `how` says in words how.
+    """Counts the tokens of prompts and replies of a model.
 
-    `exact` is whether a tokenizer counts. An estimate may be corrected by a `factor`.
+    Attributes:
+        exact: Whether a tokenizer counts; else the count is an estimate.
+        factor: Correction of the estimate.
+        how: The method in words.
     """
 
     def __init__(self, spec: Any, *, factor: float = 1.0, replies: int = 0) -> None:
@@ -92,7 +95,7 @@ class TokenCounter:
         return max(1, round(estimate_tokens(text) * self.factor)) if text else 0
 
     def prompt(self, request: Request) -> int:
-        """Tokens that a request is billed for: messages, what marks them, and the schema."""
+        """Billed tokens of a request: messages, their separators, and the schema."""
         texts = [message.content for message in request.messages]
         if request.schema is not None:
             texts.append(json.dumps(request.schema, ensure_ascii=False))
@@ -102,35 +105,35 @@ class TokenCounter:
         return round((marks + sum(map(estimate_tokens, texts))) * self.factor)
 
     def bound(self, request: Request) -> int:
-        """Tokens that a prompt cannot exceed whatever the tokenizer: one a byte of UTF-8, and what marks messages."""
+        """An upper bound of the prompt tokens for any tokenizer: one per byte of UTF-8, plus separators."""
         size = sum(len(message.content.encode()) for message in request.messages)
         if request.schema is not None:
             size += len(json.dumps(request.schema, ensure_ascii=False).encode())
         return size + 2 * MESSAGE_TOKENS * (len(request.messages) + 1) + REPLY_TOKENS
 
     def upper_bound(self, request: Request) -> int:
-        """As `bound`, or the tokenizer's count with a small margin if that is lower."""
+        """The lower of `bound` and the count of the tokenizer plus a small margin."""
         bound = self.bound(request)
         return min(bound, self.prompt(request) * 21 // 20 + 16) if self.exact else bound
 
 
 def calibrated_counter(spec: Any, journal: Journal | Path, model: str) -> TokenCounter:
-    """The counter for `spec`, its estimate corrected by what the service counted for `model` so far.
+    """A token counter whose estimate is corrected by the counts that the service reported for `model`.
 
-    The journal holds our uncorrected estimate beside the service's count. Fewer than `MIN_REPLIES_TO_CALIBRATE` replies correct
-    nothing, nor does a journal correct a tokenizer.
+    The journal holds our uncorrected estimate beside the count of the service. Fewer than `MIN_REPLIES_TO_CALIBRATE`
+    replies correct nothing, and the count of a tokenizer is never corrected.
     """
     if getattr(spec, "token_counter", None) is not None:
         return TokenCounter(spec)
-    held = Journal(journal) if isinstance(journal, Path) else journal
+    opened = Journal(journal) if isinstance(journal, Path) else journal
     try:
-        rows = held.rows(
+        rows = opened.rows(
             "SELECT count(*), sum(prompt), sum(counted) FROM replies WHERE model = ? AND estimated = 0 AND counted > 0",
             model,
         )
     finally:
-        if held is not journal:
-            held.close()
+        if opened is not journal:
+            opened.close()
     replies, billed, counted = rows[0] if rows else (0, 0, 0)
     if replies < MIN_REPLIES_TO_CALIBRATE or not counted or not billed:
         return TokenCounter(spec)
@@ -138,7 +141,7 @@ def calibrated_counter(spec: Any, journal: Journal | Path, model: str) -> TokenC
 
 
 def _tokenizer(file: Path) -> Callable[[str], int]:
-    """The number of tokens by the tokenizer in `file`."""
+    """A function that counts tokens with the tokenizer in `file`."""
     try:
         library: Any = importlib.import_module("tokenizers")
     except ImportError as error:
@@ -151,6 +154,10 @@ def _tokenizer(file: Path) -> Callable[[str], int]:
         tokenizer = library.Tokenizer.from_str(file.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises bare Exception
         raise RecipeError(
-            [Problem("this is no tokenizer file", "model.token_counter", str(file), str(error)[:200], "tokenizer.json")]
+            [
+                Problem(
+                    "this is not a tokenizer file", "model.token_counter", str(file), str(error)[:200], "tokenizer.json"
+                )
+            ]
         ) from error
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)

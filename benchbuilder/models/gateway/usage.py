@@ -1,4 +1,4 @@
-"""Receipts: what was paid for, by step and model, as the journal tells it."""
+"""Receipts: the cost of each step and model, summed from the journal."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FROM attempts WHERE outcome <> 'sent' OR owner NOT IN (SELECT value FROM json_ea
 
 
 def read_receipts(journal: Journal) -> tuple[Receipt, ...]:
-    """A receipt for each step and model, in the order of their names."""
+    """One receipt per step and model, in the order of their names."""
     kept = {tuple(row[:3]): row[3:] for row in journal.rows(_REPLIES)}
     lost = {tuple(row[:3]): row[3:] for row in journal.rows(_ATTEMPTS, _in_flight(journal))}
     return tuple(_receipt(key, kept.get(key), lost.get(key)) for key in sorted(kept.keys() | lost.keys()))
 
 
 def total_spent(journal: Journal) -> tuple[float, int]:
-    """US dollars and tokens that the journal accounts for; what has no price counts nothing in dollars."""
+    """Total US dollars and tokens in the journal; entries without a price add no dollars."""
     usd, tokens = 0.0, 0
     for receipt in read_receipts(journal):
         usd += receipt.usd or 0.0
@@ -42,7 +42,7 @@ def total_spent(journal: Journal) -> tuple[float, int]:
 
 
 def unpriced_models(journal: Journal) -> list[str]:
-    """Models of which the journal holds something without a price."""
+    """Models with entries without a price in the journal."""
     return sorted({receipt.model for receipt in read_receipts(journal) if receipt.usd is None})
 
 
@@ -69,6 +69,6 @@ def _receipt(key: tuple[str, str, str], replies: Any, lost: Any) -> Receipt:
 
 
 def _in_flight(journal: Journal) -> str:
-    """The gateways that run and may still bring what they sent home, as a JSON list."""
+    """Running gateways whose requests may still be answered, as a JSON list."""
     owners = [row[0] for row in journal.rows("SELECT DISTINCT owner FROM attempts WHERE outcome = 'sent'")]
     return json.dumps([owner for owner in owners if is_owner_alive(owner)])

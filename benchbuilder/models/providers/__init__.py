@@ -1,1 +1,1 @@
-"""Models: adapters that write what rules cannot."""
+"""The model kinds: adapters of services and libraries."""

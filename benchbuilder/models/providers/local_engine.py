@@ -1,4 +1,4 @@
-"""One language model in this process: loaded from safetensors, asked for the tokens that follow tokens."""
+"""A language model in this process: loads it from safetensors and generates tokens."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ KEPT = (
     "bos_token_id", "decoder_start_token_id", "eos_token_id", "forced_bos_token_id", "forced_eos_token_id",
     "pad_token_id",
 )  # fmt: skip
-"""What is taken from the model's own generation settings: its token ids. How replies are drawn the recipe says."""
+"""The only generation settings taken from the model: its token ids. The recipe sets how replies are sampled."""
 _OWN = frozenset({"temperature", "top_p", "top_k", "min_p"})
 
 
 @dataclass(frozen=True)
 class WeightsSource:
-    """What to load and where to: a folder, or a name on the hub with its revision; maybe adapters of a folder."""
+    """The weights to load, from a folder or from the hub at a revision, the optional adapters, and the device."""
 
     name: str
     architecture: Architecture
@@ -36,33 +36,33 @@ class WeightsSource:
 
 @dataclass(frozen=True)
 class GeneratedTokens:
-    """The tokens of one reply, without what ended or filled it up, and whether the model ended it itself."""
+    """The tokens of one reply without end and padding tokens, and whether the model ended it."""
 
     ids: list[int]
     ended: bool
 
 
 class LocalEngine:
-    """A loaded model; `tokenizer` is its tokenizer, `context` the most tokens it takes, if it says so."""
+    """A loaded model with its `tokenizer`; `context` is its maximum number of tokens, if known."""
 
     def __init__(self, source: WeightsSource) -> None:
-        """Load; ServiceError if the model cannot be had, InstallationError if a library is missing."""
+        """Load the model; ServiceError if that fails, InstallationError if a library is missing."""
         self.source = source
         torch, transformers = _libraries()
         with _quiet(transformers), _explain_load_errors(source):
             self.device: Any = _device(torch, source.device)
-            at = {"trust_remote_code": False, **({"revision": source.revision} if source.revision else {})}
+            options = {"trust_remote_code": False, **({"revision": source.revision} if source.revision else {})}
             place = str(source.folder or source.name)
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(place, **at)
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(place, **options)
             auto = transformers.AutoModelForCausalLM
             if source.architecture == "seq2seq":
                 auto = transformers.AutoModelForSeq2SeqLM
-            model: Any = auto.from_pretrained(place, dtype=source.dtype, use_safetensors=True, **at)
+            model: Any = auto.from_pretrained(place, dtype=source.dtype, use_safetensors=True, **options)
             if source.adapter is not None:
                 model = _merge_adapter(model, source.adapter)
             self.model: Any = model.to(self.device).eval()
-        given: Any = self.model.generation_config
-        self._ids = {name: value for name in KEPT if (value := getattr(given, name, None)) is not None}
+        defaults: Any = self.model.generation_config
+        self._ids = {name: value for name in KEPT if (value := getattr(defaults, name, None)) is not None}
         self.model.generation_config = transformers.GenerationConfig(**self._ids)
         self.ends = _ids(self._ids.get("eos_token_id")) | _ids(self.tokenizer.eos_token_id)
         self._pad: int = next(iter([*_ids(self.tokenizer.pad_token_id), *sorted(self.ends), 0]))
@@ -78,7 +78,7 @@ class LocalEngine:
         }
 
     def encode(self, text: str, *, special: bool, limit: int | None = None) -> list[int]:
-        """The tokens of a prompt; beyond `limit` a causal model keeps the end of it, a seq2seq model the beginning."""
+        """The tokens of a prompt; beyond `limit`, a causal model keeps its end, a seq2seq model its beginning."""
         _, transformers = _libraries()
         with _quiet(transformers):
             cut: dict[str, Any] = {} if limit is None else {"truncation": True, "max_length": limit}
@@ -91,9 +91,15 @@ class LocalEngine:
     def generate(
         self, prompts: Sequence[Sequence[int]], sampling: Mapping[str, Any], seed: int | None
     ) -> list[GeneratedTokens]:
-        """What follows each of `prompts`: the likeliest tokens, or with a `seed` sampled ones.
+        """Generate replies: the most likely tokens, or sampled ones if a seed is given.
 
-        ServiceError if it does not fit into memory.
+        Args:
+            prompts: Token ids of each prompt.
+            sampling: Generation settings.
+            seed: Seed of the random numbers; ``None`` for greedy decoding.
+
+        Raises:
+            ServiceError: There is not enough memory.
         """
         torch, transformers = _libraries()
         causal = self.source.architecture == "causal"
@@ -119,7 +125,7 @@ class LocalEngine:
                 attention_mask=torch.tensor(mask, device=self.device),
                 generation_config=config, **stop,
             ).tolist()  # fmt: skip
-        return [self._drawn(row[width if causal else 1 :], stops=bool(stop)) for row in rows]
+        return [self._trim(row[width if causal else 1 :], stops=bool(stop)) for row in rows]
 
     def _settings(self, sampling: Mapping[str, Any], *, sample: bool) -> dict[str, Any]:
         settings = {name: value for name, value in sampling.items() if name not in _OWN | {"seed", "stop"}}
@@ -128,22 +134,22 @@ class LocalEngine:
         if sampling.get("stop"):
             settings["stop_strings"] = list(sampling["stop"])
         if sample:
-            # without these, the library would fall back on defaults of its own (the 50 likeliest tokens)
+            # otherwise the library uses its own defaults (the 50 most likely tokens)
             settings |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
             settings |= {name: sampling[name] for name in _OWN if name in sampling}
         return settings
 
-    def _drawn(self, row: list[int], *, stops: bool) -> GeneratedTokens:
-        end = next((at for at, token in enumerate(row) if token in self.ends), None)
+    def _trim(self, row: list[int], *, stops: bool) -> GeneratedTokens:
+        end = next((index for index, token in enumerate(row) if token in self.ends), None)
         if end is not None:
             return GeneratedTokens(row[:end], ended=True)
-        while stops and row and row[-1] == self._pad:  # a row that met a stop string is filled up
+        while stops and row and row[-1] == self._pad:  # a row with a stop string is padded
             row = row[:-1]
         return GeneratedTokens(row, ended=False)
 
 
 def _merge_adapter(model: Any, folder: Path) -> Any:
-    """The model with the adapters of a folder merged into its weights; safetensors or none."""
+    """Merge the adapters of a folder into the weights; only safetensors are read."""
     import peft
 
     if lacking := [
@@ -151,12 +157,12 @@ def _merge_adapter(model: Any, folder: Path) -> Any:
     ]:
         raise OSError(f"the folder of adapters {folder} has no {lacking[0]}")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what later versions will call otherwise
+        warnings.simplefilter("ignore")  # deprecation warnings of the library
         return peft.PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
 
 
 def _ids(value: Any) -> set[int]:
-    return set() if value is None else {int(one) for one in (value if isinstance(value, list) else [value])}
+    return set() if value is None else {int(item) for item in (value if isinstance(value, list) else [value])}
 
 
 def _libraries() -> tuple[Any, Any]:
@@ -169,7 +175,7 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def not_installed(why: str) -> InstallationError:
-    """What to tell where a library is missing."""
+    """The error for a missing library."""
     return InstallationError(
         "models of the kind 'transformers' need libraries that are not installed",
         why=why,
@@ -185,7 +191,7 @@ def _device(torch: Any, device: str) -> Any:
 
 @contextmanager
 def _quiet(transformers: Any) -> Generator[None]:
-    """The library's notices and progress bars do not reach the terminal."""
+    """Hide notices and progress bars of the library."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -201,7 +207,7 @@ def _quiet(transformers: Any) -> Generator[None]:
 
 @contextmanager
 def _explain_load_errors(source: WeightsSource) -> Generator[None]:
-    """Errors of loading, said in our words."""
+    """Explain errors of loading."""
     from safetensors import SafetensorError
 
     what = f"the model {source.name} cannot be loaded"
@@ -233,9 +239,9 @@ def _explain_out_of_memory(torch: Any, rows: int) -> Generator[None]:
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if type(error) is RuntimeError and "allocate memory" not in str(error):
             raise
-        way = f"a lower model.batch_size (here: {rows} at a time)" if rows > 1 else "a smaller model or dtype"
+        advice = f"a lower model.batch_size (here: {rows} at a time)" if rows > 1 else "a smaller model or dtype"
         raise ServiceError(
-            "there is not enough memory to generate", why=_first_error_line(error), next=f"set {way}"
+            "there is not enough memory to generate", why=_first_error_line(error), next=f"set {advice}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The model kind `none`: rules only."""
+"""The model kind `none`: no model, only rules."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class NoModelSpec(KindSpec):
 
 
 class NoModel(Model):
-    """Answers nothing: what no rule can do is dropped with the reason ``needs_model``."""
+    """Answers nothing: rows that no rule can handle are dropped with the reason ``needs_model``."""
 
     kind: ClassVar[str] = "none"
     spec_class: ClassVar[type[KindSpec]] = NoModelSpec
     can_answer: ClassVar[bool] = False
 
     def read(self, body: str) -> Reply:
-        """ValueError: nothing was ever asked."""
+        """Always raises ValueError: there are no replies."""
         raise ValueError(f"the model none wrote nothing, and not {body[:40]!r}")

@@ -1,4 +1,4 @@
-"""The model kind `openai`: whatever speaks the protocol of OpenAI's chat completions, hosted or on this machine."""
+"""The model kind `openai`: any service with OpenAI's chat completions, hosted or on this machine."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _CONNECT_S = 30.0
-"""Seconds until a connection that is not there is given up."""
+"""Seconds until a connection attempt is given up."""
 
 
 class OpenAISpec(HostedSpec):
     """Which model of which service."""
 
     name: str
-    """The model, as the service calls it."""
+    """The name of the model at the service."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    """What the service calls `max_new_tokens`; older servers only know ``max_tokens``."""
+    """The name of `max_new_tokens` at the service; older servers only know ``max_tokens``."""
     understands: tuple[str, ...] = ()
-    """Further sampling settings that this server takes, for instance ``[top_k, min_p, repetition_penalty]`` (vLLM)."""
+    """Further sampling settings of this server, for instance ``[top_k, min_p, repetition_penalty]`` (vLLM)."""
     lacks: tuple[str, ...] = ()
-    """Settings of the protocol that this model does not take, for instance ``[temperature]``; see `unsupported`."""
+    """Settings of the protocol that this model rejects, for instance ``[temperature]``; see `unsupported`."""
     extra_body: dict[str, Any] = {}
     """Further fields of each request, as the service documents them."""
     organization: Annotated[str | None, RuntimeOption()] = None
@@ -76,12 +76,12 @@ class OpenAISpec(HostedSpec):
         if taken := sorted(_RESERVED & set(value)):
             raise ValueError(f"{', '.join(taken)}: set by benchbuilder")
         if secrets := sorted(set(_secrets(value))):
-            raise ValueError(f"{', '.join(secrets)}: would stand in files; a key is named by model.api_key_env")
+            raise ValueError(f"{', '.join(secrets)}: would be written to files; name a key with model.api_key_env")
         return value
 
 
 def _secrets(value: Any) -> Iterator[str]:
-    """The names in `value`, however deep, that look like those of credentials."""
+    """The names in `value`, at any depth, that look like credentials."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if _SECRET.fullmatch(str(name)):
@@ -93,12 +93,12 @@ def _secrets(value: Any) -> Iterator[str]:
 
 
 class OpenAIModel(HostedModel):
-    """A service that speaks the protocol of OpenAI: theirs, vLLM, Ollama, a llama.cpp server and others.
+    """A service with OpenAI's protocol: OpenAI, vLLM, Ollama, a llama.cpp server and others.
 
-    The address is `base_url`, else the environment variable OPENAI_BASE_URL, else OpenAI's own; the key is read from
-    the variable that `api_key_env` names (OPENAI_API_KEY). Chat goes over a plain aiohttp connection pool, which
-    takes a fifth of the processor time of OpenAI's library; the errors are that library's, as causes, and files and
-    batches go through its client. Redirects are not followed: the key would go with them.
+    The address is `base_url`, else the environment variable OPENAI_BASE_URL, else OpenAI's own. The key is read from
+    the variable that `api_key_env` names (OPENAI_API_KEY). Chat uses a plain aiohttp connection pool, which takes a
+    fifth of the processor time of OpenAI's library. Errors have that library's errors as causes, and files and batches
+    use its client. Redirects are not followed, as they would leak the key.
     """
 
     kind: ClassVar[str] = "openai"
@@ -118,13 +118,13 @@ class OpenAIModel(HostedModel):
 
     @property
     def endpoint(self) -> str:
-        """The address, normalised; RecipeError if it is none, or holds what belongs elsewhere."""
+        """The normalised address; RecipeError if it is invalid or holds credentials."""
         if not self._at:
             self._at = normalise_endpoint(self.spec.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL)
         return self._at
 
     def identity(self) -> Mapping[str, Any]:
-        """Address and name, and how they are asked beyond the request."""
+        """Address, name and the other settings that shape replies."""
         found: dict[str, Any] = {"kind": self.kind, "endpoint": self.endpoint, "name": self.spec.name}
         if self.spec.extra_body:
             found["extra_body"] = self.spec.extra_body
@@ -133,30 +133,30 @@ class OpenAIModel(HostedModel):
         return found
 
     def known_settings(self) -> frozenset[str]:
-        """The settings of the protocol, those that the server understands besides, without those that it lacks."""
+        """The settings of the protocol plus `understands`, without `lacks`."""
         return self._known
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The JSON that asks for a reply, live or in a batch."""
+        """The JSON of a request, live or in a batch."""
         fields = request_payload(request, self.sent_settings(request.sampling), self._names, self.spec.structured)
         return {**self.spec.extra_body, "model": self.spec.name, **fields}
 
     def read(self, body: str) -> Reply:
-        """The reply in a chat completion."""
+        """Parse a chat completion."""
         return read_completion(body)
 
     def ready(self) -> None:
-        """InstallationError without aiohttp and openai."""
+        """InstallationError if aiohttp or openai is missing."""
         if lacking := [name for name in ("aiohttp", "openai") if find_spec(name) is None]:
             raise _not_installed(f"not installed: {', '.join(lacking)}")
 
     async def open(self) -> None:
-        """Import the libraries, read the key, and make the connection pool of the running loop."""
+        """Import the libraries, read the key, and open the connection pool of the running loop."""
         if self._session is None or self._session.closed or self._loop is not asyncio.get_running_loop():
             self._connect()
 
     async def send(self, request: Request) -> str:
-        """One attempt over the lean path."""
+        """Make one attempt through the connection pool."""
         session = self._session
         if session is None or session.closed or self._loop is not asyncio.get_running_loop():
             session = self._connect()
@@ -173,7 +173,7 @@ class OpenAIModel(HostedModel):
         return self._check_response(status, headers, text)
 
     def client(self) -> AsyncOpenAI:
-        """OpenAI's own client, for files and batches; it repeats nothing by itself and follows no redirect."""
+        """OpenAI's own client, for files and batches; it neither retries nor follows redirects."""
         if self._client is None:
             import openai
 
@@ -231,11 +231,11 @@ class OpenAIModel(HostedModel):
 
     @property
     def key_env(self) -> str:
-        """The environment variable that the key is read from."""
+        """The environment variable of the key."""
         return self.spec.api_key_env or KEY_ENV
 
     def _secret(self) -> str:
-        """The key; a stand-in for a server of one's own that was given none. ServiceError if one is missing."""
+        """The key, or a placeholder for a local server without one; ServiceError if a required key is missing."""
         if self._key is None:
             key = os.environ.get(self.key_env, "").strip()
             if not key and (self.spec.api_key_env is not None or self.endpoint == OFFICIAL):
@@ -246,8 +246,8 @@ class OpenAIModel(HostedModel):
                 )  # fmt: skip
             if not key.isascii() or not key.isprintable():
                 raise ServiceError(
-                    f"what {self.key_env} holds is no key", where=self.endpoint,
-                    why="it has characters that no key has", next=f"set {self.key_env} again",
+                    f"the content of {self.key_env} is not a key", where=self.endpoint,
+                    why="it has characters that a key cannot have", next=f"set {self.key_env} again",
                 )  # fmt: skip
             self._key = key
         return self._key or "none"
@@ -255,7 +255,7 @@ class OpenAIModel(HostedModel):
     # --- failures
 
     def _check_response(self, status: int, headers: dict[str, str], text: str) -> str:
-        """The body, if it says that a content filter stepped in; else the exception for an error status."""
+        """Return the body if a content filter blocked the request; else raise the exception for the error status."""
         shown = hide_key(text, self._key or "")
         wire = {there: here for here, there in self._names.items()} | {name: name for name in self.spec.understands}
         hidden = {name: hide_key(value, self._key or "") for name, value in headers.items()}
@@ -271,10 +271,10 @@ class OpenAIModel(HostedModel):
         import aiohttp
 
         at, host = self._at, urlsplit(self._at).netloc
-        proxy = " (by way of the proxy that the environment names)" if _proxy(at) else ""
+        proxy = " (through the proxy that the environment names)" if _proxy(at) else ""
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
             return ServiceError(
-                f"the certificate or encryption of {host} is not good", where=at,
+                f"the certificate or encryption of {host} is invalid", where=at,
                 why=hide_key(str(error), self._key or ""), next="check model.base_url, the clock and SSL_CERT_FILE",
             )  # fmt: skip
         timeout = isinstance(error, TimeoutError)
@@ -286,16 +286,17 @@ class OpenAIModel(HostedModel):
         elif timeout:
             message = f"{host} did not answer within {self.spec.timeout_s:g} s (model.timeout_s)"
         else:
-            message = f"the connection to {host}{proxy} broke before the whole answer was there"
-        made = TransientError(message, billed=not before, unreached=before)
-        made.__cause__ = connection_error(error, message, at, timeout=timeout)
-        return made
+            message = f"the connection to {host}{proxy} broke before the answer was complete"
+        failure = TransientError(message, billed=not before, unreached=before)
+        failure.__cause__ = connection_error(error, message, at, timeout=timeout)
+        return failure
 
 
 def normalise_endpoint(address: str) -> str:
-    """An address in the one form in which it stands in keys and messages; RecipeError if it cannot be used.
+    """Bring an address into the form that is used in keys and messages.
 
-    The message does not repeat the address: it may hold a password.
+    Raises:
+        RecipeError: The address cannot be used. The message does not repeat it, as it may hold a password.
     """
     key = "model.base_url"
     try:
@@ -308,7 +309,13 @@ def normalise_endpoint(address: str) -> str:
     if "@" in parts.netloc or parts.query or parts.fragment:
         hint = "put the key into an environment variable and name that in model.api_key_env"
         raise RecipeError(
-            [Problem("an address holds no user, password or query: they would be kept in files", key=key, hint=hint)]
+            [
+                Problem(
+                    "an address must not hold user, password or query: they would be written to files",
+                    key=key,
+                    hint=hint,
+                )
+            ]
         )
     shown = f"[{host}]" if ":" in host else host
     if port is not None and port != {"http": 80, "https": 443}[parts.scheme]:
@@ -318,7 +325,7 @@ def normalise_endpoint(address: str) -> str:
 
 
 def _proxy(endpoint: str) -> str | None:
-    """The proxy that the environment names for this address; looked up once and not at each request."""
+    """The proxy for this address, from the environment."""
     parts = urlsplit(endpoint)
     if proxy_bypass(parts.hostname or ""):
         return None
@@ -326,10 +333,10 @@ def _proxy(endpoint: str) -> str | None:
 
 
 def _library() -> Any:
-    """aiohttp, with `openai` beside it; InstallationError without them."""
+    """Import aiohttp and `openai`; InstallationError if one is missing."""
     try:
         import aiohttp
-        import openai  # noqa: F401  # pyright: ignore[reportUnusedImport]  # so that no failure has to wait for it
+        import openai  # noqa: F401  # pyright: ignore[reportUnusedImport]  # imported now, so that an error is not delayed by it
     except ImportError as error:
         raise _not_installed(str(error)) from error
     return aiohttp

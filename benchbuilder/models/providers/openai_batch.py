@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from openai.types import Batch
 
 MARK = "benchbuilder"
-"""The key of the batch's metadata under which our mark stands."""
+"""The metadata key of our mark."""
 _PATH: Literal["/v1/chat/completions"] = "/v1/chat/completions"
-"""What the lines of a batch ask for: it is the same at every address."""
+"""The path in each line of a batch; it is the same at every address."""
 _KEY = "0" * 64
 _DAY_S = 24 * 3600.0
 _IN_MEMORY = 8 * 1024 * 1024
 _SHOWN = 5
-"""Messages about a batch that are passed on."""
+"""Most error messages of a batch that are shown."""
 
 
 class OpenAIBatches(OpenAIClient, BatchService):
-    """Batches of chat completions; `body` makes the JSON that asks for a reply, for the rest see `OpenAIClient`."""
+    """Batches of chat completions; `body` builds the JSON of a request, for the rest see `OpenAIClient`."""
 
     subject: ClassVar[str] = "batches"
-    missing_text: ClassVar[str] = "the service takes no requests by the batch"
-    refused_text: ClassVar[str] = "the service does not take the batch"
-    advice: ClassVar[str] = "model.batch=null asks live"
-    smaller_advice: ClassVar[str] = "smaller batches may do (model.batch.max_requests)"
+    missing_text: ClassVar[str] = "the service does not support batches"
+    refused_text: ClassVar[str] = "the service rejects the batch"
+    advice: ClassVar[str] = "model.batch=null sends requests live"
+    smaller_advice: ClassVar[str] = "smaller batches may work (model.batch.max_requests)"
 
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 200_000_000
@@ -57,11 +57,11 @@ class OpenAIBatches(OpenAIClient, BatchService):
         self._body = body
 
     def size(self, request: Request) -> int:
-        """The length of its line."""
+        """The length of its line in bytes."""
         return len(self._line(_KEY, request))
 
     async def submit(self, mark: str, requests: Sequence[tuple[str, Request]]) -> str:
-        """Upload the requests as a file, and make a batch of it."""
+        """Upload the requests as a file and create a batch."""
         client = self._client()
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as lines:
             for key, request in requests:
@@ -69,15 +69,14 @@ class OpenAIBatches(OpenAIClient, BatchService):
             lines.seek(0)
             name = f"{mark}.jsonl"
             upload = client.files.create(file=(name, lines, "application/jsonl"), purpose="batch")  # pyright: ignore[reportArgumentType]
-            file = self._require_fields(await self._call("handing in a file", upload), "id")
+            file = self._require_fields(await self._call("uploading a file", upload), "id")
         made = client.batches.create(
             completion_window="24h", endpoint=_PATH, input_file_id=file.id, metadata={MARK: mark}
         )
-        return self._require_fields(await self._call("handing in a batch", made), "id").id
+        return self._require_fields(await self._call("creating a batch", made), "id").id
 
     async def find(self, mark: str, since: float) -> str | None:
-        """Look through the batches of the account, the newest first; clocks may differ by a day."""
-
+        """Search the batches of the account, newest first; clocks may differ by a day."""
         page = self._require_fields(await self._call("listing batches", self._client().batches.list(limit=100)), "data")
         while True:
             for batch in page.data:
@@ -91,7 +90,7 @@ class OpenAIBatches(OpenAIClient, BatchService):
             page = self._require_fields(await self._call("listing batches", page.get_next_page()), "data")
 
     async def poll(self, ident: str) -> BatchState:
-        """Whether it runs, has ended (completed, expired or cancelled) or was not taken."""
+        """Whether it runs, has ended (completed, expired or cancelled) or was rejected."""
         batch = await self._batch(ident)
         counts = batch.request_counts
         done, total = (counts.completed + counts.failed, counts.total) if counts is not None else (0, 0)
@@ -111,7 +110,7 @@ class OpenAIBatches(OpenAIClient, BatchService):
 
     async def _batch(self, ident: str) -> Batch:
         call = self._client().batches.retrieve(ident)
-        return self._require_fields(await self._call("looking at a batch", call, gone=ident), "id", "status")
+        return self._require_fields(await self._call("polling a batch", call, gone=ident), "id", "status")
 
     # --- lines
 
@@ -120,7 +119,7 @@ class OpenAIBatches(OpenAIClient, BatchService):
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
     async def _lines(self, file: str) -> AsyncIterator[bytes]:
-        """The lines of a file as they come; only a line feed ends one, whatever characters a text holds."""
+        """Stream the lines of a file; only a line feed ends a line, whatever other separators a text holds."""
         stream = self._client().files.with_streaming_response.content(file)
         response = await self._call("reading results", stream.__aenter__(), gone=file)
         try:
@@ -137,7 +136,7 @@ class OpenAIBatches(OpenAIClient, BatchService):
             await stream.__aexit__(None, None, None)
 
     def _result(self, line: bytes) -> tuple[str, str | Exception] | None:
-        """Key and result of a line; ``None`` if nobody can read it: its request counts as having none."""
+        """Key and result of a line; ``None`` if it cannot be read: its request counts as having no result."""
         try:
             found: Any = json.loads(line)
             key, response, error = str(found["custom_id"]), found.get("response"), found.get("error")
@@ -154,15 +153,15 @@ class OpenAIBatches(OpenAIClient, BatchService):
             except (TransientError, RefusedRequestError, ServiceError) as failure:
                 return key, failure
         code = str(error.get("code")) if isinstance(error, dict) else "no result"  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        said = str(error.get("message")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        return key, TransientError(self._hide(f"{self._at} gave no result ({code}: {body_excerpt(said, 240)})"))
+        message = str(error.get("message")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return key, TransientError(self._hide(f"{self._at} gave no result ({code}: {body_excerpt(message, 240)})"))
 
     def _messages(self, batch: Batch) -> str:
-        """What the service says of a batch that it did not take."""
+        """The messages of the service about a rejected batch."""
         errors = (batch.errors.data if batch.errors is not None else None) or []
-        told = [
+        shown = [
             f"{'' if error.line is None else f'line {error.line}: '}{error.message or error.code or 'no reason'}"
             for error in errors[:_SHOWN]
         ]
         more = [f"and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
-        return self._hide("; ".join([*told, *more])) or "no reason was given"
+        return self._hide("; ".join([*shown, *more])) or "no reason was given"

@@ -1,4 +1,4 @@
-"""Calls through OpenAI's own client, and what goes wrong with them in our words."""
+"""Calls through OpenAI's own client, with its errors translated into ours."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ T = TypeVar("T")
 
 
 class OpenAIClient:
-    """What calls about files, batches and jobs share.
+    """The base of calls about files, batches and jobs.
 
-    `client` opens OpenAI's client, `check_response` takes status, headers and body of an answer to one request that is no
-    reply: it raises as `send` does, or returns the body of a reply after all; `hide` takes the key out of a text.
+    Args:
+        client: Opens OpenAI's client.
+        check_response: Takes status, headers and body of an error response. It raises as `send` does, or returns the
+            body if it is a reply after all.
+        hide: Removes the API key from a text.
+        endpoint: The address, for messages.
     """
 
     subject: ClassVar[str]
-    """What the calls are about, in the plural."""
+    """The subject of the calls, in the plural."""
     missing_text: ClassVar[str]
-    """What is said of a service that does not have them, and `advice` what can be done then."""
+    """The message for a service without this interface; `advice` is the next step."""
     refused_text: ClassVar[str]
-    """What is said of one that the service does not take, and `smaller_advice` what may help."""
+    """The message for a rejected request; `smaller_advice` may help."""
     advice: ClassVar[str]
     smaller_advice: ClassVar[str] = ""
 
@@ -42,9 +46,12 @@ class OpenAIClient:
         self._client, self._judged, self._hide, self._at = client, check_response, hide, endpoint
 
     async def _call(self, action: str, call: Awaitable[T], gone: str = "") -> T:
-        """The result of a call; else what went wrong in our words, without what the library's error holds of the key.
+        """Await a call and translate its errors, without the API key.
 
-        With `gone`, a 404 is a BatchGoneError about that.
+        Args:
+            action: What the call does, for messages.
+            call: The call.
+            gone: If set, a 404 is a BatchGoneError about this id.
         """
         import openai
 
@@ -54,7 +61,7 @@ class OpenAIClient:
             return await call
         except openai.APIStatusError as error:
             status, headers, text = error.status_code, dict(error.response.headers), error.response.text
-            made = self._failure(action, status, headers, text, gone)
+            failure = self._failure(action, status, headers, text, gone)
         except (openai.APIConnectionError, http_library().TransportError) as error:
             broken = isinstance(error, openai.APIConnectionError)
             cause = error.__cause__ if broken else error
@@ -62,28 +69,33 @@ class OpenAIClient:
             before = isinstance(cause, http_library().ConnectError | http_library().ConnectTimeout)
             how = "no answer in time" if timeout else "no connection" if before else "the connection broke"
             message = f"{how} while {action} at {self._at}"
-            made = TransientError(message, billed=not before)
-            made.__cause__ = connection_error(None, message, self._at, timeout=timeout)
-        except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # what the library does not check
-            made = self._no_answer(str(error))
-        raise made from made.__cause__
+            failure = TransientError(message, billed=not before)
+            failure.__cause__ = connection_error(None, message, self._at, timeout=timeout)
+        except (
+            openai.APIError,
+            ValueError,
+            AttributeError,
+            TypeError,
+        ) as error:  # the library does not validate answers
+            failure = self._no_answer(str(error))
+        raise failure from failure.__cause__
 
     def _require_fields(self, thing: T, *fields: str) -> T:
-        """What the library made of an answer, which it does not check; TransientError if that lacks a field."""
+        """Return `thing`, an answer that the library did not validate; TransientError if it lacks a field."""
         if any(getattr(thing, field, None) is None for field in fields):
             raise self._no_answer(str(thing))
         return thing
 
     def _no_answer(self, text: str) -> TransientError:
         shown = self._hide(body_excerpt(text, 240))
-        return TransientError(f"{self._at} gave no answer of the protocol about {self.subject}: {shown}", billed=True)
+        return TransientError(f"{self._at} gave an invalid answer about {self.subject}: {shown}", billed=True)
 
     def _failure(self, action: str, status: int, headers: dict[str, str], text: str, gone: str) -> Exception:
         if status == 404 and gone:
             return BatchGoneError(f"{self._at} knows no {gone}")
-        said = f"{status}: {self._hide(body_excerpt(text, 240))}"
+        message = f"{status}: {self._hide(body_excerpt(text, 240))}"
         if status in (404, 405, 501):
-            return ServiceError(self.missing_text, where=self._at, why=f"{said}, while {action}", next=self.advice)
+            return ServiceError(self.missing_text, where=self._at, why=f"{message}, while {action}", next=self.advice)
         try:
             self._judged(status, headers, text)
         except RefusedRequestError:
@@ -91,6 +103,6 @@ class OpenAIClient:
         except (TransientError, ServiceError) as error:
             return error
         return ServiceError(
-            self.refused_text, where=self._at, why=f"{said}, while {action}",
+            self.refused_text, where=self._at, why=f"{message}, while {action}",
             next="; ".join(filter(None, (self.smaller_advice, self.advice))),
         )  # fmt: skip

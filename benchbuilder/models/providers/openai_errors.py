@@ -1,4 +1,4 @@
-"""What goes wrong with a hosted service: each status and broken connection as an exception that says what to do."""
+"""Turns error responses and broken connections of a hosted service into exceptions that say what to do."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from benchbuilder.models.base import RefusedRequestError, TransientError
 from benchbuilder.models.providers.openai_wire import body_excerpt
 
 LONGEST_WAIT_S = 24 * 3600.0
-"""What a service asks to wait is believed up to a day."""
+"""The longest pause that a service may request."""
 _PAID = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits")
 _LOST = (502, 504, 520, 522, 524)
-"""Statuses of a proxy that lost the service behind it, which may have done the work."""
+"""Statuses of a proxy that lost its service; the service may have done the work."""
 _CONTEXT = re.compile(
     r"context_length|context length|context size|context window|maximum context|prompt is too long|too many tokens",
     re.I,
@@ -35,7 +35,7 @@ _PARAMETER = re.compile(
 
 @dataclass(frozen=True)
 class ErrorResponse:
-    """An answer with an error status: what is known of it, the key taken out."""
+    """A response with an error status, without the API key."""
 
     status: int
     headers: Mapping[str, str]
@@ -45,13 +45,13 @@ class ErrorResponse:
     """The environment variable that the key was read from."""
     model: str
     names: Mapping[str, str]
-    """The recipe's names of the settings that were sent, by those on the wire."""
+    """Names of settings in the recipe, by their names in the request."""
     with_key: bool = True
-    """Whether there was a key to send."""
+    """Whether a key was sent."""
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error object, as far as there is one."""
+        """The error object of the body, or an empty dict."""
         try:
             data: Any = json.loads(self.body)
         except ValueError:
@@ -63,7 +63,7 @@ class ErrorResponse:
 
     @property
     def service_message(self) -> str:
-        """What the service said, on one short line."""
+        """The message of the service, on one short line."""
         error = self.error
         message = error.get("message") or error.get("detail")
         if not self.body.strip() and not message:
@@ -71,24 +71,24 @@ class ErrorResponse:
         return body_excerpt(str(message) if message else self.body, 240)
 
     def has_code(self, *codes: str) -> bool:
-        """Whether the error's code or type is one of these."""
+        """Whether the code or type of the error is one of `codes`."""
         return any(str(self.error.get(name)) in codes for name in ("code", "type"))
 
     def exception(self) -> TransientError | RefusedRequestError | ServiceError:
-        """What to raise, with the error of OpenAI's library as its cause."""
+        """The exception to raise, with the error of OpenAI's library as its cause."""
         made = _by_status(self)
         made.__cause__ = _library_error(self)
         return made
 
 
 def hide_key(text: str, key: str) -> str:
-    """A text of the service without the key that it was given, or what it shows of it (``sk-ab***yz``)."""
+    """Remove the API key from a text, also in masked form (``sk-ab***yz``)."""
     shown = text.replace(key, "[key]") if key else text
     return re.sub(r"[\w.-]*\*{3,}[\w.-]*", "[key]", shown)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the service asks to wait: from retry-after-ms, or Retry-After as seconds or as a date."""
+    """Seconds that the service asks to wait, from the headers retry-after-ms or Retry-After (seconds or a date)."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
@@ -156,22 +156,22 @@ def _not_found(failure: ErrorResponse) -> ServiceError:
 
 
 def _refused_request(failure: ErrorResponse) -> RefusedRequestError | ServiceError:
-    """Something in the request is not taken: a setting, which all requests have, or this one's text."""
-    said, error = failure.service_message, failure.error
+    """Explain a rejected request: either a setting, which affects all requests, or its own text."""
+    message, error = failure.service_message, failure.error
     parameter = str(error.get("param") or "")
-    told = f"{failure.endpoint} refuses the request ({failure.status}: {said})"
-    if failure.has_code("context_length_exceeded") or _CONTEXT.search(said):
-        return RefusedRequestError(f"{told}: prompt and max_new_tokens are too long for {failure.model!r}")
-    if parameter.startswith("response_format") or (not parameter and _FORMAT.search(said)):
+    refusal = f"{failure.endpoint} refuses the request ({failure.status}: {message})"
+    if failure.has_code("context_length_exceeded") or _CONTEXT.search(message):
+        return RefusedRequestError(f"{refusal}: prompt and max_new_tokens are too long for {failure.model!r}")
+    if parameter.startswith("response_format") or (not parameter and _FORMAT.search(message)):
         return _service_error(failure, "the service does not take this response format",
                         "ask for JSON in words with model.structured=prompt")  # fmt: skip
-    found = _PARAMETER.search(said)
+    found = _PARAMETER.search(message)
     codes = ("unsupported_parameter", "unsupported_value", "unknown_parameter", "unrecognized_parameter")
     if found or failure.has_code(*codes):
         return _unsupported(failure, parameter or (found[1] if found else ""))
     if failure.status == 413:
-        return RefusedRequestError(f"{told}: the prompt is too long")
-    return RefusedRequestError(f"{told}: shorten or correct what `benchbuild prompt show` shows of this row")
+        return RefusedRequestError(f"{refusal}: the prompt is too long")
+    return RefusedRequestError(f"{refusal}: shorten or correct what `benchbuild prompt show` shows of this row")
 
 
 def _unsupported(failure: ErrorResponse, parameter: str) -> ServiceError:
@@ -190,7 +190,7 @@ def _unsupported(failure: ErrorResponse, parameter: str) -> ServiceError:
 
 
 def _library_error(failure: ErrorResponse) -> Exception:
-    """The error that OpenAI's own library raises for such an answer."""
+    """The error that OpenAI's own library raises for such a response."""
     import openai
 
     classes: dict[int, Any] = {
@@ -207,7 +207,7 @@ def _library_error(failure: ErrorResponse) -> Exception:
 
 
 def connection_error(error: BaseException | None, message: str, endpoint: str, *, timeout: bool = False) -> Exception:
-    """The error that OpenAI's library raises for a broken connection, or for one that took too long."""
+    """The error that OpenAI's library raises for a broken connection or a timeout."""
     import openai
 
     if timeout:
@@ -227,11 +227,11 @@ def http_library() -> Any:
 
 
 def _request(endpoint: str) -> Any:
-    """The request for the record, without its headers: they hold the key."""
+    """The request without its headers, which hold the key."""
     return http_library().Request("POST", f"{endpoint}/chat/completions")
 
 
 def _plain(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that still hold for a body that was read and decoded."""
-    left_out = ("content-length", "content-encoding", "transfer-encoding", "content-type", "set-cookie")
-    return {name: value for name, value in headers.items() if name.lower() not in left_out}
+    """The headers that are valid for a decoded body."""
+    dropped = ("content-length", "content-encoding", "transfer-encoding", "content-type", "set-cookie")
+    return {name: value for name, value in headers.items() if name.lower() not in dropped}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openai.types.fine_tuning import FineTuningJob
 
 MARK = "benchbuilder"
-"""The key of a job's metadata under which our mark stands."""
+"""The metadata key of our mark."""
 CLOSING = (
     "OpenAI takes no new fine-tuning jobs from 2027-01-06 on (since 2026-05-07 none of organisations that had never "
     "made one, since 2026-07-02 none of those that no longer use theirs); a trained model ends with the model that it "
@@ -27,7 +27,7 @@ _DAY_S = 24 * 3600.0
 
 @dataclass(frozen=True)
 class JobOrder:
-    """What a job is to do. `mark` and `suffix` are ours, by either of which it is found again."""
+    """The settings of a job. We choose `mark` and `suffix`; either identifies the job later."""
 
     mark: str
     suffix: str
@@ -35,12 +35,12 @@ class JobOrder:
     hyperparameters: Mapping[str, int | float] = field(default_factory=dict[str, "int | float"])
     seed: int | None = None
     metadata: bool = True
-    """Whether the service takes metadata."""
+    """Whether the service accepts metadata."""
 
 
 @dataclass(frozen=True)
 class JobState:
-    """How a job is getting on: `message` in the service's words, `model` what it made, once it has succeeded."""
+    """The state of a job: `message` by the service, `model` is the trained model once it has succeeded."""
 
     ident: str
     phase: Literal["running", "succeeded", "failed", "cancelled"]
@@ -52,25 +52,25 @@ class JobState:
 class OpenAITuning(OpenAIClient):
     """Files and fine-tuning jobs.
 
-    Every method raises TransientError where another try may succeed, ServiceError where none can, and those that look
-    at one job BatchGoneError if there is none.
+    Every method raises TransientError if a retry may succeed and ServiceError if not. Methods about one job raise
+    BatchGoneError if it does not exist.
     """
 
     subject: ClassVar[str] = "fine-tuning jobs"
     missing_text: ClassVar[str] = "the service has no fine-tuning jobs"
-    refused_text: ClassVar[str] = "the service does not take the fine-tuning job"
+    refused_text: ClassVar[str] = "the service rejects the fine-tuning job"
     advice: ClassVar[str] = (
         "the exported files train a model at any service, or on a machine of your own (judge kinds decoder, encoder)"
     )
 
     async def upload(self, path: Path, name: str) -> str:
-        """Hand in a training file; its id."""
+        """Upload a training file; return its id."""
         with path.open("rb") as stream:
             call = self._client().files.create(file=(name, stream, "application/jsonl"), purpose="fine-tune")
-            return self._require_fields(await self._call("handing in a training file", call), "id").id
+            return self._require_fields(await self._call("uploading a training file", call), "id").id
 
     async def create(self, order: JobOrder, training: str, validation: str | None) -> str:
-        """Make a job of files that were handed in; its id."""
+        """Create a job from uploaded files; return its id."""
         more: dict[str, Any] = {"suffix": order.suffix}
         if order.hyperparameters:
             settings = {"hyperparameters": dict(order.hyperparameters)}
@@ -85,9 +85,9 @@ class OpenAITuning(OpenAIClient):
         return self._require_fields(await self._call("making a fine-tuning job", call), "id").id
 
     async def find(self, order: JobOrder, since: float) -> str | None:
-        """The id of the job of this order that was made `since` then (seconds since 1970), if there is one.
+        """The id of the job of this order that was created after `since` (seconds since 1970), or ``None``.
 
-        The newest come first; clocks may differ by a day.
+        Jobs are searched newest first; clocks may differ by a day.
         """
         doing = "listing fine-tuning jobs"
         page = self._require_fields(await self._call(doing, self._client().fine_tuning.jobs.list(limit=100)), "data")
@@ -103,21 +103,21 @@ class OpenAITuning(OpenAIClient):
             page = self._require_fields(await self._call(doing, page.get_next_page()), "data")
 
     async def poll(self, ident: str) -> JobState:
-        """How a job is getting on."""
+        """The state of a job."""
         call = self._client().fine_tuning.jobs.retrieve(ident)
         return self._state(
             self._require_fields(await self._call("looking at a fine-tuning job", call, gone=ident), "status")
         )
 
     async def cancel(self, ident: str) -> JobState:
-        """End a job; what it cost so far may be billed."""
+        """Cancel a job; its cost so far may be billed."""
         call = self._client().fine_tuning.jobs.cancel(ident)
         return self._state(
             self._require_fields(await self._call("ending a fine-tuning job", call, gone=ident), "status")
         )
 
     async def last_event(self, ident: str) -> str:
-        """What the service said last of a job, or ""."""
+        """The last message of the service about a job, or ""."""
         call = self._client().fine_tuning.jobs.list_events(ident, limit=1)
         page = self._require_fields(await self._call("asking after a fine-tuning job", call, gone=ident), "data")
         return self._hide(str(page.data[0].message)) if page.data else ""

@@ -1,4 +1,4 @@
-"""Chat completions on the wire: the JSON of a request, and the reply that a body holds."""
+"""The JSON of chat completions: builds requests and parses replies."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ NAMES: Mapping[str, str] = {
     "stop": "stop",
     "seed": "seed",
 }
-"""What the protocol calls the settings that it has."""
+"""Names of the supported settings in the protocol."""
 FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 """Error codes that mean that a content filter withheld prompt or reply."""
 _DROPPED = ("title", "default")
-"""Keywords of a JSON Schema that strict services do not take."""
+"""Keywords of a JSON Schema that strict services reject."""
 
 
 def request_payload(
     request: Request, sent: Mapping[str, Any], names: Mapping[str, str], structured: str
 ) -> dict[str, Any]:
-    """The fields of the body that depend on the request; `sent` are the settings that the backend knows."""
+    """The fields of the body that depend on the request; `sent` holds the supported settings."""
     messages = [{"role": message.role, "content": message.content} for message in request.messages]
     body: dict[str, Any] = {"messages": messages}
     for name, value in sent.items():
@@ -49,14 +49,14 @@ def _ask_for_json(body: dict[str, Any], schema: Mapping[str, Any], structured: s
         body["response_format"] = {"type": "json_object"}
     messages: list[dict[str, str]] = body["messages"]
     asked = ASK_FOR_JSON + json.dumps(wanted, ensure_ascii=False)
-    if messages and messages[0]["role"] == "system":  # many chat templates take one system message, the first
+    if messages and messages[0]["role"] == "system":  # many chat templates accept only one system message, the first
         messages[0] = {"role": "system", "content": f"{messages[0]['content']}\n\n{asked}"}
     else:
         messages.insert(0, {"role": "system", "content": asked})
 
 
 def strict_schema(schema: Any) -> Any:
-    """A JSON Schema as strict services want it: every object closed, all of its properties required."""
+    """A JSON Schema for strict services: every object is closed and all its properties are required."""
     if isinstance(schema, list):
         return [strict_schema(part) for part in schema]
     if not isinstance(schema, Mapping):
@@ -73,16 +73,18 @@ def strict_schema(schema: Any) -> Any:
 
 
 def read_completion(body: str) -> Reply:
-    """The reply that a chat completion holds; ValueError with an excerpt if it is none.
+    """Parse a chat completion.
 
-    An error about a content filter is a reply too: its outcome is ``filtered``. What a model thought before it
-    answered is left out of the text (a field of its own, or ``<think>`` at the start of the content); its tokens are
-    counted.
+    An error about a content filter is a reply with the outcome ``filtered``. The reasoning before an answer (a separate
+    field, or ``<think>`` at the start of the content) is left out of the text; its tokens are counted.
+
+    Raises:
+        ValueError: The body is not a chat completion; the message shows an excerpt.
     """
     try:
         data = json.loads(body)
     except ValueError:
-        raise ValueError(f"the answer is no JSON: {body_excerpt(body)}") from None
+        raise ValueError(f"the answer is not JSON: {body_excerpt(body)}") from None
     if is_content_filtered(data):
         return Reply("", "filtered", _usage(data))
     try:
@@ -90,7 +92,7 @@ def read_completion(body: str) -> Reply:
         message: Any = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
-        raise ValueError(f"the answer is no chat completion: {body_excerpt(body)}") from None
+        raise ValueError(f"the answer is not a chat completion: {body_excerpt(body)}") from None
     text = _without_thoughts(_text(content, body))
     finish = choice.get("finish_reason")
     outcome: ReplyOutcome = "complete" if text.strip() else "empty"
@@ -110,7 +112,7 @@ def is_content_filtered(data: Any) -> bool:
         return False
     inner: Any = error.get("innererror")
     more: Any = error.get("metadata")
-    if isinstance(more, dict) and "flagged_input" in more:  # a broker of services says it so
+    if isinstance(more, dict) and "flagged_input" in more:  # the form of a broker of services
         return True
     codes = (error.get("code"), error.get("type"), inner.get("code") if isinstance(inner, dict) else None)
     return any(str(code).lower() in FILTER_CODES for code in codes)
@@ -130,7 +132,7 @@ def _text(content: Any, body: str) -> str:
     if isinstance(content, list):  # some servers answer in parts
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "".join(part for part in parts if isinstance(part, str))
-    raise ValueError(f"the answer's content is no text: {body_excerpt(body)}")
+    raise ValueError(f"the content of the answer is not text: {body_excerpt(body)}")
 
 
 def _without_thoughts(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The model kind `replay`: replies that were recorded, so that a recipe rebuilds without any service."""
+"""The model kind `replay`: recorded replies, so that a recipe rebuilds without any service."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ NEXT = "record the replies again, or answer these requests with the model itself
 
 
 class ReplaySpec(ModelSpec):
-    """Where the recorded replies are."""
+    """The file of recorded replies."""
 
     replies: FileRef
-    """JSON Lines, one `RecordedReply` a line."""
+    """JSON Lines, one `RecordedReply` per line."""
     name: str | None = None
-    """Whose replies, if the file holds those of several models to one request."""
+    """The model whose replies are used, if the file holds replies of several models."""
 
 
 class RecordedMessage(Spec):
@@ -59,8 +59,8 @@ class RecordedReply(Spec):
     "schema": null, "sample": 0, "model": "...", "endpoint": "...", "outcome": "complete", "text": "...",
     "usage": {"prompt": 12, "completion": 7, "cached": 0}}``
 
-    `sampling` is what the step asked for, not what the backend made of it; a setting that is missing or null was not
-    set. `schema` is the JSON Schema that was asked for, `endpoint` where the model was reached (told, not compared).
+    `sampling` holds the settings of the step, not those that the backend sent; a missing or null setting was not set.
+    `schema` is the requested JSON Schema, `endpoint` the address of the model (for information, not compared).
     """
 
     messages: Annotated[tuple[RecordedMessage, ...], Field(min_length=1)]
@@ -75,7 +75,7 @@ class RecordedReply(Spec):
 
     @classmethod
     def from_reply(cls, request: Request, reply: Reply, *, model: str, endpoint: str | None = None) -> RecordedReply:
-        """What `model` answered to `request`."""
+        """Record the answer of `model` to `request`."""
         usage = reply.usage
         return cls.model_validate({
             "messages": [{"role": message.role, "content": message.content} for message in request.messages],
@@ -90,7 +90,7 @@ class RecordedReply(Spec):
         return Request(messages, self.sampling.explicit_settings(), self.schema_, self.sample)
 
     def line(self) -> str:
-        """The line of the file, without its end."""
+        """The line of the file, without the line feed."""
         data = self.model_dump(mode="json", by_alias=True) | {"sampling": self.sampling.explicit_settings()}
         if self.endpoint is None:
             del data["endpoint"]
@@ -98,7 +98,7 @@ class RecordedReply(Spec):
 
 
 def request_hash(request: Request) -> str:
-    """SHA-256 of what a recorded reply is found by: messages, settings, schema, sample number."""
+    """SHA-256 of messages, settings, schema and sample number, by which a recorded reply is found."""
     parts = {
         "messages": [[message.role, message.content] for message in request.messages],
         "sampling": Sampling.model_validate(dict(request.sampling)).explicit_settings(),
@@ -109,9 +109,13 @@ def request_hash(request: Request) -> str:
 
 
 def write_replies(path: Path, replies: Iterable[RecordedReply]) -> int:
-    """Write a file of recorded replies, in an order that depends on them alone, and return how many there are.
+    """Write recorded replies in a stable order; duplicates are written once.
 
-    What is recorded twice is written once; DataError if a model is recorded with two answers to one request.
+    Returns:
+        The number of replies in the file.
+
+    Raises:
+        DataError: A model has two different answers to one request.
     """
     lines: dict[tuple[str, str], RecordedReply] = {}
     for reply in replies:
@@ -132,7 +136,7 @@ def write_replies(path: Path, replies: Iterable[RecordedReply]) -> int:
 
 
 def read_replies(path: Path) -> Iterator[tuple[int, int, RecordedReply]]:
-    """Number, offset in bytes and content of each line; DataError with file and line for one that is wrong."""
+    """Number, byte offset and content of each line; DataError with file and line for an invalid line."""
     try:
         with path.open("rb") as stream:
             offset = 0
@@ -147,7 +151,7 @@ def read_replies(path: Path) -> Iterator[tuple[int, int, RecordedReply]]:
 
 
 def recorded_models(path: Path) -> list[str]:
-    """The names of the models in a file of replies; lines that are wrong are passed over."""
+    """The names of the models in a file of replies; invalid lines are skipped."""
     names = set[str]()
     with suppress(OSError), path.open("rb") as stream:
         for line in stream:
@@ -165,7 +169,7 @@ def _recorded(line: bytes, location: str) -> RecordedReply:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise DataError(
-            "a recorded reply is wrong",
+            "a recorded reply is invalid",
             where=location,
             why=f"{key}: {first['msg']}" if key else first["msg"],
             next=NEXT,
@@ -181,7 +185,7 @@ class ReplayBody(Spec):
 
 
 class ReplayModel(LocalModel):
-    """Answers with recorded replies; the row of a request that has none fails."""
+    """Answers with recorded replies; the row of an unrecorded request fails."""
 
     kind: ClassVar[str] = "replay"
     spec_class: ClassVar[type[KindSpec]] = ReplaySpec
@@ -196,7 +200,7 @@ class ReplayModel(LocalModel):
 
     @property
     def label(self) -> str:
-        """The name of the recorded model, or of all in the file; that of the file if it cannot be read."""
+        """The name of the recorded model or models; the name of the file if it cannot be read."""
         if not self._label:
             self._label = self.spec.name or ", ".join(recorded_models(self.spec.replies.file)) or self.replies_file
         return self._label
@@ -212,7 +216,7 @@ class ReplayModel(LocalModel):
         return {"kind": self.kind, "name": self.spec.name, "sha256": self._sha256}
 
     def generate(self, requests: Sequence[Request]) -> list[str]:
-        """The recorded reply to each request, in order; DataError if the file or one of its lines is wrong."""
+        """The recorded reply to each request, in order; DataError if the file or a line is invalid."""
         places = self._index()
         return [self._body(places, request) for request in requests]
 
@@ -235,7 +239,7 @@ class ReplayModel(LocalModel):
                     first = of[reply.model][0]
                     raise DataError(
                         f"{reply.model} is recorded twice for one request",
-                        where=f"{path}:{number}", why=f"the first stands in line {first}", next=NEXT,
+                        where=f"{path}:{number}", why=f"the first is in line {first}", next=NEXT,
                     )  # fmt: skip
             if self.spec.name is not None and self.spec.name not in models:
                 raise DataError(

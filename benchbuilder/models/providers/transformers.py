@@ -15,20 +15,22 @@ from pydantic import Field, JsonValue, model_validator
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, PositiveCount, RuntimeOption, Spec
 from benchbuilder.core import ServiceError
 from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
-from benchbuilder.models.providers.chat import RESERVED, apply_chat_template, chat_messages
+from benchbuilder.models.providers.chat import (
+    RESERVED,
+    ChatWrapping,
+    UnfitConversationError,
+    apply_chat_template,
+    chat_messages,
+    merge_system_turns,
+    unwrap_reply,
+    wrap_messages,
+)
 from benchbuilder.models.providers.local_engine import (
     Architecture,
     GeneratedTokens,
     LocalEngine,
     WeightsSource,
     not_installed,
-)
-from benchbuilder.models.providers.plain_chat import (
-    ChatWrapping,
-    UnfitConversationError,
-    merge_system_turns,
-    unwrap_reply,
-    wrap_messages,
 )
 from benchbuilder.models.providers.weights_digest import weights_sha256
 
@@ -37,48 +39,48 @@ SHAPING = (
     "name", "revision", "architecture", "dtype", "wrapping", "system_role", "chat_values", "max_input_tokens",
     "overflow",
 )  # fmt: skip
-"""What in the spec makes the model another one."""
+"""Fields of the spec that shape replies."""
 _LOOKING_BACK = ("repetition_penalty", "no_repeat_ngram_size")
-"""Settings for which a causal model looks at its whole input, what fills up shorter prompts included."""
+"""Settings for which a causal model uses its whole input, including padding."""
 _TURN = threading.Lock()
-"""Random numbers are the process's, so one batch is drawn at a time."""
+"""Random numbers belong to the process, so one batch is generated at a time."""
 
 
 class TransformersSpec(ModelSpec):
-    """Which model, and how conversations are put to it.
+    """Which model, and how conversations become prompts.
 
-    Replies are asked for as JSON in the prompt alone (`structured: prompt`).
+    JSON replies are requested in the prompt only (`structured: prompt`).
     """
 
     name: Annotated[str | None, Field(pattern=HUB_NAME)] = None
-    """A model on the hub (``ORGANISATION/MODEL``), downloaded when it is first asked. Or `path`."""
+    """A model on the hub (``ORGANISATION/MODEL``), downloaded on first use. Or `path`."""
     revision: str | None = None
     """A commit of the model on the hub. Without one it is whatever the hub has, or the cache: not reproducible."""
     path: FileRef | None = None
     """A folder with config.json, tokenizer and weights as safetensors. Or `name`."""
     adapter: FileRef | None = None
-    """A folder with low-rank adapters (peft) that were trained for this model, as safetensors."""
+    """A folder with low-rank adapters (peft) for this model, as safetensors."""
     architecture: Architecture
-    """``causal``: goes on with the prompt. ``seq2seq``: reads the prompt and writes a text of its own (T5, BART)."""
+    """``causal``: continues the prompt. ``seq2seq``: reads the prompt and writes a separate text (T5, BART)."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"]
-    """What the model computes in; ``auto``: as its weights are stored."""
+    """The number type of the computation; ``auto``: as the weights are stored."""
     wrapping: ChatWrapping | None = None
     """How conversations become one text; ``null``: by the chat template of the model."""
     system_role: Literal["own", "merge"] = "own"
-    """``merge``: what the system says stands before the first user message, for models without system messages."""
+    """``merge``: moves system messages before the first user message, for models without system messages."""
     chat_values: dict[str, JsonValue] = {}
-    """What the chat template is given besides the messages, for instance ``enable_thinking: false``."""
+    """Further values for the chat template, for instance ``enable_thinking: false``."""
     max_input_tokens: PositiveCount | None = None
-    """Tokens that a prompt may have; ``null``: what the model's context leaves beside the new ones."""
+    """Most tokens of a prompt; ``null``: the context of the model minus the new tokens."""
     overflow: Literal["refuse", "truncate"] = "refuse"
     """A longer prompt: its row fails, or it is cut (a causal model keeps its end, a seq2seq model its beginning)."""
     device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``."""
     batch_size: Annotated[PositiveCount, RuntimeOption()] = 8
-    """Requests that are answered together; where tokens are sampled, each is answered alone.
+    """Requests that are answered together; sampled replies are generated one by one.
 
-    A knob, since the likeliest tokens do not depend on it but for rounding: in half precision two tokens that are
-    equally likely to the last digit may change places.
+    A runtime option, as the most likely tokens do not depend on it, except for rounding: in half precision, two equally
+    likely tokens may swap.
     """
 
     @model_validator(mode="after")
@@ -86,18 +88,18 @@ class TransformersSpec(ModelSpec):
         if (self.name is None) == (self.path is None):
             raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder with a model)")
         if self.path is not None and self.revision is not None:
-            raise ValueError("`revision` belongs to `name`; a folder is what it is")
+            raise ValueError("`revision` belongs to `name`; a folder has no revision")
         if self.structured != "prompt":
-            raise ValueError("`structured` is `prompt`: these models are asked for JSON and not held to it")
+            raise ValueError("`structured` must be `prompt`: these models cannot be forced to write JSON")
         if reserved := sorted(RESERVED & set(self.chat_values)):
             raise ValueError(f"chat_values: {', '.join(reserved)} cannot be set")
         if self.wrapping is not None and self.chat_values:
-            raise ValueError("`chat_values` go to a chat template, and `wrapping` stands in its place")
+            raise ValueError("`chat_values` go to a chat template, which `wrapping` replaces")
         return self
 
 
 class TransformersBody(Spec):
-    """A reply as it is journaled: the text as the model wrote it, and what ended it."""
+    """A journaled reply: the text of the model, and what ended it."""
 
     kind: Literal["transformers"]
     text: str
@@ -105,17 +107,16 @@ class TransformersBody(Spec):
     prompt_tokens: int
     completion_tokens: int
     cut: bool
-    """Whether the prompt was cut."""
+    """Whether the prompt was truncated."""
     made_with: dict[str, str]
 
 
 class TransformersModel(LocalModel):
-    """A model of the `transformers` library, from safetensors and without code of its own.
+    """A model of the `transformers` library, from safetensors and without custom code.
 
-    Tokens are sampled if `temperature` is above 0, or if it is not set and one of `top_p`, `top_k`, `min_p` is;
-    otherwise the likeliest ones are taken, one beam. The model's own defaults of these are not used: of its
-    generation settings only the token ids are. A sampled reply depends on request, `seed` and sample number alone,
-    not on the requests beside it.
+    Tokens are sampled if `temperature` is above 0, or if it is unset and one of `top_p`, `top_k`, `min_p` is set.
+    Otherwise the most likely tokens are taken, with one beam. Of the model's own generation settings, only the token
+    ids are used. A sampled reply depends on the request, `seed` and sample number only, not on other requests.
     """
 
     kind: ClassVar[str] = "transformers"
@@ -134,18 +135,18 @@ class TransformersModel(LocalModel):
         self._engine: LocalEngine | None = None
 
     def ready(self) -> None:
-        """InstallationError without torch and transformers, and without peft where there are adapters."""
+        """InstallationError if torch or transformers is missing, or peft if there are adapters."""
         wanted = ("torch", "transformers", *(("peft",) if self.spec.adapter is not None else ()))
         if lacking := [name for name in wanted if find_spec(name) is None]:
             raise not_installed(f"not installed: {', '.join(lacking)}")
 
     @property
     def label(self) -> str:
-        """Its name on the hub, or that of its folder."""
+        """Its name on the hub, or the name of its folder."""
         return self.spec.name or Path(self.spec.path.path if self.spec.path else "").name or self.kind
 
     def identity(self) -> Mapping[str, Any]:
-        """The model (a folder by its contents) and how prompts are put to it; DataError if the folder is not there."""
+        """The model (a folder by its contents) and the settings that shape replies; DataError without the folder."""
         if self._identity is None:
             spec = self.spec.model_dump(mode="json", include=set(SHAPING))
             weights = {} if self.spec.path is None else {"sha256": weights_sha256(self.spec.path.file)}
@@ -155,7 +156,7 @@ class TransformersModel(LocalModel):
         return self._identity
 
     def generate(self, requests: Sequence[Request]) -> list[str]:
-        """A body for each request, in order; nothing is drawn if one of them is refused."""
+        """One body per request, in order; nothing is generated if one of them is refused."""
         with _TURN:
             if self._engine is None:
                 self._engine = LocalEngine(self._source())
@@ -165,17 +166,17 @@ class TransformersModel(LocalModel):
             for batch in self._batches(requests, prompts):
                 sampling = self.sent_settings(requests[batch[0]].sampling)
                 seed = _seed(requests[batch[0]], sampling) if _is_sampled(sampling) else None
-                drawn = engine.generate([prompts[at][0] for at in batch], sampling, seed)
-                for at, one in zip(batch, drawn, strict=True):
-                    bodies[at] = _body(engine, one, prompts[at], tuple(sampling.get("stop") or ()))
+                replies = engine.generate([prompts[index][0] for index in batch], sampling, seed)
+                for index, reply in zip(batch, replies, strict=True):
+                    bodies[index] = _body(engine, reply, prompts[index], tuple(sampling.get("stop") or ()))
             return bodies
 
     def read(self, body: str) -> Reply:
-        """The reply, line breaks and tabs as they were meant; ValueError if the body is not one of ours."""
-        found = TransformersBody.model_validate_json(body)
-        text = found.text if self.spec.wrapping is None else unwrap_reply(self.spec.wrapping, found.text)
-        usage = Usage(prompt=found.prompt_tokens, completion=found.completion_tokens)
-        if found.finish == "length":
+        """The reply with restored line breaks and tabs; ValueError for an invalid body."""
+        parsed = TransformersBody.model_validate_json(body)
+        text = parsed.text if self.spec.wrapping is None else unwrap_reply(self.spec.wrapping, parsed.text)
+        usage = Usage(prompt=parsed.prompt_tokens, completion=parsed.completion_tokens)
+        if parsed.finish == "length":
             return Reply(text, "truncated", usage)
         return Reply(text, "complete" if text.strip() else "empty", usage)
 
@@ -191,28 +192,28 @@ class TransformersModel(LocalModel):
         return WeightsSource(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter)
 
     def _batches(self, requests: Sequence[Request], prompts: Sequence[tuple[list[int], bool]]) -> Iterator[list[int]]:
-        """Positions of the requests that are drawn together: the same settings, prompts of about the same length.
+        """Positions of the requests of each batch: equal settings, and prompts of similar length.
 
-        Of exactly the same length where what fills up shorter ones would shape the reply.
+        The length is exactly equal if padding would shape the reply.
         """
         groups: dict[tuple[str, int], list[int]] = {}
         causal = self.spec.architecture == "causal"
-        for at, request in enumerate(requests):
+        for index, request in enumerate(requests):
             sampling = self.sent_settings(request.sampling)
             exact = causal and any(sampling.get(name) is not None for name in _LOOKING_BACK)
-            length = len(prompts[at][0]) if exact else 0
-            groups.setdefault((json.dumps(sampling, sort_keys=True), length), []).append(at)
+            length = len(prompts[index][0]) if exact else 0
+            groups.setdefault((json.dumps(sampling, sort_keys=True), length), []).append(index)
         for positions in groups.values():
             size = 1 if _is_sampled(requests[positions[0]].sampling) else self.batch_size
-            positions.sort(key=lambda at: len(prompts[at][0]))
+            positions.sort(key=lambda index: len(prompts[index][0]))
             yield from (positions[start : start + size] for start in range(0, len(positions), size))
 
     def _prompt(self, engine: LocalEngine, request: Request) -> tuple[list[int], bool]:
-        """The tokens of a request's prompt, and whether it was cut."""
+        """The prompt tokens of a request, and whether they were truncated."""
         new: int | None = request.sampling.get("max_new_tokens")
         if new is None:
             raise ServiceError(
-                f"{self.label} is asked without a limit of new tokens", next="set sampling.max_new_tokens of the step"
+                f"{self.label} needs a limit of new tokens", next="set sampling.max_new_tokens of the step"
             )
         text = self._text(engine, chat_messages(request))
         special = self.spec.wrapping is not None
@@ -224,8 +225,8 @@ class TransformersModel(LocalModel):
             return ids, False
         if self.spec.overflow == "truncate" and limit > 0:
             return engine.encode(text, special=special, limit=limit), True
-        why = "max_input_tokens" if limit == self.spec.max_input_tokens else f"its context beside {beside} new ones"
-        raise RefusedRequestError(f"the prompt has {len(ids)} tokens, and {self.label} takes {limit} ({why})")
+        why = "max_input_tokens" if limit == self.spec.max_input_tokens else f"its context minus {beside} new ones"
+        raise RefusedRequestError(f"the prompt has {len(ids)} tokens, and {self.label} accepts {limit} ({why})")
 
     def _text(self, engine: LocalEngine, messages: tuple[Message, ...]) -> str:
         """The conversation as the model reads it."""
@@ -238,7 +239,7 @@ class TransformersModel(LocalModel):
             return apply_chat_template(engine.tokenizer, messages, spec.chat_values)
         except UnfitConversationError as error:
             raise ServiceError(
-                f"{self.label} cannot be put this conversation", why=str(error), next=error.next
+                f"the conversation does not fit {self.label}", why=str(error), next=error.next
             ) from error
 
 

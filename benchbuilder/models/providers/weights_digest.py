@@ -1,4 +1,4 @@
-"""SHA-256 of the files that a model is made of, each read once a process."""
+"""SHA-256 digests of model files; each file is read once per process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from benchbuilder.core import DataError
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
-"""Endings of the files of a model folder that shape replies: configuration, tokenizer, chat template, weights."""
+"""Suffixes of the files that shape replies: configuration, tokenizer, chat template, weights."""
 
 
 def file_sha256(path: Path) -> str:
@@ -25,7 +25,7 @@ def file_sha256(path: Path) -> str:
 
 
 def weights_sha256(folder: Path) -> str:
-    """Hex digest of the names and contents of the files that make the model in `folder`; DataError if there is none."""
+    """Hex digest of the names and contents of the model files in `folder`; DataError if it cannot be read."""
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())
     except OSError as error:
@@ -40,6 +40,6 @@ def weights_sha256(folder: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, size: int, changed_ns: int, inode: int) -> str:  # noqa: ARG001
-    """The digest of a file as it was with this size, time and inode."""
+    """The digest of a file; size, time and inode identify its state for the cache."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

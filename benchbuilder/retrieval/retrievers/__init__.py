@@ -1,1 +1,1 @@
-"""Retrievers: adapters that rank the passages of a knowledge base."""
+"""The retriever kinds."""

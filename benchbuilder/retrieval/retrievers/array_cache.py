@@ -1,4 +1,4 @@
-"""Arrays that are made once and kept as files: checked when they are opened, memory-mapped, shared by processes."""
+"""A cache of arrays in files: verified when opened, memory-mapped, shared by processes."""
 
 from __future__ import annotations
 
@@ -27,21 +27,27 @@ _FORMAT = 1
 
 
 def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> dict[str, Array]:
-    """The arrays in `folder`, by name; if they are not there, are damaged, or are not those of `mark`, `make` makes
-    them.
+    """Load the arrays in `folder`, or make them if they are missing, damaged or have another `mark`.
 
-    `make` writes the arrays into an empty folder (see `array_file`) and says what it wrote. That folder takes its place
-    only when it is whole; of several processes one makes it and the others wait.
+    Of several processes, one makes the arrays and the others wait.
+
+    Args:
+        folder: Where the arrays are kept; it is replaced only by a complete folder.
+        mark: Identifies the content.
+        make: Writes the arrays into an empty folder (see `array_file`) and returns their types and shapes.
+
+    Returns:
+        The arrays by name.
     """
-    found = _load(folder, mark)
-    if found is not None:
-        return found
+    arrays = _load(folder, mark)
+    if arrays is not None:
+        return arrays
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent / f".{folder.name}.lock"):
-        found = _load(folder, mark)
-        if found is None:
-            for left in folder.parent.glob(f".{folder.name}.*.draft"):  # of a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
+        arrays = _load(folder, mark)
+        if arrays is None:
+            for abandoned in folder.parent.glob(f".{folder.name}.*.draft"):  # of a killed process
+                shutil.rmtree(abandoned, ignore_errors=True)
             draft = folder.parent / f".{folder.name}.{os.getpid()}.draft"
             draft.mkdir()
             try:
@@ -50,26 +56,26 @@ def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> di
                 draft.rename(folder)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
-            found = _load(folder, mark)
-    if found is None:
-        raise StoreError("what was just written cannot be read", where=str(folder), next="check the disk")
-    return found
+            arrays = _load(folder, mark)
+    if arrays is None:
+        raise StoreError("the index that was just written cannot be read", where=str(folder), next="check the disk")
+    return arrays
 
 
 def array_file(folder: Path, name: str) -> Path:
-    """The file of the array `name`: its numbers one after the other, nothing else."""
+    """The file of the array `name`: its raw numbers only."""
     return folder / f"{name}.bin"
 
 
 def memory_map(path: Path, kind: str, shape: Sequence[int]) -> Array:
-    """A file as an array that is read where it is used."""
+    """Memory-map a file as an array."""
     if not math.prod(shape):
         return np.empty(tuple(shape), kind)
     return np.asarray(np.memmap(path, np.dtype(kind), "r", shape=tuple(shape)))
 
 
 def read_array_part(folder: Path, name: str, kind: str, start: int, stop: int) -> Array:
-    """Some numbers of an array's file, in memory."""
+    """Read part of the file of an array into memory."""
     return np.fromfile(array_file(folder, name), kind, stop - start, offset=start * np.dtype(kind).itemsize)
 
 
@@ -79,12 +85,12 @@ def texts_checksum(texts: Sequence[str], *settings: str) -> str:
     for encoded, ends in encoded_blocks(texts):
         data.update(encoded)
         lengths.update(ends.tobytes())
-    asked = json.dumps([*settings, len(texts), data.hexdigest(), lengths.hexdigest()])
-    return hashlib.blake2b(asked.encode(), digest_size=16).hexdigest()
+    content = json.dumps([*settings, len(texts), data.hexdigest(), lengths.hexdigest()])
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def encoded_blocks(texts: Sequence[str], size: int = 4096) -> Iterator[tuple[bytes, Array]]:
-    """The texts in UTF-8, `size` of them at a time, with the length of each in bytes."""
+    """The texts in UTF-8, `size` at a time, with the length of each in bytes."""
     for start in range(0, len(texts), size):
         if isinstance(texts, LazyTexts):
             yield texts.encoded(start, start + size)
@@ -94,7 +100,7 @@ def encoded_blocks(texts: Sequence[str], size: int = 4096) -> Iterator[tuple[byt
 
 
 def _load(folder: Path, mark: str) -> dict[str, Array] | None:
-    """The arrays, if all of them are there and as they were written."""
+    """The arrays, if all are present and unchanged; else ``None``."""
     try:
         header: Any = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
         if header["format"] != _FORMAT or header["mark"] != mark:
@@ -119,7 +125,7 @@ def _write_header(folder: Path, mark: str, shapes: Shapes) -> None:
 
 
 def _check(path: Path) -> int:
-    """The checksum of a file, which is read and not mapped: it takes no memory to know it."""
+    """The CRC-32 of a file, read in blocks to save memory."""
     check = 0
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):

@@ -21,8 +21,9 @@ from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 class Bm25Spec(KindSpec):
     """Which formula, how many passages, which words count.
 
-    `k1` bounds how much a repeated word adds, `b` how much length counts. `epsilon` (okapi) is the share of the
-    average weight that words of more than half of the texts get. `delta` (l, plus) is the least that a word adds.
+    `k1` bounds how much a repeated word adds, `b` how much length counts. `epsilon` (okapi) is the
+    proportion of the average weight for words in more than half of the texts. `delta` (l, plus) is the least that a
+    word adds.
     """
 
     variant: Literal["okapi", "l", "plus"]
@@ -32,20 +33,20 @@ class Bm25Spec(KindSpec):
     delta: Annotated[float, Field(ge=0)]
     top_k: Annotated[int, Field(ge=1)]
     ties: Literal["first", "last"] = "first"
-    """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
+    """Which of two passages with equal scores ranks higher, by their order in the knowledge base."""
     stop_words: FileRef | None
     fold: tuple[Fold, ...] = ()
-    """What does not count when words are compared: ``case``, ``marks`` (tone marks and accents; in scripts whose vowels
-    are marks these too)."""
+    """What is ignored when words are compared: ``case``, ``marks`` (tone marks and accents; also vowels in scripts that
+    write them as marks)."""
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
 class Bm25Retriever(Retriever):
-    """BM25 with the scores of the package `rank_bm25`, from an inverted index of weights.
+    """BM25 with the exact scores of the package `rank_bm25`, from an inverted index of weights.
 
-    Passages that share no token with the query, and scores of zero or less, are no evidence. The index is kept in the
-    cache under a checksum of texts, tokenizer, stop words and folding, the weights of each formula beside it; both are
-    memory-mapped. What is missing, damaged or of other texts is made anew.
+    Passages without a token of the query, or with a score of zero or less, are left out. The index is cached under a
+    checksum of texts, tokenizer, stop words and folding, with the weights of each formula beside it. Both are
+    memory-mapped, and rebuilt if missing, damaged or outdated.
     """
 
     kind: ClassVar[str] = "bm25"
@@ -65,12 +66,12 @@ class Bm25Retriever(Retriever):
         return self._words.fingerprint()
 
     def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:
-        """Make the index and its weights in `cache`, by up to `workers` processes, unless they are there."""
+        """Build the index and its weights in `cache` with up to `workers` processes, unless they exist."""
         folder, weights = self._make(texts, cache, workers)
         return folder, weights
 
     def index(self, texts: Sequence[str], cache: Path) -> None:
-        """Open the index of `texts` that is in `cache`, or make it there."""
+        """Open the index of `texts` from `cache`, or build it there."""
         self._make(texts, cache, 1)
 
     def search(self, query: str) -> list[tuple[int, float]]:

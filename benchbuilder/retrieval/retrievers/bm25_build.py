@@ -1,4 +1,4 @@
-"""How the inverted index of BM25 is made: in slices of texts, then in ranges of terms, never all at once."""
+"""Builds the inverted index of BM25 in bounded memory: by slices of texts, then by ranges of terms."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from benchbuilder.retrieval.retrievers.token_slices import token_slices
 _RANGE = 1 << 21
 """Postings that are sorted or weighed at a time."""
 _TERM = 32
-"""A posting on its way is one number: its term above this many bits, its text below."""
+"""An unsorted posting is one number: the term in the bits above this one, the text in those below."""
 
 
 def build_index(folder: Path, texts: Sequence[str], words: IndexTerms, workers: int) -> Shapes:
     """Write the index of `texts` into `folder`.
 
-    Terms are numbered in the order in which the texts name them first. `starts` says where the postings of each begin:
-    the texts that hold it, rising (`documents`), and how often each does (`frequencies`). `lengths` counts the tokens
-    of each text. `terms` and `term_starts` spell the terms, `hashes` and `hashed` find them.
+    Terms are numbered by first occurrence. The postings of term `n` begin at ``starts[n]``: the texts that contain it
+    in ascending order (`documents`), and its count in each (`frequencies`). `lengths` holds the tokens per text.
+    `terms` and `term_starts` hold the spelling of the terms; `hashes` and `hashed` look them up.
     """
     known: dict[str, int] = {}
     runs = _PostingRuns(folder)
@@ -50,7 +50,7 @@ def build_index(folder: Path, texts: Sequence[str], words: IndexTerms, workers: 
 
 
 def weigh_postings(folder: Path, index_folder: Path, index: dict[str, Array], formula: Bm25Formula) -> Shapes:
-    """Write what each posting of an index weighs by `formula`, and the most that any posting of a term does."""
+    """Write the weight of each posting by `formula`, and the highest weight of each term."""
     starts = index["starts"]
     lengths, idf = formula.lengths(index["lengths"]), formula.idf(np.diff(starts), len(index["lengths"]))
     with ExitStack() as stack:
@@ -70,24 +70,24 @@ def weigh_postings(folder: Path, index_folder: Path, index: dict[str, Array], fo
 
 
 def term_hash(term: bytes) -> int:
-    """Where a term is looked for."""
+    """The hash that looks up a term."""
     return int.from_bytes(hashlib.blake2b(term, digest_size=8).digest(), "little")
 
 
 class _PostingRuns:
-    """Postings on their way, in files: sorted within each slice of texts, to be merged by ranges of terms."""
+    """Postings in files: sorted within each slice of texts, then merged by ranges of terms."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._ends = [0]
         self.counts = np.zeros(0, np.int64)
-        """How many texts hold each term."""
+        """Number of texts that contain each term."""
         self._keys, self._times = (array_file(folder, name) for name in ("run_keys", "run_times"))
         for path in (self._keys, self._times):
             path.write_bytes(b"")
 
     def add(self, tokens: Array, terms: int) -> None:
-        """Add the tokens of a slice; `terms` are known by now."""
+        """Add the tokens of a slice; `terms` is the number of terms so far."""
         tokens.sort()
         first = np.flatnonzero(np.concatenate([np.ones(min(1, len(tokens)), bool), tokens[1:] != tokens[:-1]]))
         keys, times = tokens[first], np.diff(np.append(first, len(tokens)))
@@ -119,7 +119,7 @@ class _PostingRuns:
 
 
 def _ranges(starts: Array) -> Iterator[tuple[int, int]]:
-    """Consecutive terms that have not too many postings together; one at least."""
+    """Ranges of consecutive terms with a bounded number of postings; each has at least one term."""
     low, count = 0, len(starts) - 1
     while low < count:
         high = int(np.searchsorted(starts, starts[low] + _RANGE, "right")) - 1

@@ -1,4 +1,4 @@
-"""The formulas of BM25, operation by operation as `rank_bm25` computes them: scores are equal to the last bit."""
+"""The formulas of BM25 with the same floating-point operations as `rank_bm25`: scores are equal to the last bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchbuilder.retrieval.retrievers.array_cache import Array
 
 @dataclass(frozen=True)
 class Bm25Formula:
-    """A variant with its settings."""
+    """A variant of BM25 with its settings: Okapi, BM25L or BM25+ (Trotman et al. 2014), as in `rank_bm25`."""
 
     variant: Literal["okapi", "l", "plus"]
     k1: float
@@ -25,7 +25,7 @@ class Bm25Formula:
     delta: float
 
     def checksum(self) -> str:
-        """A checksum of what shapes the weights."""
+        """A checksum of the settings that shape the weights."""
         own = {name: value for name, value in asdict(self).items() if name != self._unused}
         return hashlib.blake2b(json.dumps(own, sort_keys=True).encode(), digest_size=8).hexdigest()
 
@@ -35,11 +35,11 @@ class Bm25Formula:
 
     @property
     def adds_to_every_text(self) -> bool:
-        """Whether a term adds to every text, also to those that lack it."""
+        """Whether a term adds to the score of every text, even without the term."""
         return self.variant == "plus" and self.delta > 0
 
     def lengths(self, lengths: Array) -> Array:
-        """What the length of each text makes of a frequency in it."""
+        """The length normalisation of each text, shape (texts,)."""
         total = int(lengths.sum(dtype=np.int64))
         if not total:
             return np.zeros(len(lengths))
@@ -47,7 +47,7 @@ class Bm25Formula:
         return parts if self.variant == "l" else self.k1 * parts
 
     def idf(self, holders: Array, count: int) -> Array:
-        """How rare each term is, of the numbers of texts that hold them, terms in the order of their first naming."""
+        """The inverse document frequency of each term, from the number of texts that contain it, in term order."""
         if self.variant == "okapi":
             idf = _map_numbers(holders, lambda held: math.log(count - held + 0.5) - math.log(held + 0.5))
             if not len(idf):
@@ -60,9 +60,15 @@ class Bm25Formula:
         return _map_numbers(holders, lambda held: math.log((count + 1) / held))
 
     def weights(self, idf: Array, times: Array, lengths: Array) -> Array:
-        """What terms that texts hold so many `times` add to their scores; `lengths` are those of the method.
+        """The weight of each posting.
 
-        Of ``plus`` what is yet to be added to `delta`, and then multiplied with `idf`.
+        Args:
+            idf: Inverse document frequency per posting.
+            times: Occurrences of the term in the text, per posting.
+            lengths: Length normalisation per posting (see `lengths`).
+
+        Returns:
+            The addition to the score. For ``plus``, it must still be added to `delta` and multiplied by `idf`.
         """
         k1, times = self.k1, times.astype(np.int64)
         if self.variant == "okapi":
@@ -74,6 +80,6 @@ class Bm25Formula:
 
 
 def _map_numbers(holders: Array, function: Callable[[int], float]) -> Array:
-    """`function` each number. NumPy's own logarithm may differ from the C library's in the last bit."""
+    """Apply `function` to each number; NumPy's logarithm may differ from the C library's in the last bit."""
     values, back = np.unique(holders, return_inverse=True)
     return np.array([function(int(value)) for value in values], np.float64)[back.reshape(-1)]

@@ -1,4 +1,4 @@
-"""Search in the inverted index of BM25: exact scores, and no more of them sorted than may be among the best."""
+"""Searches the inverted index of BM25: exact scores, sorting only candidates for the best results."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from benchbuilder.retrieval.retrievers.bm25_build import term_hash
 from benchbuilder.retrieval.retrievers.bm25_formulas import Bm25Formula
 
 _GROUP = 64
-"""Texts of which only the best one is looked at first."""
+"""Size of the groups of texts of which only the best is considered first."""
 _SPARSE = 64
-"""With fewer postings than this part of the texts, scores are kept for the texts that were found alone."""
+"""If there are fewer postings than texts divided by this, only the found texts get scores."""
 _AT_ONCE = 1 << 22
-"""Postings that are added up at a time: a long query may name words that every text holds, again and again."""
+"""Postings that are summed at a time: a long query may repeat words that every text contains."""
 _REMEMBERED = 1 << 17
-"""Terms whose place is remembered."""
+"""Size of the cache of terms."""
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 class IndexedTerm(NamedTuple):
-    """Where the postings of a term begin and end, its idf, and the most that a posting of it weighs."""
+    """Start and end of the postings of a term, its idf, and its highest weight."""
 
     start: int
     end: int
@@ -42,13 +42,13 @@ class Bm25Index:
         self._weights, self._idf, self._best = weighed["weights"], weighed["idf"], weighed["best"]
         self._plus, self._delta = formula.variant == "plus", formula.delta
         self._known: dict[str, IndexedTerm | None] = {}
-        # room that is used again for each query: to ask the system for it would take longer than the sums
+        # buffers reused by every query: allocation would take longer than the sums
         self._held, self._added, self._scores = np.empty(0, np.intp), np.empty(0), np.empty(0)
 
     def best(self, tokens: Sequence[str], count: int, prefer_later: bool) -> list[tuple[int, float]]:
-        """Places and scores of the best texts, best first, of equal ones the earlier first, or the later if `prefer_later`.
+        """Positions and scores of the best texts, best first; ties go to the earlier (or later) text.
 
-        Only texts that hold one of the tokens, and whose score is above zero.
+        Only texts that contain one of the tokens and score above zero are returned.
         """
         terms = [term for token in tokens if (term := self._term(token)) is not None]
         if not terms:
@@ -63,8 +63,8 @@ class Bm25Index:
     def _candidates(self, terms: Sequence[IndexedTerm], count: int) -> tuple[Array, Array]:
         """The texts that may be among the best, and their scores.
 
-        Where each term adds to all texts, they are found without that and then scored with it; sums in another order
-        differ by rounding, so that texts that seem worse by no more than this are among them.
+        If each term adds to all texts, candidates are found without that part and then scored exactly. Sums in another
+        order differ by rounding, so a margin includes texts that only seem worse.
         """
         places, scores = self._total_scores(terms)
         margin = 0.0
@@ -77,7 +77,7 @@ class Bm25Index:
         return found, self._scored(terms, found) if self._plus else scores[near]
 
     def _total_scores(self, terms: Sequence[IndexedTerm]) -> tuple[Array | None, Array]:
-        """What the terms of each text add up to, in the order of `terms`; for all texts, or for some (their places)."""
+        """Sum the weights per text in the order of `terms`, for all texts or for some (with their positions)."""
         if sum(term.end - term.start for term in terms) * _SPARSE < self._count:
             documents, weights = self._postings(terms)
             places, back = np.unique(documents, return_inverse=True)
@@ -85,11 +85,11 @@ class Bm25Index:
         self._scores = np.zeros(self._count) if len(self._scores) != self._count else self._scores
         self._scores.fill(0.0)
         for some in _runs(terms):
-            np.add.at(self._scores, *self._postings(some))  # one after the other, as they stand there
+            np.add.at(self._scores, *self._postings(some))  # sequentially, in the order of the query
         return None, self._scores
 
     def _postings(self, terms: Sequence[IndexedTerm]) -> tuple[Array, Array]:
-        """The texts that hold each term, term after term, and what it adds to them."""
+        """The texts of each term, term by term, and their weights."""
         size = sum(term.end - term.start for term in terms)
         if size > len(self._held):
             self._held, self._added = np.empty(2 * size, np.intp), np.empty(2 * size)
@@ -101,8 +101,7 @@ class Bm25Index:
         return documents, weights
 
     def _scored(self, terms: Sequence[IndexedTerm], places: Array) -> Array:
-        """The scores of the texts at `places` where each term adds to all texts: term after term, as the query has
-        them."""
+        """The scores of the texts at `places` if each term adds to all texts, summed in the order of the query."""
         step = max(1, _AT_ONCE // len(terms))
         some = [self._scored_once(terms, places[at : at + step]) for at in range(0, len(places), step)]
         return np.concatenate([np.zeros(0), *some])
@@ -117,7 +116,7 @@ class Bm25Index:
         return np.add.accumulate(added, axis=0)[-1]
 
     def _term(self, token: str) -> IndexedTerm | None:
-        """A term of the index; ``None`` if no text holds it."""
+        """A term of the index; ``None`` if no text contains it."""
         if token in self._known:
             return self._known[token]
         if len(self._known) >= _REMEMBERED:
@@ -138,7 +137,7 @@ class Bm25Index:
 
 
 def _runs(terms: Sequence[IndexedTerm]) -> Iterator[list[IndexedTerm]]:
-    """The postings of `terms` in order, not too many at a time: whole terms, and pieces of long ones."""
+    """Groups of `terms` with a bounded number of postings; long terms are split."""
     held, size = list[IndexedTerm](), 0
     for term in terms:
         for start in range(term.start, term.end, _AT_ONCE):
@@ -153,7 +152,7 @@ def _runs(terms: Sequence[IndexedTerm]) -> Iterator[list[IndexedTerm]]:
 
 
 def _bound(scores: Array, count: int) -> float:
-    """A score that at least `count` texts reach: the least of the best ones of `count` groups of texts."""
+    """A lower bound of the `count`-th best score, from the best scores of groups of texts."""
     groups = len(scores) // _GROUP
     if groups < count:
         return 0.0

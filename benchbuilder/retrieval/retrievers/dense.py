@@ -1,4 +1,4 @@
-"""The retriever kind `dense`: passages whose vectors point where the query's does."""
+"""The retriever kind `dense`: passages whose vectors are close to the vector of the query."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from benchbuilder.retrieval.retrievers.embedding import SentenceEncoder
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 _TEXTS = 4096
-"""Texts that are made vectors of at a time."""
+"""Texts that are encoded at a time."""
 _QUERIES = 256
 _VECTORS = 1 << 14
 """Vectors that are compared with queries at a time."""
 _DIGITS = 6
-"""What is beyond in a score depends on the texts that a text was made a vector with."""
+"""Digits of a score; further digits depend on the other texts of the encoded batch."""
 
 
 class DenseSpec(KindSpec):
-    """Which sentence encoder: a folder (`path`), or a model of the hub (`name`, at `revision`); no code of it is run.
+    """Which sentence encoder: a folder (`path`), or a model of the hub (`name`, at `revision`); its code is never run.
 
-    Models that were trained with words before queries and passages are given these as prefixes.
+    If a model was trained with words before queries and passages, set these as prefixes.
     """
 
     name: Annotated[str | None, Field(pattern=HUB_NAME)] = None
-    """A model on the hub (``ORGANISATION/MODEL``), downloaded when it is first needed. Or `path`."""
+    """A model on the hub (``ORGANISATION/MODEL``), downloaded on first use. Or `path`."""
     revision: str | None = None
     """The commit of the model on the hub."""
     path: FileRef | None = None
-    """A folder with a model of sentence-transformers, or of transformers (tokens are averaged then)."""
+    """A folder with a model of sentence-transformers, or of transformers (with averaged tokens)."""
     query_prefix: str
     passage_prefix: str
     max_tokens: Annotated[int | None, Field(ge=1)] = None
-    """Tokens of a text that count; ``null``: as many as the model says."""
+    """Most tokens of a text; ``null``: the limit of the model."""
     top_k: Annotated[int, Field(ge=1)]
     ties: Literal["first", "last"] = "first"
-    """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
+    """Which of two passages with equal scores ranks higher, by their order in the knowledge base."""
     device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` takes what there is."""
     batch_size: Annotated[int, Field(ge=1), RuntimeOption()] = 32
-    """Passages that are made vectors of together."""
+    """Passages that are encoded together."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -57,15 +57,15 @@ class DenseSpec(KindSpec):
         if self.name is not None and self.revision is None:
             raise ValueError("`name` needs a `revision`: the commit of the model on the hub")
         if self.path is not None and self.revision is not None:
-            raise ValueError("`revision` belongs to `name`; a folder is what it is")
+            raise ValueError("`revision` belongs to `name`; a folder has no revision")
         return self
 
 
 class DenseRetriever(Retriever):
-    """Sentence vectors: the passages with the greatest cosine to the query, found exactly, if it is above zero.
+    """Sentence vectors: the passages with the highest cosine to the query, found by exact search, if above zero.
 
-    The vectors of the passages are made once and kept in the cache under a checksum of texts and model. A query is
-    made a vector by itself, so that no other query shapes it.
+    The vectors of the passages are cached under a checksum of texts and model. Each query is encoded alone, so other
+    queries cannot affect it.
     """
 
     kind: ClassVar[str] = "dense"
@@ -86,11 +86,11 @@ class DenseRetriever(Retriever):
         return self._encoder.identity()
 
     def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:  # noqa: ARG002
-        """Make the vectors of `texts` in `cache`, unless they are there: in this process, which has the device."""
+        """Encode `texts` into `cache`, unless that is done; in this process, which owns the device."""
         return (self._make(texts, cache),)
 
     def index(self, texts: Sequence[str], cache: Path) -> None:
-        """Open the vectors of `texts` that are in `cache`, or make them there."""
+        """Open the vectors of `texts` from `cache`, or encode them there."""
         self._make(texts, cache)
 
     def search(self, query: str) -> list[tuple[int, float]]:
@@ -98,13 +98,13 @@ class DenseRetriever(Retriever):
         return self.search_many([query])[0]
 
     def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
-        """As `search`; queries are compared with the texts together."""
+        """Like `search`; queries are compared with the texts together."""
         found: list[list[tuple[int, float]]] = [[] for _ in queries]
         if self._vectors is None or not len(self._vectors):
             return found
-        asked = [at for at, query in enumerate(queries) if query.strip()]
-        for start in range(0, len(asked), _QUERIES):
-            places = asked[start : start + _QUERIES]
+        wanted = [index for index, query in enumerate(queries) if query.strip()]
+        for start in range(0, len(wanted), _QUERIES):
+            places = wanted[start : start + _QUERIES]
             vectors = [self._encoder.vectors([queries[at]], self.spec.query_prefix, 1)[0] for at in places]
             for at, hits in zip(places, self._best(self._vectors, np.stack(vectors)), strict=True):
                 found[at] = hits
@@ -112,8 +112,8 @@ class DenseRetriever(Retriever):
 
     def _make(self, texts: Sequence[str], cache: Path) -> Path:
         spec = self.spec
-        asked = [self._encoder.identity(), spec.passage_prefix, spec.max_tokens]
-        mark = texts_checksum(texts, json.dumps(asked, sort_keys=True))
+        settings = [self._encoder.identity(), spec.passage_prefix, spec.max_tokens]
+        mark = texts_checksum(texts, json.dumps(settings, sort_keys=True))
         folder = cache / f"dense-{mark}"
         self._vectors = cached_arrays(folder, mark, lambda draft: self._write(draft, texts))["vectors"]
         return folder
@@ -129,7 +129,7 @@ class DenseRetriever(Retriever):
         return {"vectors": ("<f4", [len(texts), size])}
 
     def _best(self, vectors: Array, queries: Array) -> Iterator[list[tuple[int, float]]]:
-        """The best texts of each query: none that rounding hides is missed, and each is scored by itself."""
+        """The best texts of each query: a margin covers rounding, and each candidate is scored exactly."""
         count = self.spec.top_k
         margin = (vectors.shape[1] + 8) * 2.0**-22 + 10.0**-_DIGITS
         least = np.full(len(queries), 0.0, np.float32)

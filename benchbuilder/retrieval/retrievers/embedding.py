@@ -1,11 +1,10 @@
-"""Sentence encoders: texts to vectors of length one, by a model that is loaded when it is first needed."""
+"""Sentence encoders: turn texts into vectors of length one, with a model that is loaded on first use."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 from collections.abc import Sequence
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.core import DataError, InstallationError
+from benchbuilder.models import file_sha256
 from benchbuilder.retrieval.retrievers.array_cache import Array
 
 _PARTS = (".json", ".safetensors", ".model", ".txt")
@@ -20,7 +20,7 @@ _NEXT = "name a folder with a sentence encoder (config.json, tokenizer, *.safete
 
 
 class SentenceEncoder:
-    """A sentence encoder: of a folder, or of the hub at a revision."""
+    """A sentence encoder from a folder, or from the hub at a revision."""
 
     def __init__(
         self, name: str | None, revision: str | None, folder: Path | None, max_tokens: int | None, device: str
@@ -33,25 +33,29 @@ class SentenceEncoder:
         return {**self.__dict__, "_model": None}
 
     def identity(self) -> dict[str, str]:
-        """What shapes the vectors: the model (a folder by its contents) and the libraries that run it."""
+        """The model (a folder by its contents) and the versions of its libraries."""
         libraries = {library: _version(library) for library in ("sentence-transformers", "torch", "transformers")}
         if self._folder is not None:
             return {**libraries, "model": model_checksum(self._folder)}
         return {**libraries, "model": f"{self._name}@{self._revision}"}
 
     def vectors(self, texts: Sequence[str], prefix: str, batch: int) -> Array:
-        """A vector of length one for each text, as float32; zeros for a text that says nothing."""
+        """Encode texts.
+
+        Returns:
+            float32 array of shape (texts, dimensions), rows of length one; zeros for blank texts.
+        """
         model = self._loaded()
         size = int(model.get_embedding_dimension())
         made = np.zeros((len(texts), size), "<f4")
-        said = {text: number for number, text in enumerate(dict.fromkeys(text for text in texts if text.strip()))}
-        if said:
+        distinct = {text: number for number, text in enumerate(dict.fromkeys(text for text in texts if text.strip()))}
+        if distinct:
             found: Any = model.encode(
-                list(said), prompt=prefix, batch_size=batch, normalize_embeddings=True, convert_to_numpy=True,
+                list(distinct), prompt=prefix, batch_size=batch, normalize_embeddings=True, convert_to_numpy=True,
                 show_progress_bar=False,
             )  # fmt: skip
-            places = [at for at, text in enumerate(texts) if text in said]
-            made[places] = np.asarray(found, np.float32)[[said[texts[at]] for at in places]]
+            places = [at for at, text in enumerate(texts) if text in distinct]
+            made[places] = np.asarray(found, np.float32)[[distinct[texts[at]] for at in places]]
         return made
 
     def _loaded(self) -> Any:
@@ -73,30 +77,21 @@ class SentenceEncoder:
 
 
 def model_checksum(folder: Path) -> str:
-    """Of the files that make a model, by name and content; DataError if there are none."""
+    """Checksum of the files of a model, by name and content; DataError if there are none."""
     files = sorted(file for file in folder.rglob("*") if file.suffix in _PARTS and file.is_file())
     if not files:
         raise DataError("there is no sentence encoder here", where=str(folder), next=_NEXT)
     digest = hashlib.sha256()
     for file in files:
-        stat = file.stat()
-        own = _sha256(file, stat.st_size, stat.st_mtime_ns, stat.st_ino)
-        digest.update(f"{file.relative_to(folder).as_posix()}\0{own}\0".encode())
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{file_sha256(file)}\0".encode())
     return digest.hexdigest()
 
 
-@lru_cache(maxsize=1024)
-def _sha256(path: Path, size: int, changed_ns: int, inode: int) -> str:  # noqa: ARG001
-    """The digest of a file as it was with this size, time and inode."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _load(library: Any, source: str, revision: str | None, local: bool, device: str) -> Any:
-    """The model, from safetensors and without code of its own."""
+    """Load the model from safetensors, without custom code."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
-    logger.setLevel(logging.ERROR)  # it says what it makes of a folder without modules.json
+    logger.setLevel(logging.ERROR)  # it comments on folders without modules.json
     try:
         return library.SentenceTransformer(
             source, device=None if device == "auto" else device, revision=revision, trust_remote_code=False,

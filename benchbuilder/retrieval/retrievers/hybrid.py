@@ -1,4 +1,4 @@
-"""The retriever kind `hybrid`: the lists of several retrievers made one, by rank."""
+"""The retriever kind `hybrid`: fuses the result lists of several retrievers by rank."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from benchbuilder.retrieval.base import Retriever
 
 
 class HybridSpec(KindSpec):
-    """Which retrievers, and how their lists are made one (reciprocal rank fusion).
+    """Which retrievers, and how their lists are fused (reciprocal rank fusion, Cormack et al. 2009).
 
-    A passage scores the sum of ``weight / (k + rank)`` over the lists that hold it, ranks from 1. A list is as deep as
-    the `top_k` of its retriever.
+    The score of a passage is the sum of ``weight / (k + rank)`` over the lists that contain it, with ranks from 1. The
+    length of a list is the `top_k` of its retriever.
     """
 
     lists: Annotated[dict[str, KindSpec], Slot("retriever"), Field(min_length=1)]
-    """The retrievers, by names of your own."""
+    """The retrievers, under names of your choice."""
     weights: dict[str, Annotated[float, Field(gt=0)]] = {}
-    """How much a list counts; 1 where none is given."""
+    """The weight of each list; 1 by default."""
     k: Annotated[float, Field(ge=0)]
-    """How little it matters how far in front a passage is: with a large `k` it counts in how many lists it is."""
+    """Reduces the influence of the rank: with a large `k`, the number of lists with the passage matters most."""
     top_k: Annotated[int, Field(ge=1)]
     ties: Literal["first", "last"] = "first"
-    """Which of two passages with equal scores is the better one, by their order in the knowledge base."""
+    """Which of two passages with equal scores ranks higher, by their order in the knowledge base."""
 
     @model_validator(mode="after")
     def _weighs_its_lists(self) -> Self:
@@ -48,43 +48,43 @@ class HybridRetriever(Retriever):
         super().__init__(spec)
         self.spec: HybridSpec = spec
         self._lists: dict[str, Retriever] = {
-            name: create_from_spec("retriever", one) for name, one in spec.lists.items()
+            name: create_from_spec("retriever", list_spec) for name, list_spec in spec.lists.items()
         }
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What shapes each list."""
+        """Versions and fingerprints of the retrievers."""
         known: dict[str, str] = {}
-        for name, one in self._lists.items():
-            known[f"{name} version"] = str(one.version)
-            known |= {f"{name} {part}": value for part, value in one.fingerprint().items()}
+        for name, retriever in self._lists.items():
+            known[f"{name} version"] = str(retriever.version)
+            known |= {f"{name} {part}": value for part, value in retriever.fingerprint().items()}
         return known
 
     def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:
         """Make the index of each retriever."""
-        made = [path for one in self._lists.values() for path in one.build(texts, cache, workers)]
-        return tuple(dict.fromkeys(made))
+        paths = [path for retriever in self._lists.values() for path in retriever.build(texts, cache, workers)]
+        return tuple(dict.fromkeys(paths))
 
     def index(self, texts: Sequence[str], cache: Path) -> None:
         """Open the index of each retriever."""
-        for one in self._lists.values():
-            one.index(texts, cache)
+        for retriever in self._lists.values():
+            retriever.index(texts, cache)
 
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and fused scores of the best texts, best first."""
         return self.search_many([query])[0]
 
     def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
-        """As `search`, with all queries given to each retriever together."""
-        lists = {name: one.search_many(queries) for name, one in self._lists.items()}
+        """Like `search`, with all queries passed to each retriever together."""
+        lists = {name: retriever.search_many(queries) for name, retriever in self._lists.items()}
         return [self._fused({name: found[at] for name, found in lists.items()}) for at in range(len(queries))]
 
     def _fused(self, lists: Mapping[str, Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
-        spec, shares = self.spec, dict[int, list[float]]()
+        spec, parts = self.spec, dict[int, list[float]]()
         for name, hits in lists.items():
             weight = spec.weights.get(name, 1.0)
             for rank, (place, _) in enumerate(hits, 1):
-                shares.setdefault(place, []).append(weight / (spec.k + rank))
+                parts.setdefault(place, []).append(weight / (spec.k + rank))
         later = -1 if spec.ties == "last" else 1
-        # rounded once: what is equal stays equal, whichever list comes first
-        scores = {place: math.fsum(own) for place, own in shares.items()}
+        # rounded once, so equal scores stay equal in any order of the lists
+        scores = {place: math.fsum(own) for place, own in parts.items()}
         return sorted(scores.items(), key=lambda hit: (-hit[1], later * hit[0]))[: spec.top_k]

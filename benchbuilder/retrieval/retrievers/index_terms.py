@@ -1,4 +1,4 @@
-"""What retrievers by words take for the words of a text."""
+"""Cuts texts into the index terms of word-based retrievers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from benchbuilder.core import DataError, Fold, compose_characters, create_from_s
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 _FOLDING = 2
-"""Which way to fold an index was made with: since 2, tokens of which nothing is left are none."""
+"""Version of the folding of an index; since 2, tokens that become empty are left out."""
 
 
 class IndexTerms:
-    """Cuts texts into the tokens that count: composed, folded, and none that is blank or a stop word.
+    """Cuts texts into index terms: composed and folded tokens, without blanks and stop words.
 
     Picklable; the tokenizer is opened in each process when the first text is cut.
     """
@@ -39,11 +39,15 @@ class IndexTerms:
         return self._tokenizer.fingerprint()
 
     def checksum(self) -> str:
-        """A checksum of what shapes the tokens."""
+        """A checksum of the settings that shape the tokens."""
         tokenizer = self._tokenizer
-        asked: list[Any] = [tokenizer.spec.model_dump(mode="json"), dict(tokenizer.fingerprint()), sorted(self._stop)]
-        asked += [sorted(self._fold), _FOLDING] if self._fold else []
-        text = json.dumps(asked, ensure_ascii=False, sort_keys=True)
+        settings: list[Any] = [
+            tokenizer.spec.model_dump(mode="json"),
+            dict(tokenizer.fingerprint()),
+            sorted(self._stop),
+        ]
+        settings += [sorted(self._fold), _FOLDING] if self._fold else []
+        text = json.dumps(settings, ensure_ascii=False, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def tokens(self, text: str) -> list[str]:

@@ -20,9 +20,9 @@ class RankBm25Spec(Bm25Spec):
 
 
 class RankBm25Retriever(Retriever):
-    """BM25 by the package `rank_bm25`: slow, and with all texts in memory; `bm25` finds the same with the same scores.
+    """BM25 by the package `rank_bm25`: slow, with all texts in memory; `bm25` returns the same results and scores.
 
-    Passages that share no token with the query, and scores of zero or less, are no evidence.
+    Passages without a token of the query, or with a score of zero or less, are left out.
     """
 
     kind: ClassVar[str] = "rank_bm25"
@@ -40,7 +40,7 @@ class RankBm25Retriever(Retriever):
         return {"rank-bm25": version("rank-bm25"), **self._words.fingerprint()}
 
     def index(self, texts: Sequence[str], cache: Path) -> None:  # noqa: ARG002
-        """Cut `texts` into tokens and count them; nothing is kept in `cache`."""
+        """Cut `texts` into tokens and count them; `cache` is not used."""
         documents = [self._words.tokens(text) for text in texts]
         self._postings = {}
         for position, document in enumerate(documents):
@@ -60,7 +60,7 @@ class RankBm25Retriever(Retriever):
         return [(position, float(score)) for position, score in ranked[: self.spec.top_k] if score > 0]
 
     def _score_model(self, documents: list[list[str]]) -> Any:
-        import rank_bm25  # where an index is made, not where a plan is
+        import rank_bm25  # needed for indexing only, not for a plan
 
         spec, formulas = self.spec, cast(Any, rank_bm25)
         if spec.variant == "okapi":
@@ -69,5 +69,5 @@ class RankBm25Retriever(Retriever):
             model = formulas.BM25L(documents, k1=spec.k1, b=spec.b, delta=spec.delta)
         else:
             model = formulas.BM25Plus(documents, k1=spec.k1, b=spec.b, delta=spec.delta)
-        model.doc_len = np.asarray(model.doc_len)  # so that scoring a few documents does not convert all lengths
+        model.doc_len = np.asarray(model.doc_len)  # otherwise scoring a few documents would convert all lengths
         return model

@@ -1,4 +1,4 @@
-"""Texts cut into numbered tokens slice by slice, by as many processes as there are."""
+"""Cuts texts into numbered tokens slice by slice, in several processes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
 SLICE = 4096
 """Texts that are cut together."""
 _BYTES_PER_WORKER = 1 << 21
-"""Bytes of text for which another process pays off: it takes about a second to begin."""
+"""Bytes of text per additional process, as starting one takes about a second."""
 
 
 @dataclass(frozen=True)
 class TokenSlice:
-    """Consecutive texts: how many tokens each has, and the tokens as places in `terms`, which are in the order in which
-    the texts name them first."""
+    """Tokens of consecutive texts.
+
+    Attributes:
+        lengths: Number of tokens per text, shape (texts,).
+        tokens: Index into `terms` of every token, shape (tokens,).
+        terms: The distinct terms, in order of first occurrence.
+    """
 
     lengths: Array
     tokens: Array
@@ -35,9 +40,10 @@ class TokenSlice:
 
 
 def token_slices(texts: Sequence[str], words: IndexTerms, workers: int, folder: Path) -> Iterator[TokenSlice]:
-    """All texts, in order. Processes read the texts from `folder` and write their tokens there; it is left empty.
+    """Cut all texts, in order. Processes exchange files in `folder`, which is empty again at the end.
 
-    ServiceError if a process dies.
+    Raises:
+        ServiceError: A process died.
     """
     if workers > 1 and len(texts) > SLICE:
         spilled = _SpilledTexts.of(texts, folder)
@@ -64,7 +70,7 @@ def _cut(texts: Sequence[str], words: IndexTerms) -> TokenSlice:
 
 @dataclass(frozen=True)
 class _SpilledTexts:
-    """Texts in files that processes read by themselves."""
+    """Texts in files, from which the processes read."""
 
     folder: Path
     count: int
@@ -101,7 +107,7 @@ class _SpilledTexts:
 
 
 def _spread(texts: _SpilledTexts, words: IndexTerms, workers: int) -> Iterator[TokenSlice]:
-    """By processes, with few slices on the way at a time."""
+    """Cut in several processes, with a few pending slices at a time."""
     context = multiprocessing.get_context("spawn")
     pending: deque[Future[Path]] = deque()
     try:
@@ -121,7 +127,7 @@ def _spread(texts: _SpilledTexts, words: IndexTerms, workers: int) -> Iterator[T
         raise ServiceError(
             "a process that cuts texts into tokens died",
             why="usually the machine ran out of memory",
-            next="the same command begins this index again; run.workers=1 needs less",
+            next="the same command builds this index again; run.workers=1 needs less memory",
         ) from error
 
 
@@ -134,7 +140,7 @@ def _init_worker(texts: _SpilledTexts, words: IndexTerms) -> None:
 
 
 def _write(start: int, stop: int) -> Path:
-    """Cut some of the texts; the file that holds their tokens."""
+    """Cut some of the texts and return the file with their tokens."""
     texts, words = _worker_input[0]
     made = _cut(texts.read(start, stop), words)
     encoded = [term.encode() for term in made.terms]

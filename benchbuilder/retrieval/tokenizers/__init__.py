@@ -1,1 +1,1 @@
-"""Tokenizers: adapters that cut text into words."""
+"""The tokenizer kinds."""

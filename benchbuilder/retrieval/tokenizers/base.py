@@ -1,4 +1,4 @@
-"""Tokenizers: text to words."""
+"""The base class of tokenizers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from benchbuilder.core import SpecIssue
 class Tokenizer(ABC):
     """Cuts text into tokens whose concatenation is the text (white space may be left out).
 
-    One that `overlaps` gives parts of the text instead, each of which may stand in several tokens.
+    If `overlaps` is set, a part of the text may occur in several tokens instead.
     """
 
     kind: ClassVar[str]
     spec_class: ClassVar[type[KindSpec]]
     overlaps: ClassVar[bool] = False
-    """Whether tokens overlap. Such a tokenizer serves retrieval; it does not say where words begin and end."""
+    """Whether tokens overlap. Such a tokenizer is for retrieval; it does not find word boundaries."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Distribution and dictionary versions that shape the tokens."""
+        """Versions of libraries and dictionaries that shape the tokens."""
         return {}
 
     def open(self) -> None:
@@ -37,9 +37,9 @@ class Tokenizer(ABC):
 
 
 def word_boundary_problem(tokenizer: Tokenizer | None) -> Iterator[SpecIssue]:
-    """What is wrong with `tokenizer` for a step that asks where words begin and end: none is set, or it overlaps."""
+    """The problem of `tokenizer` for a step that needs word boundaries: none is set, or its tokens overlap."""
     if tokenizer is None:
-        yield SpecIssue("tokenizer", "the step needs a tokenizer to know where words begin and end", "null", ())
+        yield SpecIssue("tokenizer", "the step needs a tokenizer to find word boundaries", "null", ())
     elif tokenizer.overlaps:
-        message = "its tokens overlap, so that it cannot say where words begin and end; give the step another one"
+        message = "its tokens overlap, so it cannot find word boundaries; give the step another one"
         yield SpecIssue("tokenizer", message, tokenizer.kind, ())

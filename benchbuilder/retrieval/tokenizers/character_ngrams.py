@@ -18,9 +18,9 @@ _RUNS = {"words": regex.compile(r"[\p{L}\p{M}\p{N}\p{Cf}]+"), "text": regex.comp
 class CharacterNgramsSpec(KindSpec):
     """Which runs of characters are tokens: those of `shortest` to `longest` characters.
 
-    A character is what people see as one: a letter with its marks. Runs lie `within` words (letters, marks and digits
-    in a row; all else is left out), or run on over words and white space of the whole ``text``. A word shorter than
-    `shortest` is a token as it is.
+    A character is a letter with its marks, as people see it. Runs lie `within` ``words`` (letters, marks and digits in
+    a row; everything else is left out), or cross words and white space in the whole ``text``. A word shorter than
+    `shortest` is one token.
     """
 
     shortest: Annotated[int, Field(ge=1)]
@@ -35,9 +35,9 @@ class CharacterNgramsSpec(KindSpec):
 
 
 class CharacterNgramsTokenizer(Tokenizer):
-    """Character n-grams, for retrieval in languages whose words nothing cuts or whose words take many forms.
+    """Character n-grams, for retrieval in languages without a word tokenizer or with many word forms.
 
-    Tokens overlap, so that they say nothing of where words begin and end.
+    Tokens overlap, so they do not show word boundaries.
     """
 
     kind: ClassVar[str] = "character_ngrams"
@@ -49,7 +49,7 @@ class CharacterNgramsTokenizer(Tokenizer):
         self.spec: CharacterNgramsSpec = spec
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text`: by where they begin, the shorter ones first."""
+        """The tokens of `text`, ordered by start, then by length."""
         return [
             token
             for run in _RUNS[self.spec.within].findall(text)

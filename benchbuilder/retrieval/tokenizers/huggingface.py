@@ -1,4 +1,4 @@
-"""The tokenizer kind `huggingface`: the pieces that a language model's tokenizer cuts text into."""
+"""The tokenizer kind `huggingface`: the pieces of the tokenizer of a language model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NEXT = "name a folder with tokenizer.json (or the files it is made of) as token
 
 
 class HuggingfaceSpec(KindSpec):
-    """Which tokenizer: a folder (`path`) or a model on the hub (`name`, at `revision`); no code of it is ever run."""
+    """Which tokenizer: a folder (`path`) or a model on the hub (`name`, at `revision`); its code is never run."""
 
     name: Annotated[str | None, Field(pattern=HUB_NAME)] = None
-    """A model on the hub (``ORGANISATION/MODEL``); its tokenizer is downloaded when it is first needed. Or `path`."""
+    """A model on the hub (``ORGANISATION/MODEL``); its tokenizer is downloaded on first use. Or `path`."""
     revision: str | None = None
     """A commit of the model on the hub. Without one it is whatever the hub has, or the cache: not reproducible."""
     path: FileRef | None = None
@@ -35,15 +35,15 @@ class HuggingfaceSpec(KindSpec):
         if (self.name is None) == (self.path is None):
             raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder)")
         if self.path is not None and self.revision is not None:
-            raise ValueError("`revision` belongs to `name`; a folder is what it is")
+            raise ValueError("`revision` belongs to `name`; a folder has no revision")
         return self
 
 
 class HuggingfaceTokenizer(Tokenizer):
-    """Pieces of words by any tokenizer that says where in a text its pieces stand.
+    """Word pieces of any tokenizer that reports the offsets of its pieces.
 
-    A token is the part of the text that a piece covers, without white space around it. Where several pieces make up
-    one character (as with byte-level vocabularies), they are one token.
+    A token is the part of the text that a piece covers, without surrounding white space. Several pieces of one
+    character (as with byte-level vocabularies) are one token.
     """
 
     kind: ClassVar[str] = "huggingface"
@@ -58,7 +58,7 @@ class HuggingfaceTokenizer(Tokenizer):
         return {**self.__dict__, "_inner": None}
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the libraries, and of the tokenizer: a checksum of the folder's files, or name and revision."""
+        """Versions of the libraries, and a checksum of the folder, or name and revision."""
         known = {library: _version(library) for library in ("tokenizers", "transformers")}
         if self.spec.path is not None:
             return {**known, "files": _checksum(self.spec.path.file)}
@@ -72,31 +72,31 @@ class HuggingfaceTokenizer(Tokenizer):
             self._inner = _load(where, self.spec.revision, path is not None)
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text`, in order; together they are the text without its white space."""
+        """The tokens of `text`, in order; joined, they are the text without its white space."""
         self.open()
         spans = self._inner.encode(text, add_special_tokens=False).offsets
         return [token for start, end in _covering_spans(spans, len(text)) if (token := text[start:end].strip())]
 
 
 def _covering_spans(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[int, int]]:
-    """Spans that cover the text once: pieces of one character are joined, what no piece covers stands by itself."""
-    found: list[tuple[int, int]] = []
-    at = 0
+    """Spans that cover the text once: pieces of one character are joined, gaps become spans."""
+    covering: list[tuple[int, int]] = []
+    covered = 0
     for start, end in spans:
-        if end <= at:
+        if end <= covered:
             continue
-        if start < at and found:  # pieces that share a character
-            found[-1] = (found[-1][0], end)
+        if start < covered and covering:  # pieces that share a character
+            covering[-1] = (covering[-1][0], end)
         else:
-            found += [(at, start)] if start > at else []
-            found.append((start, end))
-        at = end
-    return found + ([(at, size)] if at < size else [])
+            covering += [(covered, start)] if start > covered else []
+            covering.append((start, end))
+        covered = end
+    return covering + ([(covered, size)] if covered < size else [])
 
 
 @cache
 def _load(source: str, revision: str | None, local: bool) -> Any:
-    """The tokenizer itself, of the library `tokenizers`."""
+    """Load the tokenizer of the library `tokenizers`."""
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
@@ -108,20 +108,20 @@ def _load(source: str, revision: str | None, local: bool) -> Any:
         raise DataError("there is no folder of a tokenizer here", where=source, next=_NEXT)
     loader: Any = AutoTokenizer
     try:
-        made = loader.from_pretrained(source, revision=revision, trust_remote_code=False, local_files_only=local)
+        tokenizer = loader.from_pretrained(source, revision=revision, trust_remote_code=False, local_files_only=local)
     except (OSError, ValueError, KeyError, ImportError) as error:
         why = str(error).strip().partition("\n")[0]
         raise DataError("the tokenizer cannot be loaded", where=source, why=why, next=_NEXT) from error
-    if not made.is_fast:
+    if not tokenizer.is_fast:
         raise DataError(
-            "the tokenizer does not say where in a text its pieces stand", where=source,
+            "the tokenizer does not report the offsets of its pieces", where=source,
             next="use a tokenizer with a tokenizer.json",
         )  # fmt: skip
-    return made.backend_tokenizer
+    return tokenizer.backend_tokenizer
 
 
 def _checksum(folder: Path) -> str:
-    """Of the files that make a tokenizer, by name and content; empty if the folder is not there."""
+    """Checksum of the files of a tokenizer, by name and content; that of nothing if the folder is missing."""
     digest = hashlib.sha256()
     for file in sorted({file for pattern in _FILES for file in folder.glob(pattern) if file.is_file()}):
         digest.update(f"{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())

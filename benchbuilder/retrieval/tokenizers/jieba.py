@@ -24,25 +24,25 @@ _CACHE_SIZE = 4096
 class JiebaSpec(KindSpec):
     """Which words it knows.
 
-    `user_dictionary` is a UTF-8 file with a word a line, optionally with its frequency (white space between). `words`
-    is a word list (a word a line, comments after ``#``, glosses after a tab): its words are known too, in any case
-    often enough to be cut as one where nothing else claims their characters. `hmm` says whether words that no
-    dictionary has are guessed.
+    `user_dictionary` is a UTF-8 file with one word per line, optionally followed by white space and its frequency.
+    `words` is a word list (one word per line, comments after ``#``, glosses after a tab). Its words get a frequency
+    that is high enough to keep them whole, unless another word claims their characters. `hmm` sets whether words
+    outside the dictionaries are guessed.
     """
 
     user_dictionary: FileRef | None = None
     words: FileRef | None = None
     hmm: bool = True
     implementation: Annotated[Implementation, RuntimeOption()] = "auto"
-    """Who cuts: ``compiled`` code or jieba itself (``pure``); the tokens are the same. ``auto`` is the compiled one,
-    unless it is missing or does not agree with jieba's dictionary."""
+    """The code that cuts: ``compiled``, or jieba itself (``pure``); the tokens are the same. ``auto`` is the compiled
+    code, unless it is missing or disagrees with jieba's dictionary."""
 
 
 class JiebaTokenizer(Tokenizer):
-    """Tokens by jieba, with an own instance: nothing that others do to jieba changes them.
+    """Tokens by jieba, in a separate instance that no other code can change.
 
-    The dictionary is parsed once a process (a fraction of a second) and neither read from nor written to jieba's cache
-    in the shared temporary folder.
+    The dictionary is parsed once per process (a fraction of a second). Jieba's cache in the shared temporary folder is
+    not used.
     """
 
     kind: ClassVar[str] = "jieba"
@@ -59,7 +59,7 @@ class JiebaTokenizer(Tokenizer):
     def fingerprint(self) -> Mapping[str, str]:
         """Version of jieba, and checksums of the recipe's own words.
 
-        The compiled package is no part of it: it makes jieba's tokens, which is tried whenever it is opened, and
+        The compiled package is not part of it. It makes the same tokens, which is checked whenever it is opened, so
         machines with and without it share their results.
         """
         known = {"jieba": version("jieba")}
@@ -71,17 +71,17 @@ class JiebaTokenizer(Tokenizer):
         return known
 
     def open(self) -> None:
-        """Load the dictionaries. InstallationError if the compiled package is asked for and cannot be used."""
+        """Load the dictionaries; InstallationError if the compiled package is requested and cannot be used."""
         if self._cut is None:
             self._cut = _cut(self._own(), self.spec.hmm, self.spec.implementation)
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text`, in order; together they are the text."""
+        """The tokens of `text`, in order; joined, they are the text."""
         self.open()
         return list(self._cut(text))
 
     def _own(self) -> OwnWords:
-        """The recipe's own words; one that its dictionary and its word list both have is taken from the dictionary."""
+        """The words of the recipe; the user dictionary takes precedence over the word list."""
         own = [] if self.spec.user_dictionary is None else _user_words(self.spec.user_dictionary.file)
         known = {word for word, _ in own}
         listed = [] if self.spec.words is None else _listed(self.spec.words.file)
@@ -90,8 +90,10 @@ class JiebaTokenizer(Tokenizer):
 
 @lru_cache(maxsize=4)
 def _cut(own_words: OwnWords, hmm: bool, implementation: Implementation) -> Callable[[str], tuple[str, ...]]:
-    """Cuts by the dictionary and `own_words` words. Every model's answers are compared with the same sentences: those last
-    cut are kept, unless they are long."""
+    """Make the function that cuts by the dictionary and `own_words`.
+
+    It caches short texts, as the answers of every model are compared with the same sentences.
+    """
     cut = _choose_implementation(own_words, hmm, implementation)
 
     def tokens(text: str) -> tuple[str, ...]:
@@ -107,7 +109,7 @@ def _choose_implementation(own_words: OwnWords, hmm: bool, implementation: Imple
         raise InstallationError(
             "the compiled tokenizer cannot be used here",
             where="tokenizer.implementation",
-            why="jieba-next is not installed, does not find jieba's words, or cannot hold the recipe's own",
+            why="jieba-next is not installed, disagrees with jieba, or cannot hold the words of the recipe",
             next="pip install jieba-next, or set tokenizer.implementation to auto",
         )
     return compiled or _pure_cut(own_words, hmm)
@@ -115,13 +117,13 @@ def _choose_implementation(own_words: OwnWords, hmm: bool, implementation: Imple
 
 @cache
 def _dictionary() -> tuple[dict[str, int], int]:
-    """jieba's words and all that they begin with, as its own code wants them."""
+    """jieba's words and their prefixes, in the form of its own code."""
     blank = jieba_module().Tokenizer()
     return blank.gen_pfdict(blank.get_dict_file())
 
 
 def _pure_cut(own_words: OwnWords, hmm: bool) -> CutFunction:
-    """jieba as it is."""
+    """Cut with jieba itself."""
     frequencies, total = _dictionary()
     tokenizer = jieba_module().Tokenizer()
     tokenizer.FREQ, tokenizer.total, tokenizer.initialized = frequencies, total, True
@@ -133,7 +135,7 @@ def _pure_cut(own_words: OwnWords, hmm: bool) -> CutFunction:
 
 
 def _listed(path: Path) -> list[str]:
-    """The words of the list that can be tokens; others (with white space or marks in them) jieba never makes."""
+    """The words of the list that can be tokens; jieba never makes words with white space or punctuation."""
     return [word for word in load_words(path) if may_be_a_word(word)]
 
 
@@ -145,17 +147,17 @@ def _user_words(path: Path) -> list[tuple[str, int | None]]:
             "the user dictionary cannot be read",
             where=str(path),
             why=str(error),
-            next="check tokenizer.user_dictionary in the recipe: a UTF-8 file with a word a line",
+            next="check tokenizer.user_dictionary in the recipe: a UTF-8 file with one word per line",
         ) from error
     words: list[tuple[str, int | None]] = []
     for number, line in enumerate(text.splitlines(), 1):
         word, *rest = line.split()[:2] or [""]
         if rest and (not rest[0].isdecimal() or int(rest[0]) < 1):
             raise DataError(
-                "the user dictionary has a wrong line",
+                "the user dictionary has an invalid line",
                 where=f"{path}:{number}",
-                why=f"{rest[0]!r} is no frequency of 1 or more",
-                next="write a word a line, optionally with its frequency",
+                why=f"{rest[0]!r} is not a frequency of 1 or more",
+                next="write one word per line, optionally with its frequency",
             )
         if word:
             words.append((word, int(rest[0]) if rest else None))

@@ -1,13 +1,15 @@
-"""jieba's cut with a compiled search for the likeliest way through a text: the same tokens, several times as fast."""
+"""Cuts like jieba, with a compiled search and a faster hidden Markov model: the same tokens, several times faster."""
 
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import islice
+from operator import add
 from typing import Any
 
-from benchbuilder.retrieval.tokenizers.jieba_guessing import guess_words
 from benchbuilder.retrieval.tokenizers.jieba_words import (
     BestRoute,
     CutFunction,
@@ -15,12 +17,13 @@ from benchbuilder.retrieval.tokenizers.jieba_words import (
     OwnWords,
     cut_by_dictionary,
     jieba_dictionary,
+    jieba_module,
     pieces,
 )
 
 _OWN_DEPTH = 5
-"""How many of a recipe's words may begin one another (as "a", "ab", "abc" do). The compiled search looks at 12 words
-from each place, jieba at all; in jieba's dictionary there are seven at most."""
+"""Most words of a recipe that are prefixes of each other ("a", "ab", "abc"). The compiled search considers 12 words per
+position, jieba all; in jieba's dictionary there are at most seven."""
 _EXACT = 2**53
 _SHORT_RUN = 16
 _RUNS = 1 << 15
@@ -29,7 +32,7 @@ _TRIAL_WORDS = 25
 
 
 def compiled_cut(own_words: OwnWords, hmm: bool) -> CutFunction | None:
-    """What cuts by jieba's dictionary and `own_words` words; ``None`` if it is not installed here, or not to be trusted."""
+    """The function that cuts by jieba's dictionary and `own_words`; ``None`` if it is missing or unreliable."""
     search = _search()
     if search is None:
         return None
@@ -41,7 +44,7 @@ def compiled_cut(own_words: OwnWords, hmm: bool) -> CutFunction | None:
 
 
 def _guessing(words: JiebaDictionary, route: BestRoute) -> CutFunction:
-    """Cuts by the dictionary, and guesses the words in what that leaves single."""
+    """Cut by the dictionary, and guess words in the runs of single characters that remain."""
     known = words.frequencies
 
     def runs(run: str) -> tuple[str, ...]:
@@ -89,10 +92,10 @@ def _frequencies_over(words: JiebaDictionary) -> Any:
 
 @cache
 def _search() -> Any:
-    """The compiled search over jieba's dictionary; ``None`` where it is missing or goes other ways than jieba.
+    """The compiled search over jieba's dictionary; ``None`` if it is missing or disagrees with jieba.
 
-    A key of a step names jieba alone, since both cut alike. Another release of the compiled package must not change
-    tokens behind that key: texts made of the dictionary's own words are looked through both ways first.
+    The key of a step names jieba only, as both make the same tokens. Another release of the compiled package must not
+    change tokens under that key, so both are first compared on texts made of words of the dictionary.
     """
     known = jieba_dictionary()
     try:
@@ -111,8 +114,80 @@ def _trial_texts(words: JiebaDictionary) -> list[str]:
 
 
 def _depth(words: JiebaDictionary, own_words: OwnWords) -> int:
-    """How many words begin one of `own_words`, itself included, at most."""
+    """The largest number of known prefixes of one of `own_words`, including itself."""
     known = words.frequencies
     return max(
         (sum(1 for size in range(1, len(word) + 1) if known.get(word[:size])) for word, _ in own_words), default=0
     )
+
+
+_SCRIPT = re.compile("([\u4e00-\u9fd5]+)")
+_LETTERS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
+_NEVER = -3.14e100
+_UNSEEN = (_NEVER,) * 4
+_BEGIN, _MIDDLE, _END, _SINGLE = range(4)
+_NAMES = "BMES"
+_STEPS = ("EB", "SB", "BM", "MM", "BE", "ME", "ES", "SS")
+
+
+def guess_words(text: str) -> list[str]:
+    """The words in a run of characters that the dictionary leaves single, in order."""
+    if text.isascii():
+        return [part for part in _LETTERS.split(text) if part]
+    found: list[str] = []
+    for place, run in enumerate(_SCRIPT.split(text)):
+        found += _cut(run) if place % 2 else [part for part in _LETTERS.split(run) if part]
+    return found
+
+
+def _cut(run: str) -> list[str]:
+    """The words in a run of Chinese characters: single characters, or from a begin state to an end state."""
+    start, found = 0, list[str]()
+    for place, state in enumerate(_states(run), 1):
+        if state in (_END, _SINGLE):
+            found.append(run[start:place])
+            start = place
+    return [*found, run[start:]] if start < len(run) else found
+
+
+@cache
+def _model() -> tuple[tuple[float, ...], tuple[float, ...], dict[str, tuple[float, ...]]]:
+    """Log probabilities: of each start state, of the transitions `_STEPS`, of each character in each state."""
+    jieba_module()
+    from jieba import finalseg  # pyright: ignore[reportMissingModuleSource]
+
+    tables: list[Mapping[str, float]] = [finalseg.emit_P[name] for name in _NAMES]
+    shown = dict.fromkeys(character for table in tables for character in table)
+    return (
+        tuple(finalseg.start_P[name] for name in _NAMES),
+        tuple(finalseg.trans_P[before][after] for before, after in _STEPS),
+        {character: tuple([table.get(character, _NEVER) for table in tables]) for character in shown},
+    )
+
+
+def _states(run: str) -> list[int]:
+    """The most likely state of each character (Viterbi).
+
+    Of equal probabilities, the state with the later letter wins. Sums are computed in jieba's order, so the result
+    equals jieba's to the last bit.
+    """
+    first, steps, table = _model()
+    end_begin, single_begin, begin_middle, middle_middle, begin_end, middle_end, end_single, single_single = steps
+    b, m, e, s = map(add, first, table.get(run[0], _UNSEEN))
+    came: list[tuple[int, int, int, int]] = []
+    for character in run[1:]:
+        as_begin, as_middle, as_end, as_single = table.get(character, _UNSEEN)
+        e_begin, s_begin = e + end_begin + as_begin, s + single_begin + as_begin
+        b_middle, m_middle = b + begin_middle + as_middle, m + middle_middle + as_middle
+        b_end, m_end = b + begin_end + as_end, m + middle_end + as_end
+        e_single, s_single = e + end_single + as_single, s + single_single + as_single
+        b, begin_from = (s_begin, _SINGLE) if s_begin >= e_begin else (e_begin, _END)
+        m, middle_from = (m_middle, _MIDDLE) if m_middle >= b_middle else (b_middle, _BEGIN)
+        e, end_from = (m_end, _MIDDLE) if m_end >= b_end else (b_end, _BEGIN)
+        s, single_from = (s_single, _SINGLE) if s_single >= e_single else (e_single, _END)
+        came.append((begin_from, middle_from, end_from, single_from))
+    states = [_SINGLE if s >= e else _END]
+    for origins in reversed(came):
+        states.append(origins[states[-1]])
+    states.reverse()
+    return states

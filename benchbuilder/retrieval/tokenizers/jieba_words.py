@@ -1,4 +1,4 @@
-"""The words that jieba knows: its dictionary and a recipe's own, with the frequencies that jieba would give them."""
+"""jieba's dictionary and the words of a recipe, with the frequencies that jieba would give them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 OwnWords = tuple[tuple[str, int | None], ...]
-"""Words of a recipe, in order, each with its frequency; ``None``: as often as it takes for it to be cut as one."""
+"""Words of a recipe, in order, with their frequencies; ``None``: high enough to keep the word whole."""
 CutFunction = Callable[[str], list[str]]
 BestRoute = Callable[[str], list[int]]
-"""For each place of a text, where the word that begins there ends (its last character) on the likeliest way."""
+"""For each position of a text, the last position of the word that begins there on the most likely route."""
 
 _JOINED = "[\u4e00-\u9fd5a-zA-Z0-9+#&._%\\-]+"
 _WORD = re.compile(_JOINED)
 _SINGLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 
 pieces: Callable[[str], list[str]] = re.compile(rf"{_JOINED}|\r\n|.", re.DOTALL).findall
-"""What jieba cuts a text into before it looks for words: runs of characters that it may join, and single others."""
+"""Split a text as jieba does before it looks for words: runs of joinable characters, and single others."""
 
 
 def may_be_a_word(text: str) -> bool:
@@ -37,7 +37,7 @@ def may_be_a_word(text: str) -> bool:
 
 @cache
 def jieba_module() -> Any:
-    """The module jieba, imported without the warnings of its own source and without its log lines."""
+    """Import jieba without the warnings of its source and without its log lines."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = importlib.import_module("jieba")
@@ -46,7 +46,7 @@ def jieba_module() -> Any:
 
 
 class JiebaDictionary:
-    """Words with their frequencies, and what jieba holds to be the sum of them."""
+    """Words with their frequencies, and their sum as jieba computes it."""
 
     def __init__(self, frequencies: dict[str, int], total: int) -> None:
         self.frequencies = frequencies
@@ -58,7 +58,7 @@ class JiebaDictionary:
         return max(map(len, self.frequencies))
 
     def with_words(self, own_words: OwnWords) -> JiebaDictionary:
-        """These words and `own_words`, with the frequencies that jieba's `add_word` gives them one after another."""
+        """Add `own_words` with the frequencies that jieba's `add_word` gives them one after another."""
         grown = JiebaDictionary(dict(self.frequencies), self.total)
         beginnings = _beginnings(grown.frequencies)
         longest = max([self.longest, *(len(word) for word, _ in own_words)])
@@ -70,8 +70,8 @@ class JiebaDictionary:
         return grown
 
     def route(self, text: str, max_word_length: int) -> list[int]:
-        """The likeliest way through `text`, with one element more than it has characters; of equal ones the longer
-        word wins."""
+        """The most likely route through `text`, with one element more than it has characters; ties go to the longer
+        word."""
         known, all_words, size = self.frequencies, log(self.total), len(text)
         score, ends = [0.0] * (size + 1), [0] * (size + 1)
         for start in range(size - 1, -1, -1):
@@ -81,7 +81,7 @@ class JiebaDictionary:
         return ends
 
     def _suggested(self, word: str, beginnings: set[str], max_word_length: int) -> int:
-        """How often `word` must occur for it to be likelier than what it is cut into without it."""
+        """The frequency that makes `word` more likely than its parts."""
         total, known = float(self.total), self.frequencies
         share = 1.0
         for piece in cut_by_dictionary(word, lambda text: self.route(text, max_word_length)):
@@ -90,7 +90,7 @@ class JiebaDictionary:
 
 
 def cut_by_dictionary(text: str, route: BestRoute) -> list[str]:
-    """The tokens of `text` by the dictionary alone; letters and digits that no word takes in stay together."""
+    """The tokens of `text` by the dictionary only; letters and digits outside words stay together."""
     found: list[str] = []
     for piece in pieces(text):
         size = len(piece)
@@ -113,7 +113,7 @@ def cut_by_dictionary(text: str, route: BestRoute) -> list[str]:
 
 @cache
 def jieba_dictionary() -> JiebaDictionary:
-    """The words of jieba's dictionary, parsed once a process (as fast as they could be read from a cache)."""
+    """The words of jieba's dictionary, parsed once per process (as fast as reading a cache)."""
     path = Path(jieba_module().__file__).with_name("dict.txt")
     cells = path.read_text(encoding="utf-8").split()  # a word, its frequency, its part of speech
     counts = list(map(int, cells[1::3]))
@@ -121,7 +121,7 @@ def jieba_dictionary() -> JiebaDictionary:
 
 
 def _beginnings(words: Iterable[str]) -> set[str]:
-    """What words begin with, of that which a cut may leave over: single characters, and runs of letters and digits."""
+    """The prefixes of words that a cut may leave over: single characters, and runs of letters and digits."""
     found = {word[0] for word in words}
     for word in words:
         if word[0] in _SINGLE:

@@ -1,4 +1,4 @@
-"""The tokenizer kind `whitespace`: what stands between white space is a token."""
+"""The tokenizer kind `whitespace`: text between white space is a token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchbuilder.config import KindSpec
 from benchbuilder.retrieval.tokenizers.base import Tokenizer
 
 _APART = regex.compile(
-    r"[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}\p{Pc}\u200c\u200d]"  # letters, their marks, digits, what joins letters
+    r"[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}\p{Pc}\u200c\u200d]"  # letters, their marks, digits, joiners
     r"|['\u2019\u02bc\u2011\u00b7-](?=[\p{L}\p{N}])"  # an apostrophe or hyphen inside a word
     r"|(?<=\p{Nd})[.,\u066b\u066c](?=\p{Nd}))*"  # the point in a number
     r"|\S"
@@ -18,7 +18,7 @@ _APART = regex.compile(
 
 
 class WhitespaceSpec(KindSpec):
-    """What becomes of punctuation: it stays with its word (``attached``), or each mark is a token (``apart``).
+    """How punctuation is treated: it stays with its word (``attached``), or each mark is a token (``apart``).
 
     An apostrophe or a hyphen between letters, and a point between digits, are part of the word either way.
     """
@@ -27,7 +27,7 @@ class WhitespaceSpec(KindSpec):
 
 
 class WhitespaceTokenizer(Tokenizer):
-    """Words as white space separates them. A letter is never cut from its marks."""
+    """Words as white space separates them. A letter is never separated from its marks."""
 
     kind: ClassVar[str] = "whitespace"
     spec_class: ClassVar[type[KindSpec]] = WhitespaceSpec

@@ -41,10 +41,10 @@ _MARK = "\ufeff".encode()
 
 @dataclass(slots=True)
 class ColumnBatch:
-    """Consecutive units of a file, one at least: `lines` numbers them, `problems` says by place what is wrong with some.
+    """Consecutive units of a file, at least one; `lines` are their numbers, `problems` the invalid units by position.
 
-    The others stand at the places `valid_places`; `cells` has their cells, a column after the other, in the order asked for.
-    `non_text` says of columns by their number which of their cells are neither text nor a number, if any.
+    The others stand at the places `valid_places`; `cells` has their cells, a column after the other, in the order asked
+    for. `non_text` says of columns by their number which of their cells are neither text nor a number, if any.
     """
 
     lines: Places
@@ -122,7 +122,7 @@ def _is_text(column: Any) -> bool:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return False
     try:
-        column.validate(complete=True)
+        column.validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True

@@ -58,8 +58,8 @@ class FirstSeenIndex:
     def add_batch(self, digests: NDArray[np.uint8], positions: UInt64Array) -> tuple[NDArray[np.int64], UInt64Array]:
         """Which of a batch stood before (in it or in an earlier one), by place, and where they stood first.
 
-        `digests` holds a line of up to 16 evenly distributed bytes for each content (always as many), `positions` says where
-        it stands.
+        `digests` holds a line of up to 16 evenly distributed bytes for each content (always as many), `positions` says
+        where it stands.
         """
         high, low = _halves(digests)
         order = np.argsort(high, kind="stable")

@@ -29,8 +29,8 @@ class DamagedFileError(Exception):
 def read_decompressed(path: Path, name: str, key: str, threads: int) -> Iterator[bytes]:
     """The content of a plain, gzip or bzip2 file: which one it is, its first bytes say.
 
-    A bzip2 file of many streams is unpacked by so many threads. `DamagedFileError` where it is cut off or damaged; DataError for
-    an archive of another sort.
+    A bzip2 file of many streams is unpacked by so many threads. `DamagedFileError` where it is cut off or damaged;
+    DataError for an archive of another sort.
     """
     with path.open("rb") as handle:
         start = handle.read(6)

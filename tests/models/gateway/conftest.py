@@ -13,7 +13,7 @@ from benchbuilder.models.gateway import Gateway
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The model kinds of this folder."""
-    monkeypatch.setattr(registry, "BUILT_IN", {**registry.BUILT_IN_KINDS, "model": GATEWAY_KINDS})
+    monkeypatch.setattr(registry, "BUILT_IN_KINDS", {**registry.BUILT_IN_KINDS, "model": GATEWAY_KINDS})
     registry.kinds_of_slot.cache_clear()
     Fake.forget()
     Here.batches.clear()

@@ -25,9 +25,9 @@ EVERYTHING = {number: f"re: row {number}" for number in range(20)}
 @pytest.fixture(autouse=True)
 def post(monkeypatch):
     monkeypatch.setattr(
-        registry, "BUILT_IN", {**registry.BUILT_IN_KINDS, "model": {**GATEWAY_KINDS, "post": "batch_models:Post"}}
+        registry, "BUILT_IN_KINDS", {**registry.BUILT_IN_KINDS, "model": {**GATEWAY_KINDS, "post": "batch_models:Post"}}
     )
-    monkeypatch.setattr(batch_jobs, "SURE_AFTER_S", 0.0)
+    monkeypatch.setattr(batch_jobs, "CERTAIN_AFTER_S", 0.0)
     registry.kinds_of_slot.cache_clear()
     Service.forget()
     yield
@@ -57,7 +57,7 @@ def test_what_all_conversations_wait_for_is_one_batch(journal):
     assert Service.sizes() == [20]
     assert not Fake.asked
     assert (receipt.calls, receipt.batched, receipt.unanswered) == (20, 20, 0)
-    assert told == ["fake-1: handed in batch batch_1 with 20 requests", "fake-1: batch batch_1: ended, 20 of 20 done"]
+    assert told == ["fake-1: submitted batch batch_1 with 20 requests", "fake-1: batch batch_1: ended, 20 of 20 done"]
 
 
 def test_every_round_of_the_conversations_is_a_batch(journal):
@@ -242,7 +242,7 @@ def test_of_an_expired_batch_what_is_done_is_kept_and_the_rest_handed_in_again(j
 
 def test_a_batch_that_is_not_taken_stops_the_build_and_its_requests_are_free(journal):
     Service.ends = "failed"
-    with pytest.raises(ServiceError, match="did not take batch batch_1") as told:
+    with pytest.raises(ServiceError, match="rejected batch batch_1") as told:
         drive(journal, BATCH)
     assert told.value.why == "line 1: too many tokens are waiting"
     assert "model.batch.max_requests" in told.value.next
@@ -263,7 +263,7 @@ def test_what_is_wrong_with_all_requests_stops_the_build_after_what_is_good_is_k
 
 
 def test_a_service_that_refuses_batches_stops_the_build(journal):
-    Service.troubles = {"submit": [ServiceError("the service takes no requests by the batch")]}
+    Service.troubles = {"submit": [ServiceError("the service does not support batches")]}
     with pytest.raises(ServiceError, match="takes no requests"):
         drive(journal, BATCH)
     assert drive(journal, LIVE)[0] == EVERYTHING
@@ -312,7 +312,7 @@ def test_a_batch_that_is_not_to_be_found_is_not_paid_again_before_its_time(journ
             drive(journal, spec)
     assert not Service.handed_in
     assert not Fake.asked
-    monkeypatch.setattr(batch_jobs, "KEPT_S", -1.0)
+    monkeypatch.setattr(batch_jobs, "SERVICE_KEEPS_S", -1.0)
     done, receipt = drive(journal, BATCH)
     assert done == EVERYTHING
     assert (receipt.calls, receipt.unanswered) == (20, 20)

@@ -103,7 +103,7 @@ def test_garbage_is_tried_again_then_fails_its_row_and_is_kept(gateway):
     assert gateway.receipts()[0].unanswered == 2
     Fake.scripts["odd"] = lambda *_: "<html>"
     gateway.converse("s", FakeSpec(script="odd", retries=1), rows(1, 7), done)
-    assert done[7].startswith("no answer of the protocol")
+    assert done[7].startswith("an invalid answer")
     assert gateway.receipts()[0].unanswered == 4
     assert gateway.journal.rows("SELECT DISTINCT body FROM attempts") == [("<html>",)]
 
@@ -209,7 +209,7 @@ def test_nobody_there_from_the_start_stops_with_the_first_row_that_is_given_up(g
     with pytest.raises(ServiceError, match="no connection to x:1") as told:
         gateway.converse("s", FakeSpec(script="gone", retries=2, concurrency=4), rows(1000), done := Done())
     assert not done
-    assert "reached anybody" in told.value.why
+    assert "reached the service" in told.value.why
     assert max(Fake.asked.values()) == 3
     assert len(Fake.asked) <= 4 * 8  # what is open with those that wait for a retry
     assert gateway.receipts() == ()

@@ -307,7 +307,7 @@ def test_a_local_row_fails_where_nothing_can_be_read(gateway, monkeypatch):
     monkeypatch.setattr(Here, "read", read)
     done = Done()
     gateway.converse("s", HereSpec(), rows(2), done)
-    assert set(done.values()) == {"no answer of the protocol: odd"}
+    assert set(done.values()) == {"an invalid answer: odd"}
     Here.refuses["row 0"] = TransientError("busy")
     gateway.converse("s", HereSpec(batch_size=1), rows(1), done := Done())
     assert done == {0: "busy"}

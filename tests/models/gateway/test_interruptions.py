@@ -20,11 +20,11 @@ PROGRAM = """
 import os, sys
 sys.path.insert(0, {folder!r})
 from gateway_models import GATEWAY_KINDS, Done, Fake, FakeSpec, rows
-from benchbuilder import kinds
+from benchbuilder.core import registry
 from benchbuilder.models.gateway import Gateway
 from pathlib import Path
 
-kinds.BUILT_IN["model"] = GATEWAY_KINDS
+registry.BUILT_IN_KINDS["model"] = GATEWAY_KINDS
 calls = os.open({calls!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 

@@ -169,13 +169,13 @@ def test_failures_of_a_line_are_those_of_a_live_request(server: FakeOpenAI, do: 
     ("rule", "kind", "said"),
     [
         ({"do": "unauthorized"}, ServiceError, "does not accept the key"),
-        ({"do": "status", "status": 404}, ServiceError, "takes no requests by the batch"),
-        ({"do": "bad_request"}, ServiceError, "does not take the batch"),
+        ({"do": "status", "status": 404}, ServiceError, "does not support batches"),
+        ({"do": "bad_request"}, ServiceError, "rejects the batch"),
         ({"do": "quota"}, ServiceError, "no credit"),
         ({"do": "server_error"}, TransientError, "500"),
         ({"do": "rate_limit", "retry_after": "7"}, TransientError, "fewer requests"),
-        ({"do": "drop_before"}, TransientError, "the connection broke while handing in a file"),
-        ({"do": "hang"}, TransientError, "no answer in time while handing in a file"),
+        ({"do": "drop_before"}, TransientError, "the connection broke while uploading a file"),
+        ({"do": "hang"}, TransientError, "no answer in time while uploading a file"),
     ],
 )
 def test_what_goes_wrong_while_handing_in_is_told_without_the_key(server: FakeOpenAI, rule: Any, kind: type, said: str):
@@ -236,11 +236,11 @@ def test_nonsense_in_place_of_an_answer_is_tried_again(answer: tuple[str, bytes]
             model = OpenAIModel(spec)
             batches = model.batches()
             for call in (batches.submit("mark", [("a", request("一"))]), batches.poll("batch_1")):
-                with pytest.raises(TransientError, match="no answer of the protocol"):
+                with pytest.raises(TransientError, match="an invalid answer"):
                     await call
-            with pytest.raises(TransientError, match="no answer of the protocol"):  # not: there is none
+            with pytest.raises(TransientError, match="an invalid answer"):  # not: there is none
                 await batches.find("mark", time.time())
-            with pytest.raises(TransientError, match="no answer of the protocol"):
+            with pytest.raises(TransientError, match="an invalid answer"):
                 _ = [result async for result in batches.results("batch_1")]
             await model.close()
 
@@ -311,7 +311,7 @@ def test_of_a_batch_that_ends_early_what_is_done_is_kept(server: FakeOpenAI, tmp
 def test_a_failed_batch_stops_the_build_with_what_the_service_says(server: FakeOpenAI, tmp_path: Path):
     server.configure(batch={"polls": 0, "end": "failed"})
     journal = tmp_path / "a.sqlite"
-    with pytest.raises(ServiceError, match="did not take batch batch_1") as error:
+    with pytest.raises(ServiceError, match="rejected batch batch_1") as error:
         run(journal, spec_of(server, batch=QUICK))
     assert error.value.why == "The batch failed."
     server.configure(batch={"polls": 0})

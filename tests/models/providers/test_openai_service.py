@@ -174,7 +174,7 @@ def test_a_server_of_ones_own_needs_no_key(server: FakeOpenAI, monkeypatch: pyte
     with pytest.raises(ServiceError, match="no key"):
         answer(server, base_url="https://api.openai.com/v1")
     monkeypatch.setenv("LAB_KEY", "sk-a\r\nX-Header: b")
-    with pytest.raises(ServiceError, match="is no key") as caught:
+    with pytest.raises(ServiceError, match="is not a key") as caught:
         answer(server, api_key_env="LAB_KEY")
     assert "sk-a" not in f"{caught.value}{vars(caught.value)}"
 

@@ -198,7 +198,7 @@ def test_system_messages_that_a_template_does_not_take(tmp_path: Path):
     request = Request((Message("system", "简短。"), Message("user", "叶酸？")), GREEDY)
     for name, template in (("refuses", refuses), ("forgets", forgets)):
         folder = tiny_models.causal(tmp_path / name, template)
-        with pytest.raises(ServiceError, match="cannot be put this conversation") as raised:
+        with pytest.raises(ServiceError, match="the conversation does not fit") as raised:
             made(folder).generate([request])
         assert "model.system_role=merge" in raised.value.next
         merged = prompt(made(folder, system_role="merge"), request)
@@ -208,7 +208,7 @@ def test_system_messages_that_a_template_does_not_take(tmp_path: Path):
 def test_a_template_gets_its_values_and_no_date(tmp_path: Path):
     dated = "{% if day is not defined %}{% set day = strftime_now('%d') %}{% endif %}{{ day }} " + tiny_models.TEMPLATE
     folder = tiny_models.causal(tmp_path / "dated", dated)
-    with pytest.raises(ServiceError, match="dated cannot be put this") as raised:
+    with pytest.raises(ServiceError, match="does not fit dated") as raised:
         made(folder).generate([ask("叶酸？")])
     assert "depend on the day" in raised.value.why
     assert prompt(made(folder, chat_values={"day": 7}), ask("叶酸？")).startswith("7<|user|>叶酸")
@@ -216,7 +216,7 @@ def test_a_template_gets_its_values_and_no_date(tmp_path: Path):
 
 def test_without_template_or_wrapping_nothing_is_asked(tmp_path: Path):
     folder = tiny_models.causal(tmp_path / "plain", template=None)
-    with pytest.raises(ServiceError, match="plain cannot be put this") as raised:
+    with pytest.raises(ServiceError, match="does not fit plain") as raised:
         made(folder).generate([ask("叶酸？")])
     assert raised.value.why == "it has no chat template"
 
@@ -230,7 +230,7 @@ def test_wrapping_as_chatyuan_has_it(t5: Path):
     talk = Request((Message("user", "甲"), Message("assistant", "乙"), Message("user", "丙")), GREEDY)
     assert prompt(model, talk) == "用户：甲\\n小元：乙\\n用户：丙\\n小元：</s>"
     system = Request((Message("system", "简短。"), Message("user", "甲")), GREEDY)
-    with pytest.raises(ServiceError, match="cannot be put this conversation"):
+    with pytest.raises(ServiceError, match="the conversation does not fit"):
         model.generate([system])
     assert prompt(made(t5, system_role="merge"), system) == "用户：简短。\\n\\n甲\\n小元：</s>"
     own = made(t5, wrapping=CHATYUAN | {"start": "开始 ", "system": "设定：{text}"})
@@ -270,7 +270,7 @@ def test_prompts_that_are_too_long(chat: Path, t5: Path):
 
 
 def test_prompts_that_leave_no_room_in_the_context(chat: Path):
-    with pytest.raises(RefusedRequestError, match=r"chat\d* takes 56 \(its context beside 200 new ones\)"):
+    with pytest.raises(RefusedRequestError, match=r"chat\d* accepts 56 \(its context minus 200 new ones\)"):
         made(chat).generate([ask("叶酸。" * 20, {"temperature": 0, "max_new_tokens": 200})])
 
 

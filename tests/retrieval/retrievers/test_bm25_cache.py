@@ -161,7 +161,7 @@ def many(count):
 @pytest.fixture
 def small_slices(monkeypatch):
     monkeypatch.setattr(token_slices, "SLICE", 64)
-    monkeypatch.setattr(token_slices, "_WORTH", 1)
+    monkeypatch.setattr(token_slices, "_BYTES_PER_WORKER", 1)
 
 
 def test_processes_make_the_very_index_of_one(tmp_path, small_slices):

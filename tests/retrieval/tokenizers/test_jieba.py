@@ -93,9 +93,9 @@ def test_it_survives_pickling():
 
 def test_no_log_lines_no_warnings_and_no_shared_cache(tmp_path):
     code = (
-        "from benchbuilder.retrieval.tokenizers.jieba import Jieba, JiebaSpec\n"
+        "from benchbuilder.retrieval.tokenizers.jieba import JiebaTokenizer, JiebaSpec\n"
         "import sys; assert 'jieba' not in sys.modules\n"
-        "print(len(Jieba(JiebaSpec(kind='jieba')).tokens('补充叶酸')))"
+        "print(len(JiebaTokenizer(JiebaSpec(kind='jieba')).tokens('补充叶酸')))"
     )
     env = {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3]), "PYTHONPYCACHEPREFIX": str(tmp_path)}
     command = [sys.executable, "-W", "error::DeprecationWarning", "-W", "error::SyntaxWarning", "-c", code]

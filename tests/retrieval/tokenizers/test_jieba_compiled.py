@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from benchbuilder.core.errors import InstallationError
 from benchbuilder.retrieval.tokenizers import jieba_compiled
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec, JiebaTokenizer
-from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
-from benchbuilder.retrieval.tokenizers.jieba_guessing import guess_words
+from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut, guess_words
 from benchbuilder.retrieval.tokenizers.jieba_words import JiebaDictionary, jieba_dictionary, jieba_module
 
 jieba = jieba_module()

@@ -9,7 +9,7 @@ from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept, SourceUnit
-from benchbuilder.sources.several_choice import SeveralChoices
+from benchbuilder.sources.multiple_choice import SeveralChoices
 from benchbuilder.steps.split_answers import SplitAnswers
 
 Example = tuple[Any, dict[str, Table[Any]]]

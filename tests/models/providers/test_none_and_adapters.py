@@ -1,23 +1,45 @@
-"""Low-rank adapters of a local model: they change what it writes and what it is, and must be whole."""
+"""The model kind `none`, and low-rank adapters of local models."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 import tiny_models
+from pydantic import ValidationError
 
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.core.registry import create_from_spec
 from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings
 from benchbuilder.models.base import Message, Request
+from benchbuilder.models.providers.none import NoModelSpec
 from benchbuilder.models.providers.transformers import TransformersSpec
+from benchbuilder.testing import check_model
 
-peft = pytest.importorskip("peft")
+
+def test_none_keeps_the_contract_of_models() -> None:
+    assert check_model(lambda: create_from_spec("model", NoModelSpec(kind="none"))) == []
+
+
+def test_none_answers_nothing() -> None:
+    model = create_from_spec("model", NoModelSpec(kind="none"))
+    assert not model.can_answer
+    with pytest.raises(ValueError, match="wrote nothing"):
+        model.read("Water is wet.")
+
+
+def test_none_has_no_settings() -> None:
+    assert not create_from_spec("model", NoModelSpec(kind="none")).known_settings()
+    with pytest.raises(ValidationError):
+        NoModelSpec(kind="none", temperature=0)  # pyright: ignore[reportCallIssue]
+
 
 ASK = Request((Message("user", "Is it true?"),), {"temperature": 0.0, "max_new_tokens": 12})
 
 
 def adapters(base: Path, folder: Path) -> Path:
     """Adapters with weights of their own, as if they had learned something."""
+    peft = pytest.importorskip("peft")
     import torch
     from transformers import AutoModelForCausalLM
 
