@@ -226,7 +226,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         return None
 
 
-_FACT = Fact[MultipleAnswerChoice]
+_SEVERAL_FACT = Fact[MultipleAnswerChoice]
 
 
 class SeveralChoices(MultipleChoice):
@@ -237,7 +237,7 @@ class SeveralChoices(MultipleChoice):
     """
 
     kind: ClassVar[str] = "several_choice"
-    output: ClassVar[type[Row]] = _FACT
+    output: ClassVar[type[Row]] = _SEVERAL_FACT
     reasons: ClassVar[Mapping[str, str]] = {
         name: text for name, text in MultipleChoice.reasons.items() if name != "answer_mismatch"
     } | {"multiple_answers": "The text of the answer is that of several options."}
@@ -258,4 +258,4 @@ class SeveralChoices(MultipleChoice):
         choice = MultipleAnswerChoice(
             context=parsed.context, question=parsed.question, options=parsed.options, answer_keys=keys, **parsed.labels
         )
-        return _FACT.build(payload=choice, **self.row_header(source_file, line))
+        return _SEVERAL_FACT.build(payload=choice, **self.row_header(source_file, line))

@@ -144,7 +144,7 @@ def test_wrong_pairs_are_refused(tmp_path, text, message):
 
 def test_unknown_variables_are_found_with_their_line_before_any_call():
     [problem] = prompts.check_prompt(prompt("问：{{ question }}\n答：{{ anwser }}\n"), {"question": "", "answer": ""})
-    assert problem.found == "anwser"
+    assert problem.actual == "anwser"
     assert problem.where.endswith("x.j2:2")
     assert problem.allowed == "answer, question"
 
@@ -249,7 +249,7 @@ def test_prompts_stay_inside_their_folders(tmp_path):
     secret.write_text("secret")
     (root / "link.j2").symlink_to(secret)
     for name in ("../secret.j2", str(secret), "link.j2"):
-        with pytest.raises(RecipeError, match="leads out"):
+        with pytest.raises(RecipeError, match="lies outside"):
             prompts.find_prompt(name, [root])
     with pytest.raises(RecipeError, match="no such prompt"):
         prompts.find_prompt("zh/nothing.j2", [root])

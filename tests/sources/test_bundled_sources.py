@@ -11,7 +11,7 @@ import yaml
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.registry import find_kind
 from benchbuilder.pipeline.cache_key import spec_key_inputs
-from benchbuilder.pipeline.wiring import expand
+from benchbuilder.pipeline.wiring import expand_wiring
 
 # --- bundled sources -------------------------------------------------------------------------------------------------
 
@@ -152,10 +152,10 @@ def test_steps_are_wired_by_what_the_records_become(tmp_path):
         said("pages", "passage", "{text: a}"),
     ]
     recipe = load_recipe(["recipe=care_mi", *words], cwd=tmp_path, environ={}).recipe
-    wired = [name for ports in expand(recipe).values() for names in ports.values() for name in names]
+    wired = [name for ports in expand_wiring(recipe).values() for names in ports.values() for name in names]
     assert {"edges", "exam", "pages"} <= set(wired)
-    reads = {step for step, ports in expand(recipe).items() if "edges" in ports.get("each", ())}
-    assert reads == {step for step, ports in expand(recipe).items() if "cpubmed" in ports.get("each", ())}
+    reads = {step for step, ports in expand_wiring(recipe).items() if "edges" in ports.get("each", ())}
+    assert reads == {step for step, ports in expand_wiring(recipe).items() if "cpubmed" in ports.get("each", ())}
 
 
 def test_the_key_says_what_the_records_become_and_not_where_the_database_is():

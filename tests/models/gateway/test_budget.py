@@ -112,7 +112,7 @@ def test_what_has_no_price_is_told_where_it_does_not_count(journal, priced):
         gateway.converse("s", FakeSpec(name="fake-2"), rows(1), Done())
     with Gateway(journal, usd=1, notice=told.append) as gateway:
         gateway.converse("s", FakeSpec(**priced), rows(1, max_new_tokens=5), Done())
-    assert told == ["budget.usd does not count what was paid without a known price: fake-2"]
+    assert told == ["budget.usd does not include the cost of models without a known price: fake-2"]
 
 
 def test_attempts_that_may_be_billed_are_charged(journal, monkeypatch):

@@ -80,7 +80,7 @@ def test_a_file_that_is_no_tokenizer_is_told(tmp_path):
     file.write_text(json.dumps({"not": "a tokenizer"}))
     with pytest.raises(RecipeError, match="1 problem") as told:
         TokenCounter(FakeSpec(token_counter=FileRef(path="tokenizer.json", resolved_path=str(file))))
-    assert "no tokenizer file" in str(told.value)
+    assert "not a tokenizer file" in str(told.value)
 
 
 def journal_of(file: Path, replies: int, *, billed: int, counted: int) -> Journal:

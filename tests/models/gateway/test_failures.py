@@ -157,7 +157,7 @@ def test_a_pause_that_the_service_asks_for_holds_for_all(journal):
         gateway.converse("s", FakeSpec(script="pause", concurrency=1), rows(5), Done())
     assert len(sent) == 6
     assert sent[1] - sent[0] >= 1.49
-    assert [text.partition(": ")[2] for text in told] == ["paused for 2 s, as the service asks"]
+    assert [text.partition(": ")[2] for text in told] == ["paused for 2 s at the request of the service"]
 
 
 def test_always_throttled_stops_within_the_configured_time(gateway):
@@ -239,7 +239,7 @@ def test_a_running_loop_is_told(gateway):
     async def notebook():
         gateway.converse("s", FakeSpec(), rows(1), Done())
 
-    with pytest.raises(BenchbuilderError, match="from within a running event loop") as told:
+    with pytest.raises(BenchbuilderError, match="from inside a running event loop") as told:
         asyncio.run(notebook())
     assert "asyncio.to_thread" in told.value.next
     gateway.converse("s", FakeSpec(), rows(1), done := Done())

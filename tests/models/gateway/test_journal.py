@@ -146,7 +146,7 @@ def test_a_file_of_another_version_or_program_is_told(journal: Path, statement: 
     connection = sqlite3.connect(journal)
     connection.execute(statement)
     connection.close()
-    with pytest.raises(StoreError, match=r"version 99|no journal"):
+    with pytest.raises(StoreError, match=r"version 99|not a journal"):
         Journal(journal).find("a")
 
 
@@ -170,7 +170,7 @@ import sys; sys.path.insert(0, {folder!r})
 from test_journal import Journal, Path, asked, keep
 held = Journal(Path({journal!r}))
 for number in range(120):
-    held.later(lambda connection: None)
+    held.commit_later(lambda connection: None)
     try:
         keep(held, asked(f"{{number % 3 and {name!r}}}-{{number}}"))
     except AssertionError:

@@ -126,7 +126,7 @@ def test_the_breaker_trips_when_nothing_good_came_for_long_enough():
     with pytest.raises(ServiceError) as told:
         breaker.record_failure(ValueError("503: busy"))
     assert "30.0 s" in told.value.what
-    assert "30; the last one with: 503: busy" in told.value.why
+    assert "30; the last error: 503: busy" in told.value.why
     assert "give_up_s" in told.value.next
 
 

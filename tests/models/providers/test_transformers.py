@@ -240,8 +240,8 @@ def test_wrapping_as_chatyuan_has_it(t5: Path):
 @pytest.mark.parametrize(
     ("wrapping", "fault"),
     [
-        ({"user": "用户："}, r"user: a template has \{text\} once"),
-        ({"assistant": "{text}{text}"}, r"assistant: a template has \{text\} once"),
+        ({"user": "用户："}, r"user: a template uses \{text\} exactly once"),
+        ({"assistant": "{text}{text}"}, r"assistant: a template uses \{text\} exactly once"),
         ({"user": "{question}"}, r"user: unknown placeholder \{question\}"),
         ({"newline": ""}, "newline"),
         ({"prefix": "x"}, "prefix"),
@@ -258,7 +258,9 @@ def test_prompts_that_are_too_long(chat: Path, t5: Path):
     long = ask("叶酸。" * 40)
     for folder in (chat, t5):
         model = made(folder, max_input_tokens=30)
-        with pytest.raises(RefusedRequestError, match=r"prompt has \d+ tokens, and \S+ takes 30 \(max_input_tokens\)"):
+        with pytest.raises(
+            RefusedRequestError, match=r"prompt has \d+ tokens, and \S+ accepts 30 \(max_input_tokens\)"
+        ):
             model.generate([ask("短"), long])
         cut = made(folder, max_input_tokens=30, overflow="truncate")
         body: dict[str, Any] = json.loads(cut.generate([long])[0])
@@ -275,7 +277,7 @@ def test_prompts_that_leave_no_room_in_the_context(chat: Path):
 
 
 def test_a_limit_of_new_tokens_is_needed(chat: Path):
-    with pytest.raises(ServiceError, match="without a limit of new tokens") as raised:
+    with pytest.raises(ServiceError, match="needs a limit of new tokens") as raised:
         made(chat).generate([ask("叶酸", {"temperature": 0})])
     assert "sampling.max_new_tokens" in raised.value.next
 
